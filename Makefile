@@ -1,0 +1,51 @@
+# `make run` starts Doorward, `make test` checks everything. Both need only python3.11+ and the package registries.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+UV_VERSION := 0.13.7
+COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --custom-compile-command "make lock" pyproject.toml
+
+.PHONY: help run test lint bench docs lock clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+run: .venv/ready ## set up and start Doorward, and say where to look
+	@exec $(BIN)/doorward up
+
+test: .venv/ready lint ## set up and run every check and every test
+	@$(BIN)/python -m pytest
+
+lint: .venv/ready ## style, types, layers, generated docs
+	@$(BIN)/ruff check src tests bench
+	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+bench: .venv/ready ## measure, and print each number beside its target
+	@$(BIN)/python -m bench
+
+docs: .venv/ready ## write the generated pages under docs/ anew
+	@$(BIN)/python docs/generate.py
+
+lock: .venv/uv ## resolve the dependencies anew into lock/
+	@$(COMPILE) -o lock/run.txt --upgrade
+	@$(COMPILE) --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+
+clean: ## remove the environment and all caches
+	@rm -rf .venv .mypy_cache .ruff_cache .hypothesis .coverage dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Doorward needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install -q --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $@
+
+.venv/ready: .venv/uv pyproject.toml lock/dev.txt
+	@$(BIN)/uv pip sync -q --require-hashes lock/dev.txt
+	@$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,1 @@
+"""What can be done: one family of commands per file."""

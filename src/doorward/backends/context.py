@@ -1,0 +1,59 @@
+"""What a running command is given: who asks, for which call, and the services of the house."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doorward.clock import Clock
+from doorward.command import Command
+from doorward.events import Bus
+from doorward.model import Call, Caller, Ruling
+from doorward.registry import Registry
+from doorward.settings import Settings
+from doorward.store.sqlite import Store
+
+
+class Services(msgspec.Struct, kw_only=True):
+    """The parts of the house that commands stand on; assembled once, in `app.py`."""
+
+    home: Path
+    settings: Settings
+    clock: Clock
+    store: Store
+    registry: Registry
+    events: Bus
+    rules_on: Callable[[Caller, str, Command], Ruling]
+    """What the gate would decide if this caller asked for that command in that room."""
+
+
+class Context(msgspec.Struct, frozen=True):
+    """One call's view of the house."""
+
+    call: Call
+    house: Services
+
+    @property
+    def caller(self) -> Caller:
+        return self.call.caller
+
+    @property
+    def store(self) -> Store:
+        return self.house.store
+
+    @property
+    def workspace(self) -> Path:
+        """The folder this call's files live in."""
+        return Path(self.call.workspace)
+
+    def may(self, command: str) -> Ruling:
+        """Whether this caller might run another command here: a command that shows or undoes it must ask."""
+        return self.house.rules_on(self.caller, self.call.room, self.house.registry[command])
+
+
+def listing(items: list[Any], **more: Any) -> dict[str, Any]:
+    """The shape of every list result: models read it as "Found N items"."""
+    return {"items": items, **more}

@@ -1,0 +1,64 @@
+"""`undo`: take back whatever an execution changed, if it declared how."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.command import Example, Family, Undo
+from doorward.errors import Conflict, NotFound, NotPermitted
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store import before_images
+
+family = Family("", category="history")
+
+Execution = Annotated[str, Meta(description="The execution to take back, as its result named it", max_length=64)]
+
+
+@family.command(
+    "undo",
+    tier=Tier.CODE,
+    effects=Effects.READ | Effects.WRITE,
+    access=Access.EDIT,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=30,
+    undo=Undo("*"),
+    examples=[Example("take back what execution 01k9x2m4q7ab3cde changed", {"execution": "01k9x2m4q7ab3cde"})],
+)
+async def undo(ctx: Context, execution: Execution) -> dict[str, Any]:
+    """Take back what an execution changed: files, records, rooms, recipes.
+
+    Refused when something changed the same thing since. An undo can itself be undone.
+    """
+    return await undo_execution(ctx, execution)
+
+
+async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> dict[str, Any]:
+    """Restore every before-image of an execution, provided the caller might have made the change itself."""
+    images = await before_images.of_call(ctx.store, ctx.caller.tenant, execution)
+    if not images or (kinds is not None and images[0].kind not in kinds):
+        raise NotFound(
+            f"There is nothing to undo for execution {execution!r}; only executions that changed something, "
+            "and whose command declares an undo, can be taken back."
+        )
+    first = images[0]
+    if first.undone_by:
+        raise Conflict(
+            f"Execution {execution} was undone already, by {first.undone_by}.",
+            hint=f"To bring the change back, undo {first.undone_by}.",
+        )
+    own = bool(ctx.caller.identities & {first.caller, first.behalf})
+    if not own and (ctx.caller.kind != "human" or ctx.caller.access < Access.FULL):
+        raise NotPermitted(f"Execution {execution} is another caller's; only its caller or a person with full access may undo it.")
+    if first.command in ctx.house.registry:
+        ruling = ctx.may(first.command)
+        if not ruling.allowed:
+            raise NotPermitted(
+                f"Undoing {first.command} needs the right to run it: {ruling.reason}", rule=ruling.rule
+            )
+    restored = await ctx.house.registry.undoer(first.kind).restore(ctx, images)
+    return {"undone": execution, "command": first.command, **restored}

@@ -1,0 +1,26 @@
+"""Two times: the wall's, for records people read, and a steady one, for limits nobody may jump over."""
+
+from __future__ import annotations
+
+import time
+
+
+class Clock:
+    """`steady` counts seconds since boot, through sleep, and does not move when the wall clock is set.
+
+    `now` is the wall clock as it was when this process started, moved on by the steady one: deadlines that are
+    stored can be compared with it, and setting the clock while a request waits changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._offset = time.time() - self.steady()
+
+    def steady(self) -> float:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def now(self) -> float:
+        return self._offset + self.steady()
+
+    def wall_us(self) -> int:
+        """Microseconds since 1970, for the ledger."""
+        return time.time_ns() // 1_000

@@ -1,0 +1,297 @@
+"""A command: everything about it declared in one place, and complete or it does not import."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from doorward import names
+from doorward.errors import BadParams
+from doorward.facts import Access, Effects, Safety, Tier
+
+Run = Callable[..., Awaitable[Any]]
+"""`async def run(ctx, **params)`; the result is anything that has a JSON form."""
+
+
+class Example(msgspec.Struct, frozen=True):
+    """One use of a command: what somebody wants, and the parameters that give it."""
+
+    says: str
+    params: Mapping[str, Any]
+
+
+class Undo(msgspec.Struct, frozen=True):
+    """Changes are kept as before-images of this kind, which an undoer of the same kind can restore.
+
+    The kind `*` is for `undo` itself: what it leaves is of the kind it restored.
+    """
+
+    kind: str
+
+
+class NoUndo(msgspec.Struct, frozen=True):
+    """The explicit statement that there is nothing to take back, or no way to."""
+
+    why: str
+
+
+READS_ONLY = NoUndo("it changes nothing")
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What must be known of a command before anybody may be offered it. No safety fact has a default."""
+
+    tier: Tier
+    effects: Effects
+    access: Access
+    safety: Safety
+    cost: float
+    timeout: float
+    undo: Undo | NoUndo
+    examples: tuple[Example, ...]
+    related: tuple[str, ...] = ()
+    humans_only: bool = False
+    reveals: str = ""
+    """The command whose rights a caller needs before a dry run may show it the effect."""
+
+
+class Command:
+    """A named, typed, classified thing that can be done."""
+
+    def __init__(
+        self,
+        name: str,
+        facts: Facts,
+        *,
+        run: Run,
+        summary: str,
+        description: str,
+        category: str,
+        schema: dict[str, Any],
+        arguments: Mapping[str, str],
+        secret: frozenset[str] = frozenset(),
+    ) -> None:
+        self.name = name
+        self.facts = facts
+        self.run = run
+        self.summary = summary
+        self.description = description
+        self.category = category
+        self.schema = schema
+        self.arguments = arguments
+        """Parameter name on the wire to the function's argument name."""
+        self.secret = secret
+        """Parameters whose values are never recorded."""
+        self.effect: Run | None = None
+        self.wire = names.wire_name(name)
+        self._validator = jsonschema_rs.Draft202012Validator(
+            schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
+        )
+        _complete(self)
+
+    def __repr__(self) -> str:
+        return f"Command({self.name!r})"
+
+    @property
+    def reads_only(self) -> bool:
+        return not self.facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
+
+    def shows_effect(self, effect: Run) -> Run:
+        """Decorator: `effect` tells, for a dry run, what the command would do, and does nothing."""
+        self.effect = effect
+        return effect
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Refuse parameters that do not fit the schema, naming the first fault in a full sentence."""
+        if self._validator.is_valid(params):
+            return
+        raise BadParams(
+            f"{self.name}: {describe_fault(next(self._validator.iter_errors(params)), self.schema)}",
+            hint=f"Parameters: {self.usage}",
+        )
+
+    @property
+    def usage(self) -> str:
+        """The parameters on one line: required ones bare, optional ones in brackets."""
+        required = self.schema.get("required", [])
+        words = [
+            f"--{key}=<{_type_word(spec)}>" if key in required else f"[--{key}=<{_type_word(spec)}>]"
+            for key, spec in self.schema["properties"].items()
+        ]
+        return " ".join(words) or "none"
+
+    async def __call__(self, ctx: Any, params: Mapping[str, Any]) -> Any:
+        return await self.run(ctx, **{self.arguments[key]: value for key, value in params.items()})
+
+
+class Undoer(msgspec.Struct, frozen=True):
+    """Restores one kind of before-image; see `backends/undo.py`."""
+
+    kind: str
+    restore: Run
+
+
+class Family:
+    """Commands that belong together, in one file: `area/verb` for one area."""
+
+    def __init__(self, area: str, *, category: str) -> None:
+        self.area = area
+        self.category = category
+        self.commands: list[Command] = []
+        self.undoers: list[Undoer] = []
+
+    def command(
+        self,
+        verb: str,
+        *,
+        tier: Tier,
+        effects: Effects,
+        access: Access,
+        safety: Safety,
+        cost: float,
+        timeout: float,
+        undo: Undo | NoUndo,
+        examples: Sequence[Example],
+        related: Sequence[str] = (),
+        humans_only: bool = False,
+        reveals: str = "",
+        secret: Sequence[str] = (),
+    ) -> Callable[[Run], Command]:
+        """Declare the decorated function as the command `area/verb` (or `verb` when the area is empty)."""
+        facts = Facts(
+            tier=tier,
+            effects=effects,
+            access=access,
+            safety=safety,
+            cost=cost,
+            timeout=timeout,
+            undo=undo,
+            examples=tuple(examples),
+            related=tuple(related),
+            humans_only=humans_only,
+            reveals=reveals,
+        )
+
+        def declare(run: Run) -> Command:
+            text = inspect.getdoc(run) or ""
+            schema, arguments = signature_schema(run)
+            command = Command(
+                f"{self.area}/{verb}" if self.area else verb,
+                facts,
+                run=run,
+                summary=text.partition("\n")[0],
+                description=text,
+                category=self.category,
+                schema=schema,
+                arguments=arguments,
+                secret=frozenset(secret),
+            )
+            self.commands.append(command)
+            return command
+
+        return declare
+
+    def undoer(self, kind: str) -> Callable[[Run], Run]:
+        """Declare the decorated function as what restores before-images of this kind."""
+
+        def declare(restore: Run) -> Run:
+            self.undoers.append(Undoer(kind, restore))
+            return restore
+
+        return declare
+
+
+def signature_schema(run: Run) -> tuple[dict[str, Any], dict[str, str]]:
+    """The JSON Schema of a typed function's parameters (after the context), and wire name to argument name."""
+    hints = typing.get_type_hints(run, include_extras=True)
+    fields: list[Any] = []
+    arguments: dict[str, str] = {}
+    for parameter in list(inspect.signature(run).parameters.values())[1:]:
+        wire = names.camel(parameter.name)
+        arguments[wire] = parameter.name
+        kind = hints[parameter.name]
+        if parameter.default is inspect.Parameter.empty:
+            fields.append((wire, kind))
+        else:
+            fields.append((wire, kind, msgspec.field(default=parameter.default)))
+    shape = msgspec.defstruct("Params", fields, forbid_unknown_fields=True, kw_only=True)
+    _, components = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
+    schema = components.pop("Params")
+    schema.pop("title", None)
+    if components:
+        schema["$defs"] = components
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, arguments
+
+
+def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
+    """A validator's finding as a sentence: where, what is wrong, what would be valid, what was given."""
+    where = ".".join(str(step) for step in fault.instance_path)
+    keyword = fault.kind.name
+    if keyword == "additionalProperties":
+        known = list(schema.get("properties", {}))
+        given = ", ".join(repr(name) for name in fault.kind.as_dict()["unexpected"])
+        inside = f" in {where}" if where else ""
+        valid = ", ".join(known) if known and not where else "only the documented ones"
+        return f"unknown parameter {given}{inside}; valid: {valid or 'none'}."
+    if keyword == "required":
+        return f"parameter {fault.kind.as_dict()['property']!r} is missing{f' in {where}' if where else ''}."
+    given = shortened(fault.instance)
+    return f"parameter {where or 'object'}: {fault.message}; given {given}."
+
+
+def shortened(value: Any, limit: int = 80) -> str:
+    """A value as it may stand in an error sentence: never long, never with control characters."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def _type_word(spec: Mapping[str, Any]) -> str:
+    if "enum" in spec:
+        return "|".join(str(value) for value in spec["enum"])
+    kind = spec.get("type")
+    if isinstance(kind, str):
+        return kind
+    if "anyOf" in spec:
+        return "|".join(_type_word(one) for one in spec["anyOf"] if one.get("type") != "null")
+    return "value"
+
+
+def _refuse_remote(uri: str) -> Any:
+    raise ValueError(f"a schema may not refer to {uri!r}: remote references are not followed")
+
+
+def _complete(command: Command) -> None:
+    """Break at import when a fact that safety stands on is missing or contradicts another."""
+    facts = command.facts
+    problems = []
+    if not names.is_canonical(command.name):
+        problems.append("the name is not area/verb in lower case")
+    if not command.summary:
+        problems.append("the function has no docstring")
+    if not facts.examples:
+        problems.append("there is no example")
+    if facts.cost < 0 or not 0 < facts.timeout <= 86_400:
+        problems.append("cost must be at least 0 and timeout between 0 and 86400 seconds")
+    if not facts.effects:
+        problems.append("no effect is declared, not even reading")
+    if facts.tier is Tier.INFORMATION and not command.reads_only:
+        problems.append("the information tier is for commands that only read")
+    if isinstance(facts.undo, Undo) and command.reads_only:
+        problems.append("it declares an undo but no change")
+    if facts.undo is READS_ONLY and not command.reads_only:
+        problems.append("it can change something, so its missing undo needs a reason of its own")
+    for key, spec in command.schema["properties"].items():
+        if not spec.get("description"):
+            problems.append(f"parameter {key} has no description")
+    for example in facts.examples:
+        try:
+            command.check(example.params)
+        except BadParams as fault:
+            problems.append(f"example {example.says!r} does not fit: {fault}")
+    if problems:
+        raise TypeError(f"command {command.name}: {'; '.join(problems)}")

@@ -1,0 +1,99 @@
+"""What happened: frozen records in the past tense, and the bus that tells whoever listens."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import msgspec
+
+log = logging.getLogger(__name__)
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    name: ClassVar[str] = ""
+    tenant: str
+    at: float
+
+
+class CommandExecuted(Event):
+    """A call ended, in whatever way, and its record is stored."""
+
+    name: ClassVar[str] = "ai:command-executed"
+    call: str
+    caller: str
+    kind: str
+    room: str
+    door: str
+    command: str
+    status: str
+    code: str
+    seconds: float
+
+
+class MessageReceived(Event):
+    name: ClassVar[str] = "chat:message-received"
+    room: str
+    message: str
+    sender: str
+
+
+class ApprovalRequested(Event):
+    name: ClassVar[str] = "approval:requested"
+    approval: str
+    room: str
+    command: str
+    caller: str
+    expires_at: float
+
+
+class ApprovalDecided(Event):
+    name: ClassVar[str] = "approval:decided"
+    approval: str
+    room: str
+    state: str
+    decider: str
+
+
+class RecipeLoaded(Event):
+    name: ClassVar[str] = "recipe:loaded"
+    recipe: str
+
+
+class RecipeRejected(Event):
+    """A recipe file is not valid; the last good version stays in force."""
+
+    name: ClassVar[str] = "recipe:rejected"
+    recipe: str
+    reason: str
+
+
+CATALOGUE: tuple[type[Event], ...] = (
+    CommandExecuted,
+    MessageReceived,
+    ApprovalRequested,
+    ApprovalDecided,
+    RecipeLoaded,
+    RecipeRejected,
+)
+
+Subscriber = Callable[[Any], None]
+
+
+class Bus:
+    """Hands each event to every subscriber, in order. A subscriber that fails harms nobody else."""
+
+    def __init__(self) -> None:
+        self._subscribers: list[Subscriber] = []
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    def publish(self, event: Event) -> None:
+        for subscriber in tuple(self._subscribers):
+            try:
+                subscriber(event)
+            except Exception:
+                log.exception("a subscriber failed on %s", event.name)

@@ -1,0 +1,131 @@
+"""The nouns of a request's way through the gate: Caller, Request, Call, Permit, Outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from doorward.command import Command
+from doorward.errors import Effect, Retry
+from doorward.facts import Access
+
+Kind = Literal["human", "ai", "service"]
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks, as authenticated: never built from what a request says about itself."""
+
+    tenant: str
+    id: str
+    kind: Kind
+    access: Access
+    on_behalf_of: str = ""
+    rooms: tuple[str, ...] | None = None
+    """The rooms this credential may act in; None means every room the caller is a member of."""
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """The names that record access lists and memberships are checked against."""
+        return frozenset((self.id, self.on_behalf_of)) - {""}
+
+
+ANONYMOUS = Caller(tenant="", id="anonymous", kind="service", access=Access.READ)
+
+
+class Credential(msgspec.Struct, frozen=True):
+    """What a door can show for its caller: the owner's own machine account, or a token."""
+
+    owner: bool = False
+    """Set only by a door that the operating system guards (terminal, owner-only socket)."""
+    token: str = ""
+    speak_as: str = ""
+    """The owner may lend its voice to an agent by name; the agent gets less, never more."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What came in through a door, before anything is believed."""
+
+    command: str
+    credential: Credential
+    door: str
+    room: str = ""
+    params: Mapping[str, Any] | None = None
+    args: tuple[tuple[str, str], ...] | None = None
+    """Parameters as text (`--key=value`), to be read by the command's schema; instead of `params`."""
+    ticket: str = ""
+    session: str = ""
+    response: str = ""
+    """Groups the calls of one model answer, for the limit per response."""
+    dry_run: bool = False
+    cache: bool = False
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A well-formed request by a known caller for an existing command."""
+
+    id: str
+    caller: Caller
+    command: Command
+    params: Mapping[str, Any]
+    room: str
+    door: str
+    session: str
+    response: str
+    workspace: str
+    digest: str
+    """Keyed hash of exactly what would run: command, params, working directory, room and caller."""
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """One decision and the rule that made it."""
+
+    allowed: bool
+    rule: str
+    reason: str = ""
+
+
+class ApprovalTerms(msgspec.Struct, frozen=True):
+    """What a recipe demands before a command runs."""
+
+    timeout_seconds: float = 30.0
+    approvers: tuple[str, ...] = ()
+    """Roles or user ids; empty means the room's owners and admins."""
+    quorum: int = 1
+
+
+class Permit(msgspec.Struct, frozen=True):
+    """Proof that every check passed. Only the gate makes one, and only a permit can be executed."""
+
+    call: Call
+    ruling: Ruling
+    timeout: float
+    approval: str = ""
+    reserved: float = 0.0
+
+
+Status = Literal["done", "refused", "failed", "parked"]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a request ended, in the shape every door translates from."""
+
+    status: Status
+    code: str
+    message: str
+    call: str
+    command: str
+    result: Any = None
+    text: str = ""
+    """The result as a model reads it."""
+    retry: Retry = "never"
+    effect: Effect = "none"
+    hint: str = ""
+    rule: str = ""
+    retry_after: float | None = None
+    ticket: str = ""
+    cached: bool = False
+    dry_run: bool = False
+    truncated: int = 0
+    """The full size in characters when the text was cut, else 0."""

@@ -1,0 +1,131 @@
+"""Every setting: its type, its default and a sentence, in one place. Read from `doorward.toml` in the home folder."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from doorward.errors import Unusable
+
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+
+
+class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    host: str = "127.0.0.1"
+    """The address that `doorward up` listens on."""
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8642
+    """The port that `doorward up` listens on; 0 takes any free one."""
+    allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    """The names under which this server may be addressed (the Host header); others are refused."""
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    running: Count = 5
+    """How many commands of one session run at once."""
+    queued: Annotated[int, Meta(ge=0, le=1_000_000)] = 10
+    """How many more commands of one session wait for a place; beyond that they are refused."""
+    per_minute: Count = 600
+    """Commands a minute for a person outside any room; in a room its recipe decides."""
+    loop_repeats: Annotated[int, Meta(ge=2, le=1_000_000_000)] = 3
+    """Which identical call within `loop_seconds` is refused as a loop."""
+    loop_seconds: Seconds = 60.0
+    """How long identical calls of one caller are remembered."""
+    result_characters: Count = 30_000
+    """Results longer than this are cut for models; the whole stays readable with execution/output."""
+    result_hours: Annotated[float, Meta(gt=0, le=8_760)] = 24.0
+    """How long the whole of a cut result is kept."""
+
+
+class Energy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    enabled: bool = False
+    """Whether work costs energy and an empty pool refuses it."""
+    start: float = 100.0
+    """What a caller's pool holds at first."""
+    floor: float = -50.0
+    """The lowest a pool can fall."""
+    ceiling: float = 100.0
+    """The highest a pool can rise."""
+    per_second: Annotated[float, Meta(ge=0)] = 2.0
+    """What a second of work costs."""
+    recovery_per_second: Annotated[float, Meta(ge=0)] = 1.0
+    """What a pool regains each second."""
+
+
+class Approvals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    use_within: Seconds = 300.0
+    """How long after the decision an approved call may be resumed."""
+
+
+class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rotate_at: Annotated[int, Meta(ge=1_000)] = 2_000_000
+    """When the ledger holds this many records, the older half moves out to a file that still verifies."""
+    checkpoint_every: Count = 1_000
+    """After how many records a signed checkpoint is written beside the database."""
+    largest_value: Count = 2_000
+    """Parameter values longer than this are recorded as their size and hash."""
+
+
+class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    databases: dict[str, str] = {}
+    """Your own databases by name, as `sqlite:///path/to/file.db`; their tables become collections `name.table`."""
+    query_rows: Count = 1_000
+    """The most rows that one query gives."""
+    query_seconds: Seconds = 5.0
+    """How long one query may take."""
+    query_bytes: Count = 10_000_000
+    """The most bytes that one query gives."""
+
+
+class Files(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    workspace: str = ""
+    """The folder that file commands work in; empty means `workspace` in the home folder."""
+    largest_file: Count = 10_000_000
+    """The largest file, in bytes, that commands read or write."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings. A table of `doorward.toml` is one of these fields."""
+
+    server: Server = Server()
+    limits: Limits = Limits()
+    energy: Energy = Energy()
+    approvals: Approvals = Approvals()
+    ledger: Ledger = Ledger()
+    data: Data = Data()
+    files: Files = Files()
+
+
+def home_folder() -> Path:
+    """`DOORWARD_HOME`, or `.doorward` in the account's home."""
+    given = os.environ.get("DOORWARD_HOME", "")
+    if "\x00" in given:
+        raise Unusable("DOORWARD_HOME holds a NUL byte; give the path of a folder.")
+    try:
+        return Path(given).absolute() if given else Path.home() / ".doorward"
+    except RuntimeError as error:
+        raise Unusable(
+            "This account has no home folder.", hint="Set DOORWARD_HOME to a folder that Doorward may use."
+        ) from error
+
+
+def load(file: Path) -> Settings:
+    """The settings in `file`, or the defaults when there is no such file."""
+    try:
+        text = file.read_bytes()
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        raise Unusable(f"The settings file {file} cannot be read: {error.strerror}.") from error
+    try:
+        return msgspec.convert(tomllib.loads(text.decode()), Settings)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise Unusable(
+            f"The settings file {file} is not valid: {error}.",
+            hint="docs/SETTINGS.md lists every setting with its default.",
+        ) from error

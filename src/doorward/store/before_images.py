@@ -1,0 +1,81 @@
+"""What changes replaced, so that they can be taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from doorward.model import Call
+from doorward.store.sqlite import Statement, Store
+
+
+class BeforeImage(msgspec.Struct, frozen=True):
+    """One thing that one execution changed."""
+
+    call: str
+    n: int
+    tenant: str
+    caller: str
+    behalf: str
+    command: str
+    kind: str
+    target: str
+    before: bytes | None
+    """The bytes as they were; None when the thing did not exist."""
+    after: str
+    """What the undoer needs to see that the thing is still as this execution left it."""
+    undone_by: str
+    at: float
+
+
+def keep(
+    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
+) -> Statement:
+    """The statement that keeps what is about to be replaced; it belongs in the same write as the change."""
+    caller = call.caller
+    return Statement(
+        "INSERT INTO before_images (call, n, tenant, caller, behalf, command, kind, target, before, after, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            call.id,
+            n,
+            caller.tenant,
+            caller.id,
+            caller.on_behalf_of,
+            call.command.name,
+            kind,
+            target,
+            before,
+            after,
+            at,
+        ),
+    )
+
+
+def mark_undone(call: str, by: str) -> Statement:
+    """The statement that lets an execution be undone once only."""
+    return Statement(
+        "UPDATE before_images SET undone_by = ? WHERE call = ? AND undone_by = ''",
+        (by, call),
+    )
+
+
+async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
+    rows = await store.read(
+        "SELECT * FROM before_images WHERE tenant = ? AND call = ? ORDER BY n", (tenant, call)
+    )
+    return [_image(row) for row in rows]
+
+
+async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[BeforeImage]:
+    """The newest changes of one thing first."""
+    rows = await store.read(
+        "SELECT * FROM before_images WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, limit),
+    )
+    return [_image(row) for row in rows]
+
+
+def _image(row: dict[str, Any]) -> BeforeImage:
+    return msgspec.convert(row, BeforeImage)

@@ -1,0 +1,285 @@
+"""SQLite behind one writer thread that commits in groups, and a few threads that only read."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from doorward import record
+from doorward.errors import Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
+from doorward.store import migrations
+
+_ROWS_AT_ONCE = 32
+_JOBS_AT_ONCE = 512
+_INSERT = f"INSERT INTO ledger ({', '.join(record.COLUMNS)}) VALUES "
+_ONE_ROW = f"({', '.join('?' * len(record.COLUMNS))})"
+_INSERT_ONE = _INSERT + _ONE_ROW
+_INSERT_MANY = _INSERT + ", ".join([_ONE_ROW] * _ROWS_AT_ONCE)
+
+
+class Statement(NamedTuple):
+    """One SQL statement of a write. When `rows` is given and another number changed, the whole write is undone."""
+
+    sql: str
+    params: Sequence[Any] = ()
+    rows: int | None = None
+    otherwise: str = "it changed in the meantime"
+    """What to say when the number of rows is not as demanded."""
+
+
+class _Job(NamedTuple):
+    statements: Sequence[Statement]
+    entries: Sequence[record.Entry]
+    durable: bool
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[list[int]]
+
+
+class Head(NamedTuple):
+    seq: int
+    hash: str
+
+
+class Store:
+    """All of Doorward's own data. Writes are lists of statements, done together or not at all."""
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self.path = path
+        self._key = key
+        self._db = _open_for_writing(path)
+        self.head = self._read_head()
+        self._owed: list[record.Entry] = []
+        """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write_forever, name="store-writer", daemon=True)
+        self._writer.start()
+        self._local = threading.local()
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="store-reader")
+
+    async def write(
+        self, *statements: Statement, entries: Sequence[record.Entry] = (), durable: bool = True
+    ) -> list[int]:
+        """Run statements and append ledger entries as one; returns the changed rows of each statement.
+
+        `durable` writes reach the disk before this returns; others survive the death of the process, and a power
+        cut may take the last of them.
+        """
+        loop = asyncio.get_running_loop()
+        job = _Job(statements, entries, durable, loop, loop.create_future())
+        self._jobs.put(job)
+        return await job.done
+
+    async def read(self, sql: str, params: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """The rows of one SELECT, each as a dictionary."""
+        return await self.in_reader(lambda db: [dict(row) for row in db.execute(sql, params)])
+
+    async def in_reader(self, work: Any) -> Any:
+        """Run `work(connection)` on a thread that has a read-only connection."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._with_reader, work)
+
+    def owe(self, entry: record.Entry) -> None:
+        """Store this entry with the next write that succeeds: its call ran, and its record may not be lost."""
+        self._owed.append(entry)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._writer.join()
+        self._readers.shutdown()
+        self._db.close()
+
+    def _with_reader(self, work: Any) -> Any:
+        db = getattr(self._local, "db", None)
+        if db is None:
+            db = self._local.db = open_for_reading(self.path)
+        try:
+            return work(db)
+        except sqlite3.Error as error:
+            raise _plain(error, self.path) from error
+
+    def _write_forever(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            batch = [job]
+            stop = False
+            while len(batch) < _JOBS_AT_ONCE:
+                try:
+                    job = self._jobs.get_nowait()
+                except queue.Empty:
+                    break
+                if job is None:
+                    stop = True
+                    break
+                batch.append(job)
+            self._write_batch(batch)
+            if stop:
+                return
+
+    def _write_batch(self, batch: list[_Job]) -> None:
+        owed = len(self._owed)
+        entries = self._owed[:owed]
+        answers: list[list[int] | DoorwardError] = []
+        try:
+            self._db.execute(
+                f"PRAGMA synchronous = {'FULL' if any(job.durable for job in batch) else 'NORMAL'}"
+            )
+            self._db.execute("BEGIN IMMEDIATE")
+            for job in batch:
+                answer = self._run(job.statements) if job.statements else []
+                answers.append(answer)
+                if not isinstance(answer, DoorwardError):
+                    entries.extend(job.entries)
+            head = self._append(entries) if entries else self.head
+            self._db.execute("COMMIT")
+            self.head = head
+            del self._owed[:owed]
+        except (sqlite3.Error, ValueError, OverflowError) as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            answers = [_plain(error, self.path)] * len(batch)
+        _answer(batch, answers)
+
+    def _run(self, statements: Sequence[Statement]) -> list[int] | DoorwardError:
+        """One job inside the batch's transaction; a job that fails takes back only itself."""
+        self._db.execute("SAVEPOINT job")
+        counts = []
+        try:
+            for statement in statements:
+                count = self._db.execute(statement.sql, statement.params).rowcount
+                if statement.rows is not None and count != statement.rows:
+                    self._db.execute("ROLLBACK TO job")
+                    return Conflict(f"Nothing was changed: {statement.otherwise}.")
+                counts.append(count)
+        except sqlite3.IntegrityError as error:
+            self._db.execute("ROLLBACK TO job")
+            return Conflict(f"Nothing was changed: {error}.")
+        except (sqlite3.Error, ValueError, OverflowError) as error:
+            if not self._db.in_transaction or not _is_about_the_statement(error):
+                raise
+            self._db.execute("ROLLBACK TO job")
+            return Broken(f"Nothing was changed: the database refused a statement: {error}.")
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("RELEASE job")
+        return counts
+
+    def _append(self, entries: Sequence[record.Entry]) -> Head:
+        seq, prev = self.head
+        rows: list[tuple[Any, ...]] = []
+        for entry in entries:
+            seq += 1
+            hash_ = record.seal(seq, entry, prev)
+            rows.append((seq, *msgspec.structs.astuple(entry), prev, hash_))
+            prev = hash_
+        whole = len(rows) - len(rows) % _ROWS_AT_ONCE
+        for start in range(0, whole, _ROWS_AT_ONCE):
+            many = [value for row in rows[start : start + _ROWS_AT_ONCE] for value in row]
+            self._db.execute(_INSERT_MANY, many)
+        for row in rows[whole:]:
+            self._db.execute(_INSERT_ONE, row)
+        for entry in entries:
+            if entry.phase == "start":
+                self._db.execute("INSERT INTO open_calls (call) VALUES (?)", (entry.call,))
+            elif entry.phase == "end":
+                self._db.execute("DELETE FROM open_calls WHERE call = ?", (entry.call,))
+        self._db.execute(
+            "UPDATE ledger_head SET seq = ?, hash = ?, signature = ?",
+            (seq, prev, record.sign(self._key, "head", seq, prev)),
+        )
+        return Head(seq, prev)
+
+    def _read_head(self) -> Head:
+        row = self._db.execute("SELECT seq, hash FROM ledger_head").fetchone()
+        if row is not None:
+            return Head(*row)
+        signature = record.sign(self._key, "head", 0, record.GENESIS)
+        self._db.execute("INSERT INTO ledger_head VALUES (1, 0, ?, ?)", (record.GENESIS, signature))
+        return Head(0, record.GENESIS)
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, whatever it is asked."""
+    try:
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+        )
+        db.execute("PRAGMA query_only = ON")
+        db.row_factory = sqlite3.Row
+        return db
+    except sqlite3.Error as error:
+        raise _unusable(error, path) from error
+
+
+def _open_for_writing(path: Path) -> sqlite3.Connection:
+    try:
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
+        path.chmod(0o600)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA foreign_keys = ON")
+        migrations.migrate(db)
+        return db
+    except (sqlite3.Error, OSError) as error:
+        raise _unusable(error, path) from error
+
+
+def _answer(batch: list[_Job], answers: Sequence[list[int] | DoorwardError]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[list[int]], Any]]] = {}
+    for job, answer in zip(batch, answers, strict=True):
+        by_loop.setdefault(job.loop, []).append((job.done, answer))
+    for loop, pairs in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, pairs)
+
+
+def _resolve(pairs: list[tuple[asyncio.Future[list[int]], list[int] | DoorwardError]]) -> None:
+    for future, answer in pairs:
+        if future.done():
+            continue
+        if isinstance(answer, DoorwardError):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+
+
+def _is_about_the_statement(error: Exception) -> bool:
+    """Whether only this statement is at fault, and not the disk or the file under all of them."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) in (
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_RANGE,
+        sqlite3.SQLITE_TOOBIG,
+    )
+
+
+def _plain(error: Exception, path: Path) -> LedgerUnavailable:
+    """A database error as a refusal that says what to do."""
+    return LedgerUnavailable(
+        f"The record could not be stored in {path}: {error}.", hint=_advice(error), retry_after=5.0
+    )
+
+
+def _unusable(error: Exception, path: Path) -> Unusable:
+    return Unusable(f"The database {path} cannot be opened: {error}.", hint=_advice(error))
+
+
+def _advice(error: Exception) -> str:
+    text = str(error).lower()
+    if "full" in text or "no space" in text:
+        return "Free some space on that disk; Doorward goes on by itself."
+    if "readonly" in text or "read-only" in text:
+        return "Make the home folder writable for this account."
+    if "locked" in text or "busy" in text:
+        return "Another program has the database open for writing; close it."
+    if "malformed" in text or "not a database" in text or "corrupt" in text:
+        return "Move the file away and restore a copy, or start anew with another DOORWARD_HOME."
+    return "Check that the home folder exists and belongs to this account."

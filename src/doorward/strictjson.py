@@ -1,0 +1,103 @@
+"""JSON as the standard has it, and no further: every text that comes from outside is read here.
+
+Python's own reader takes NaN, repeated keys, lone surrogates and numbers that overflow, and msgspec takes repeated
+keys; each of those has been used to make two programs read one text differently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Any, NoReturn
+
+MAX_DEPTH = 64
+MAX_BYTES = 16 * 1024 * 1024
+
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotJson(ValueError):
+    """The text is not strict JSON; the message says where and why."""
+
+
+def loads(text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
+    if len(text) > max_bytes:
+        raise NotJson(f"the JSON text is too large: {len(text)} bytes, at most {max_bytes} are read")
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise NotJson(f"the JSON text is not UTF-8: byte {error.start} is wrong") from error
+    _check_depth(text, max_depth)
+    try:
+        value = _DECODER.decode(text)
+        _list([value])
+        return value
+    except json.JSONDecodeError as error:
+        raise NotJson(f"not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise NotJson(f"the JSON text nests too deeply; at most {max_depth} levels are read") from error
+
+
+def _check_depth(text: str, limit: int) -> None:
+    if text.count("[") + text.count("{") <= limit:
+        return
+    depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub('""', text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > limit:
+            raise NotJson(f"the JSON text nests too deeply; at most {limit} levels are read")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise NotJson(f"the key {twice!r} appears twice in one object")
+    for key, value in pairs:
+        _text(key)
+        if type(value) is list:
+            _list(value)
+        elif type(value) is str:
+            _text(value)
+    return result
+
+
+def _list(values: list[Any]) -> None:
+    for value in values:
+        if type(value) is str:
+            _text(value)
+        elif type(value) is list:
+            _list(value)
+
+
+def _text(value: str) -> None:
+    if not value.isascii() and _SURROGATE.search(value):
+        raise NotJson("a text holds half of a surrogate pair, which is no character")
+
+
+def _constant(word: str) -> NoReturn:
+    raise NotJson(f"{word} is not a JSON number")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise NotJson(f"the number {digits[:40]} is too large")
+    return value
+
+
+def _int(digits: str) -> int:
+    value = int(digits) if len(digits) <= 20 else None
+    if value is None or not -(2**63) <= value < 2**63:
+        raise NotJson(f"the number {digits[:40]} is too large; whole numbers have at most 64 bits")
+    return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int, strict=True
+)
