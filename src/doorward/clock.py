@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 
 class Clock:
@@ -20,6 +21,10 @@ class Clock:
 
     def now(self) -> float:
         return self._offset + self.steady()
+
+    def boot(self) -> str:
+        """Which boot of the machine the steady times belong to."""
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
     def wall_us(self) -> int:
         """Microseconds since 1970, for the ledger."""

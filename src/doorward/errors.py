@@ -42,9 +42,7 @@ class DoorwardError(Exception):
     retry: ClassVar[Retry] = "never"
     effect: ClassVar[Effect] = "none"
 
-    def __init__(
-        self, message: str, *, hint: str = "", retry_after: float | None = None, rule: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None, rule: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -17,7 +17,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     at: float
 
 
-class CommandExecuted(Event):
+class CommandExecuted(Event, frozen=True, kw_only=True):
     """A call ended, in whatever way, and its record is stored."""
 
     name: ClassVar[str] = "ai:command-executed"
@@ -32,14 +32,14 @@ class CommandExecuted(Event):
     seconds: float
 
 
-class MessageReceived(Event):
+class MessageReceived(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "chat:message-received"
     room: str
     message: str
     sender: str
 
 
-class ApprovalRequested(Event):
+class ApprovalRequested(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "approval:requested"
     approval: str
     room: str
@@ -48,7 +48,7 @@ class ApprovalRequested(Event):
     expires_at: float
 
 
-class ApprovalDecided(Event):
+class ApprovalDecided(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "approval:decided"
     approval: str
     room: str
@@ -56,12 +56,12 @@ class ApprovalDecided(Event):
     decider: str
 
 
-class RecipeLoaded(Event):
+class RecipeLoaded(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "recipe:loaded"
     recipe: str
 
 
-class RecipeRejected(Event):
+class RecipeRejected(Event, frozen=True, kw_only=True):
     """A recipe file is not valid; the last good version stays in force."""
 
     name: ClassVar[str] = "recipe:rejected"

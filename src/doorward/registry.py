@@ -72,9 +72,7 @@ class Registry:
         if command.name in self._commands:
             raise TypeError(f"two commands are called {command.name!r}")
         if command.wire in self._wire:
-            raise TypeError(
-                f"{command.name!r} and {self._wire[command.wire]!r} have one wire name, {command.wire!r}"
-            )
+            raise TypeError(f"{command.name!r} and {self._wire[command.wire]!r} have one wire name, {command.wire!r}")
         self._commands[command.name] = command
         self._wire[command.wire] = command.name
         self._folded.setdefault(folded(command.name), set()).add(command.name)

@@ -8,11 +8,16 @@ from typing import Any
 
 import msgspec
 
+from doorward.approvals.approvals import Approvals
 from doorward.clock import Clock
 from doorward.command import Command
 from doorward.events import Bus
 from doorward.model import Call, Caller, Ruling
+from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
+from doorward.rooms.people import People
+from doorward.rooms.rooms import Rooms
+from doorward.rooms.tokens import Tokens
 from doorward.settings import Settings
 from doorward.store.sqlite import Store
 
@@ -26,8 +31,21 @@ class Services(msgspec.Struct, kw_only=True):
     store: Store
     registry: Registry
     events: Bus
+    rooms: Rooms
+    people: People
+    tokens: Tokens
+    recipes: RecipeBook
+    approvals: Approvals
     rules_on: Callable[[Caller, str, Command], Ruling]
     """What the gate would decide if this caller asked for that command in that room."""
+    offered: Callable[[Caller, str], list[Command]]
+    """Exactly what the gate would let this caller run in that room."""
+    energy_of: Callable[[Caller], float | None]
+    """A caller's energy, or None while energy is switched off."""
+    running: Callable[[], int]
+    """How many commands run at this moment."""
+    stop: Callable[[], None]
+    """Ends this process in good order."""
 
 
 class Context(msgspec.Struct, frozen=True):

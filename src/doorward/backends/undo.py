@@ -53,12 +53,12 @@ async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | 
         )
     own = bool(ctx.caller.identities & {first.caller, first.behalf})
     if not own and (ctx.caller.kind != "human" or ctx.caller.access < Access.FULL):
-        raise NotPermitted(f"Execution {execution} is another caller's; only its caller or a person with full access may undo it.")
+        raise NotPermitted(
+            f"Execution {execution} is another caller's; only its caller or a person with full access may undo it."
+        )
     if first.command in ctx.house.registry:
         ruling = ctx.may(first.command)
         if not ruling.allowed:
-            raise NotPermitted(
-                f"Undoing {first.command} needs the right to run it: {ruling.reason}", rule=ruling.rule
-            )
+            raise NotPermitted(f"Undoing {first.command} needs the right to run it: {ruling.reason}", rule=ruling.rule)
     restored = await ctx.house.registry.undoer(first.kind).restore(ctx, images)
     return {"undone": execution, "command": first.command, **restored}

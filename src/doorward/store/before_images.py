@@ -29,9 +29,7 @@ class BeforeImage(msgspec.Struct, frozen=True):
     at: float
 
 
-def keep(
-    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
-) -> Statement:
+def keep(call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0) -> Statement:
     """The statement that keeps what is about to be replaced; it belongs in the same write as the change."""
     caller = call.caller
     return Statement(
@@ -62,9 +60,7 @@ def mark_undone(call: str, by: str) -> Statement:
 
 
 async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
-    rows = await store.read(
-        "SELECT * FROM before_images WHERE tenant = ? AND call = ? ORDER BY n", (tenant, call)
-    )
+    rows = await store.read("SELECT * FROM before_images WHERE tenant = ? AND call = ? ORDER BY n", (tenant, call))
     return [_image(row) for row in rows]
 
 

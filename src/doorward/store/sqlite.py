@@ -6,16 +6,18 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from doorward import record
 from doorward.errors import Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
 from doorward.store import migrations
+
+T = TypeVar("T")
 
 _ROWS_AT_ONCE = 32
 _JOBS_AT_ONCE = 512
@@ -77,11 +79,11 @@ class Store:
         self._jobs.put(job)
         return await job.done
 
-    async def read(self, sql: str, params: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    async def read(self, sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
         """The rows of one SELECT, each as a dictionary."""
         return await self.in_reader(lambda db: [dict(row) for row in db.execute(sql, params)])
 
-    async def in_reader(self, work: Any) -> Any:
+    async def in_reader(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work(connection)` on a thread that has a read-only connection."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._with_reader, work)
@@ -96,7 +98,7 @@ class Store:
         self._readers.shutdown()
         self._db.close()
 
-    def _with_reader(self, work: Any) -> Any:
+    def _with_reader(self, work: Callable[[sqlite3.Connection], T]) -> T:
         db = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = open_for_reading(self.path)
@@ -130,9 +132,7 @@ class Store:
         entries = self._owed[:owed]
         answers: list[list[int] | DoorwardError] = []
         try:
-            self._db.execute(
-                f"PRAGMA synchronous = {'FULL' if any(job.durable for job in batch) else 'NORMAL'}"
-            )
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if any(job.durable for job in batch) else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             for job in batch:
                 answer = self._run(job.statements) if job.statements else []

@@ -1,0 +1,240 @@
+"""The composition root: settings in, running house out. It alone knows every part."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from importlib.metadata import entry_points
+
+import msgspec
+
+from doorward import logs, settings
+from doorward.approvals.approvals import Approvals
+from doorward.backends import ai, approval, debug, execution, file, recipe, room, system, undo, user
+from doorward.backends import data as data_
+from doorward.backends import help as help_
+from doorward.backends.context import Context, Services
+from doorward.clock import Clock
+from doorward.command import Family
+from doorward.errors import Conflict, LedgerUnavailable, Unusable
+from doorward.events import Bus
+from doorward.facts import Access, Role
+from doorward.gate.authenticate import Authenticator
+from doorward.gate.authorize import Authorizer
+from doorward.gate.energy import Energy
+from doorward.gate.gate import Gate
+from doorward.gate.recorder import Recorder
+from doorward.gate.resolve import Resolver
+from doorward.gate.slots import Slots
+from doorward.gate.throttle import Throttle
+from doorward.home import Home
+from doorward.ledger.keeper import Keeper
+from doorward.ledger.paths import LedgerPaths
+from doorward.recipes.book import RecipeBook
+from doorward.registry import Registry
+from doorward.rooms.people import LOCAL, OWNER, People, User
+from doorward.rooms.rooms import Member, Room, Rooms
+from doorward.rooms.tokens import Tokens
+from doorward.settings import Settings
+from doorward.store import keepsakes
+from doorward.store.sqlite import Store
+
+log = logging.getLogger(__name__)
+
+FAMILIES: tuple[Family, ...] = (
+    *data_.families,
+    file.family,
+    undo.family,
+    room.family,
+    recipe.family,
+    approval.family,
+    execution.family,
+    ai.family,
+    debug.family,
+    system.family,
+    help_.family,
+    user.family,
+    user.tokens,
+)
+PLUGINS = "doorward.families"
+"""The entry-point group by which an installed package adds a family of commands."""
+
+_THROTTLE = "throttle"
+FIRST_ROOM = "general"
+FIRST_RECIPE = "code-collaboration"
+
+
+class House(msgspec.Struct, kw_only=True):
+    """A running Doorward: what doors and the terminal hold in their hands."""
+
+    home: Home
+    settings: Settings
+    gate: Gate
+    services: Services
+    keeper: Keeper
+    throttle: Throttle
+    made: list[str]
+    """What was made at first use, to be told to the person."""
+    recovered: int
+
+
+def plugin_families() -> list[Family]:
+    """The families of installed plugins. One that cannot be loaded stops the start: half a policy is none."""
+    families = []
+    for point in entry_points(group=PLUGINS):
+        try:
+            family = point.load()
+        except Exception as error:
+            raise Unusable(f"The plugin {point.name} ({point.value}) cannot be loaded: {error}.") from error
+        if not isinstance(family, Family):
+            raise Unusable(f"The plugin {point.name} ({point.value}) is not a command family.")
+        families.append(family)
+    return families
+
+
+@contextlib.asynccontextmanager
+async def open_house(
+    home: Home,
+    *,
+    clock: Clock | None = None,
+    families: Iterable[Family] = (),
+    changes: Settings | None = None,
+    stop: Callable[[], None] = lambda: None,
+) -> AsyncIterator[House]:
+    """Open a home folder for use by this process, making what is missing. The caller holds the lock.
+
+    `changes` replaces the settings file, and `families` come beside the built-in ones: both are for embedding.
+    """
+    home.make()
+    configured = changes or settings.load(home.settings)
+    key = home.key()
+    handler = logs.write_to(home.path)
+    try:
+        store = Store(home.database, key)
+        try:
+            house = await _assemble(home, configured, clock or Clock(), store, key, families, stop)
+            if house.services.people.get(LOCAL, OWNER) is None:
+                house.made.extend(await _first_use(house))
+            yield house
+            await _leave(house)
+        finally:
+            store.close()
+    finally:
+        logs.stop(handler)
+
+
+async def _assemble(
+    home: Home,
+    configured: Settings,
+    clock: Clock,
+    store: Store,
+    key: bytes,
+    families: Iterable[Family],
+    stop: Callable[[], None],
+) -> House:
+    events = Bus()
+    registry = Registry([*FAMILIES, *plugin_families(), *families])
+    people = People(store, clock)
+    rooms = Rooms(store, events, clock)
+    tokens = Tokens(store, people, clock, key)
+    recipes = RecipeBook(home.recipes, store, events, clock)
+    approvals = Approvals(store, rooms, events, clock, configured)
+    energy = Energy(store, clock, configured)
+    throttle = Throttle(clock, configured)
+    keeper = Keeper(LedgerPaths.of(home.path), store, key, clock, configured)
+    if home.is_empty_of_recipes():
+        await recipes.install_shipped()
+    for part in (people, rooms, tokens, recipes, energy):
+        await part.load()
+    left = await keepsakes.get(store, _THROTTLE)
+    if left is not None:
+        throttle.restore(json.loads(left), clock.boot())
+    authorizer = Authorizer(rooms, recipes, registry)
+    slots = Slots(configured)
+    services = Services(
+        home=home.path,
+        settings=configured,
+        clock=clock,
+        store=store,
+        registry=registry,
+        events=events,
+        rooms=rooms,
+        people=people,
+        tokens=tokens,
+        recipes=recipes,
+        approvals=approvals,
+        rules_on=authorizer.rule,
+        offered=authorizer.offered,
+        energy_of=lambda caller: energy.level(caller) if energy.enabled else None,
+        running=slots.running,
+        stop=stop,
+    )
+    gate = Gate(
+        authenticator=Authenticator(people, tokens),
+        resolver=Resolver(registry, authorizer, key, _workspaces(home, configured)),
+        authorizer=authorizer,
+        throttle=throttle,
+        slots=slots,
+        energy=energy,
+        approvals=approvals,
+        recorder=Recorder(store, clock, configured),
+        events=events,
+        clock=clock,
+        settings=configured,
+        context_for=lambda permit: Context(permit.call, services),
+    )
+    return House(
+        home=home,
+        settings=configured,
+        gate=gate,
+        services=services,
+        keeper=keeper,
+        throttle=throttle,
+        made=[],
+        recovered=await keeper.recover(),
+    )
+
+
+async def _first_use(house: House) -> list[str]:
+    """Make the first room and, last, the owner, who marks that it is done; returns what a person should be told."""
+    rooms, people = house.services.rooms, house.services.people
+    if rooms.get(LOCAL, FIRST_ROOM) is None:
+        members = {OWNER: Member(OWNER, "human", Role.OWNER)}
+        await rooms.create(Room(LOCAL, FIRST_ROOM, FIRST_ROOM, FIRST_RECIPE, members))
+    await people.add(User(LOCAL, OWNER, OWNER, "human", Access.ROOT))
+    return [
+        f"home folder   {house.home.path}",
+        f"secret        {house.home.path / 'secret.key'} (random, for this account only)",
+        f"recipes       {len(house.services.recipes.recipes())} in {house.home.recipes}",
+        f"room          {FIRST_ROOM} (recipe {FIRST_RECIPE})",
+        f"workspace     {_workspaces(house.home, house.settings)(LOCAL)}",
+    ]
+
+
+async def _leave(house: House) -> None:
+    """Leave what the next process needs. What cannot be written is said, and harms nothing that is stored."""
+    clock, store = house.services.clock, house.services.store
+    try:
+        await store.write(keepsakes.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
+        house.keeper.checkpoint()
+    except (LedgerUnavailable, OSError) as error:
+        log.warning("the state at the end could not be written: %s", error)
+
+
+def _workspaces(home: Home, configured: Settings) -> Callable[[str], str]:
+    """The workspace of each tenant, made when first asked for."""
+    known: dict[str, str] = {}
+
+    def workspace_of(tenant: str) -> str:
+        if tenant not in known:
+            folder = home.workspace(configured.files.workspace, tenant, LOCAL).absolute()
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise Conflict(f"The workspace {folder} cannot be made: {error.strerror}.") from error
+            known[tenant] = str(folder)
+        return known[tenant]
+
+    return workspace_of

@@ -1,0 +1,184 @@
+"""Approvals: a stored question about exactly one call, answered by people, good for one execution."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import msgspec
+
+from doorward.clock import Clock
+from doorward.errors import Conflict, NotApproved, NotFound, NotPermitted
+from doorward.events import ApprovalDecided, Bus
+from doorward.facts import Access, Role
+from doorward.ids import new_id
+from doorward.model import ApprovalTerms, Call, Caller
+from doorward.rooms.rooms import Rooms
+from doorward.settings import Settings
+from doorward.store import approvals as sql
+from doorward.store.sqlite import Statement, Store
+from doorward.visible import visible
+
+Verdict = Literal["approve", "deny"]
+State = Literal["pending", "approved", "denied", "expired", "used"]
+
+DECIDERS = (Role.OWNER, Role.ADMIN)
+"""Who decides when a recipe names nobody."""
+
+
+class Approval(msgspec.Struct, frozen=True):
+    id: str
+    tenant: str
+    room: str
+    caller: str
+    kind: str
+    behalf: str
+    command: str
+    params: str
+    shown: str
+    """What people are shown: exactly what would run, with hidden characters written out."""
+    digest: str
+    access: Access
+    approvers: str
+    quorum: int
+    state: State
+    created_at: float
+    expires_at: float
+    decided_at: float | None = None
+    used_by: str | None = None
+
+
+class Approvals:
+    def __init__(self, store: Store, rooms: Rooms, events: Bus, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._events = events
+        self._clock = clock
+        self._settings = settings
+
+    def prepare(self, call: Call, digest: str, terms: ApprovalTerms) -> tuple[Approval, Statement]:
+        """A new question about this call, and the statement that stores it."""
+        now = self._clock.now()
+        caller = call.caller
+        approval = Approval(
+            id=new_id(),
+            tenant=caller.tenant,
+            room=call.room,
+            caller=caller.id,
+            kind=caller.kind,
+            behalf=caller.on_behalf_of,
+            command=call.command.name,
+            params=json.dumps(call.params, ensure_ascii=False, sort_keys=True),
+            shown=shown(call),
+            digest=digest,
+            access=call.command.facts.access,
+            approvers=json.dumps(terms.approvers or DECIDERS),
+            quorum=terms.quorum,
+            state="pending",
+            created_at=now,
+            expires_at=now + terms.timeout_seconds,
+        )
+        return approval, sql.insert({**msgspec.structs.asdict(approval), "access": int(approval.access)})
+
+    async def find(self, tenant: str, id: str) -> Approval:
+        row = await sql.find(self._store, tenant, id)
+        if row is None:
+            raise NotFound(f"There is no approval {id[:64]!r}; `doorward approvals list` shows those there are.")
+        return self._current(row)
+
+    async def newest(self, tenant: str, limit: int) -> list[Approval]:
+        await self._store.write(sql.expire(tenant, self._clock.now()))
+        return [self._current(row) for row in await sql.newest(self._store, tenant, limit)]
+
+    async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
+        return await sql.decisions(self._store, approval.id)
+
+    async def decide(self, decider: Caller, id: str, verdict: Verdict) -> Approval:
+        """Record a person's verdict, if that person may give it and it is not too late."""
+        approval = await self.find(decider.tenant, id)
+        self._may_decide(decider, approval)
+        if approval.state != "pending":
+            raise Conflict(f"Nothing was decided: approval {id} is {_state_words(approval)}.")
+        now = self._clock.now()
+        await self._store.write(*sql.decide(id, decider.id, verdict, now))
+        approval = await self.find(decider.tenant, id)
+        self._events.publish(
+            ApprovalDecided(
+                tenant=approval.tenant,
+                at=now,
+                approval=id,
+                room=approval.room,
+                state=approval.state,
+                decider=decider.id,
+            )
+        )
+        return approval
+
+    @staticmethod
+    def satisfies(approval: Approval, terms: ApprovalTerms) -> bool:
+        """Whether what was asked of people then is what a recipe asks of them now."""
+        named = set(terms.approvers or DECIDERS)
+        return approval.quorum >= terms.quorum and set(json.loads(approval.approvers)) <= named
+
+    def spend(self, approval: Approval, digest: str, call: str) -> Statement:
+        """The statement that uses an approval up, to be stored together with the start of the call.
+
+        Refused at once when it plainly cannot succeed; the statement itself decides races.
+        """
+        if approval.digest != digest:
+            raise NotApproved(
+                "What would run is not what was approved: the command, its parameters, the room, the caller or the "
+                "working folder differ.",
+                hint="Ask again without the ticket.",
+            )
+        oldest = self._clock.now() - self._settings.approvals.use_within
+        if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
+            raise NotApproved("The approval was not used in time.", hint="Ask again without the ticket.")
+        if approval.state != "approved":
+            raise NotApproved(f"Approval {approval.id} is {_state_words(approval)}.", hint=_next_step(approval))
+        return sql.use(approval.id, digest, call, oldest)
+
+    def _may_decide(self, decider: Caller, approval: Approval) -> None:
+        if decider.kind != "human":
+            raise NotPermitted("Only a person may decide about an approval; you act as an agent.")
+        if decider.id == approval.caller:
+            raise NotPermitted("Whoever asked may not decide; another person in the room must.")
+        room = self._rooms.get(approval.tenant, approval.room)
+        member = room.members.get(decider.id) if room is not None else None
+        named = json.loads(approval.approvers)
+        if member is None or member.kind != "human" or not {member.id, member.role} & set(named):
+            raise NotPermitted(f"You may not decide in room {approval.room!r}; there, these may: {', '.join(named)}.")
+        if decider.access < approval.access:
+            raise NotPermitted(
+                f"To approve {approval.command} you need {approval.access.label} access yourself; "
+                f"you have {decider.access.label}."
+            )
+
+    def _current(self, row: dict[str, Any]) -> Approval:
+        approval = msgspec.convert(row, Approval)
+        if approval.state == "pending" and approval.expires_at <= self._clock.now():
+            return msgspec.structs.replace(approval, state="expired")
+        return approval
+
+
+def shown(call: Call) -> str:
+    """The call as people read it before they decide; JSON, so that every blank and line break is seen."""
+    params = visible(json.dumps(call.params, ensure_ascii=False, sort_keys=True), lines=False)
+    return f"{call.command.name} {params}"
+
+
+def _state_words(approval: Approval) -> str:
+    if approval.state == "used":
+        return f"used already, by execution {approval.used_by}"
+    return {
+        "pending": "still waiting for a decision",
+        "approved": "approved already",
+        "denied": "denied",
+        "expired": "expired without a decision, which counts as no",
+    }[approval.state]
+
+
+def _next_step(approval: Approval) -> str:
+    if approval.state == "pending":
+        return f"Decide with: doorward approvals approve {approval.id}"
+    return "Ask again without the ticket."

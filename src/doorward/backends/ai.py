@@ -1,0 +1,93 @@
+"""ai/report: how callers fared, from the ledger."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.command import READS_ONLY, Example, Family
+from doorward.errors import BadParams
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store import ledger
+
+family = Family("ai", category="observing")
+
+When = Annotated[
+    str, Meta(description="A time: 2026-11-16, 2026-11-16T08:00:00Z, or an age such as 30m, 12h, 7d", max_length=40)
+]
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+@family.command(
+    "report",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[
+        Example("how did everyone do in the last day", {"since": "1d"}),
+        Example("how is the helper doing in general", {"persona": "helper", "room": "general"}),
+    ],
+)
+async def report(
+    ctx: Context,
+    persona: Annotated[str, Meta(description="Only this caller", max_length=63)] = "",
+    room: Annotated[str, Meta(description="Only this room", max_length=63)] = "",
+    since: When = "",
+    until: When = "",
+) -> dict[str, Any]:
+    """Report calls, success rate, latency, decisions and energy for each caller and room, from the ledger."""
+    now = ctx.house.clock.now()
+    rows = await ledger.report(
+        ctx.store,
+        ctx.caller.tenant,
+        caller=persona,
+        room=room,
+        since=moment(since, now) if since else 0,
+        until=moment(until, now) if until else 0,
+    )
+    return listing([_shown(row) for row in rows])
+
+
+def moment(text: str, now: float) -> int:
+    """Microseconds since 1970 for a date, a time, or an age counted back from now."""
+    number, unit = text[:-1], text[-1:]
+    if unit in _UNITS and number.isascii() and number.isdigit():
+        return int((now - int(number[:9]) * _UNITS[unit]) * 1_000_000)
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadParams(
+            f"A time is written 2026-11-16, 2026-11-16T08:00:00Z, or as an age such as 30m, 12h or 7d; given {text!r}."
+        ) from error
+    return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    ran = row["done"] + row["failed"]
+    return {
+        "persona": row["caller"],
+        "kind": row["kind"],
+        "room": row["room"],
+        "calls": row["calls"],
+        "done": row["done"],
+        "failed": row["failed"],
+        "refused": row["refused"],
+        "parked": row["parked"],
+        "successRate": round(row["done"] / ran, 4) if ran else None,
+        "meanMs": round(row["mean"] / 1_000, 3) if row["mean"] is not None else None,
+        "longestMs": round(row["longest"] / 1_000, 3),
+        "energy": row["energy"],
+        "first": _iso(row["first"]),
+        "last": _iso(row["last"]),
+    }
+
+
+def _iso(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat(timespec="milliseconds")

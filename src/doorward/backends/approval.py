@@ -1,0 +1,124 @@
+"""approval/*: see what waits for a person, and decide."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward import redact
+from doorward.approvals.approvals import Approval
+from doorward.backends.context import Context, listing
+from doorward.command import READS_ONLY, Example, Family, NoUndo
+from doorward.facts import Access, Effects, Safety, Tier
+
+family = Family("approval", category="approvals")
+
+Id = Annotated[str, Meta(description="The approval's id (the ticket)", min_length=1, max_length=64)]
+_AN_ID = "01k9x2m4q7ab3cde"
+
+
+@family.command(
+    "list",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what waits for me", {"pending": True})],
+    related=["approval/approve", "approval/deny"],
+)
+async def list_approvals(
+    ctx: Context,
+    pending: Annotated[bool, Meta(description="Only those that still wait")] = False,
+    limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 50,
+) -> dict[str, Any]:
+    """List approvals of the rooms you are in, newest first."""
+    found = await ctx.house.approvals.newest(ctx.caller.tenant, limit)
+    return listing(
+        [
+            _shown(ctx, one)
+            for one in found
+            if (not pending or one.state == "pending") and (_in_room(ctx, one) or one.caller == ctx.caller.id)
+        ]
+    )
+
+
+@family.command(
+    "show",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what exactly would run", {"id": _AN_ID})],
+    related=["approval/list"],
+    humans_only=True,
+)
+async def show(ctx: Context, id: Id) -> dict[str, Any]:
+    """Show exactly what an approval is about: the text is what runs, with hidden characters written out."""
+    approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
+    whole = approval.shown if _in_room(ctx, approval) else "(you are not in that room)"
+    decisions = await ctx.house.approvals.decisions(approval)
+    return {**_shown(ctx, approval), "shown": whole, "decisions": decisions}
+
+
+@family.command(
+    "approve",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.DANGEROUS,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("an approval can be used at once"),
+    examples=[Example("let it run", {"id": _AN_ID})],
+    related=["approval/list", "approval/deny"],
+    humans_only=True,
+)
+async def approve(ctx: Context, id: Id) -> dict[str, Any]:
+    """Say yes to what waits. It may then run once, exactly as shown."""
+    return _shown(ctx, await ctx.house.approvals.decide(ctx.caller, id, "approve"))
+
+
+@family.command(
+    "deny",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("whoever asked was told no; it can be asked again"),
+    examples=[Example("do not let it run", {"id": _AN_ID})],
+    related=["approval/list", "approval/approve"],
+    humans_only=True,
+)
+async def deny(ctx: Context, id: Id) -> dict[str, Any]:
+    """Say no to what waits."""
+    return _shown(ctx, await ctx.house.approvals.decide(ctx.caller, id, "deny"))
+
+
+def _in_room(ctx: Context, approval: Approval) -> bool:
+    room = ctx.house.rooms.get(approval.tenant, approval.room)
+    return room is not None and room.member(ctx.caller) is not None
+
+
+def _shown(ctx: Context, approval: Approval) -> dict[str, Any]:
+    command = ctx.house.registry[approval.command] if approval.command in ctx.house.registry else None
+    return {
+        "id": approval.id,
+        "state": approval.state,
+        "room": approval.room,
+        "caller": approval.caller,
+        "command": approval.command,
+        "params": redact.params(json.loads(approval.params), command.secret if command else ()),
+        "createdAt": approval.created_at,
+        "expiresAt": approval.expires_at,
+        "usedBy": approval.used_by,
+    }

@@ -1,0 +1,76 @@
+"""debug/logs: the end of Doorward's own log."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import re2
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.command import READS_ONLY, Example, Family
+from doorward.errors import BadParams
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.logs import LOG_FILE
+
+family = Family("debug", category="observing")
+
+_MOST_READ = 4_000_000
+
+
+@family.command(
+    "logs",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[
+        Example("the last errors", {"includeErrorsOnly": True, "tailLines": 10}),
+        Example("what the log says about recipes", {"filterPattern": "recipe"}),
+    ],
+    related=["system/status"],
+)
+async def logs(
+    ctx: Context,
+    tail_lines: Annotated[int, Meta(description="How many lines from the end", ge=1, le=5_000)] = 50,
+    include_errors_only: Annotated[bool, Meta(description="Only errors, and not warnings or notices")] = False,
+    filter_pattern: Annotated[
+        str, Meta(description="Only lines that match this regular expression", max_length=500)
+    ] = "",
+) -> dict[str, Any]:
+    """Show the end of Doorward's log, newest last. Secrets never reach it."""
+    try:
+        pattern = re2.compile(filter_pattern) if filter_pattern else None
+    except re2.error as error:
+        raise BadParams(f"filterPattern is not a regular expression: {error}; given {filter_pattern!r}.") from error
+    lines = await asyncio.to_thread(_tail, ctx.house.home / LOG_FILE)
+    kept = [line for line in lines if not include_errors_only or line.get("level") in ("ERROR", "CRITICAL")]
+    if pattern is not None:
+        kept = [line for line in kept if pattern.search(msgspec.json.encode(line).decode())]
+    return listing(kept[-tail_lines:], matched=len(kept))
+
+
+def _tail(file: Path) -> list[dict[str, Any]]:
+    """The lines in the last few megabytes; a line that is not JSON is shown as it is."""
+    try:
+        with file.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _MOST_READ))
+            text = stream.read(_MOST_READ)
+    except FileNotFoundError:
+        return []
+    lines = text.split(b"\n")[:-1]
+    return [_parsed(line) for line in (lines if size <= _MOST_READ else lines[1:])]
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {"message": line.decode(errors="replace")}

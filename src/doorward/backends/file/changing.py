@@ -1,0 +1,161 @@
+"""How a file is changed: what it replaces is kept first, then it is replaced in one step, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from doorward.backends.context import Context
+from doorward.backends.file.text import digest, unified
+from doorward.beneath import Root
+from doorward.errors import BadParams, Conflict, LedgerUnavailable, Unrecorded
+from doorward.store import before_images
+from doorward.store.sqlite import Statement
+
+KIND = "file"
+
+Make = Callable[[bytes | None], bytes | None]
+"""From the bytes a file has (None: there is no file) to those it shall have; refuses what does not fit."""
+
+_locks: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
+
+
+class Change(NamedTuple):
+    path: str
+    before: bytes | None
+    after: bytes | None
+    digest: str
+    """Of what the file has after the change; empty when it is gone."""
+
+    @property
+    def real(self) -> bool:
+        return self.before != self.after
+
+
+async def change(
+    ctx: Context, makes: Mapping[str, Make], *, parents: bool, then: Statement | None = None
+) -> list[Change]:
+    """Change files so that each change can be taken back; `then` is stored when all of them are made.
+
+    A call that is cancelled in the middle ends when the change has: nothing is left half done.
+    """
+    loop = asyncio.get_running_loop()
+
+    def store(*statements: Statement) -> None:
+        asyncio.run_coroutine_threadsafe(ctx.store.write(*statements), loop).result()
+
+    def work() -> list[Change]:
+        with Root(ctx.workspace) as root, contextlib.ExitStack() as stack:
+            changes, staged = [], []
+            for path, make in makes.items():
+                present = root.find(path, ctx.house.settings.files.largest_file)
+                one = _changed(ctx, path, make, present.data if present else None)
+                changes.append(one)
+                if one.real:
+                    ready = root.stage(path, one.after, present=present.mark if present else None, parents=parents)
+                    staged.append(stack.enter_context(ready))
+            kept = [_kept(ctx, n, one) for n, one in enumerate(one for one in changes if one.real)]
+            if kept:
+                store(*kept)
+            for ready in staged:
+                ready.commit()
+        if kept and then is not None:
+            try:
+                store(then)
+            except LedgerUnavailable as error:
+                raise Unrecorded(f"The files were changed, but that could not be noted: {error}") from error
+        return changes
+
+    async with _held(ctx.workspace, makes):
+        return await _to_the_end(work)
+
+
+async def preview(ctx: Context, path: str, make: Make, *, parents: bool) -> dict[str, Any]:
+    """What `change` would do to one file, for a dry run."""
+
+    def work() -> dict[str, Any]:
+        with Root(ctx.workspace) as root:
+            present = root.find(path, ctx.house.settings.files.largest_file)
+            folder = path.rpartition("/")[0]
+            if not parents and folder:
+                root.entry(folder, follow=True)
+        one = _changed(ctx, path, make, present.data if present else None)
+        return {**sizes(one), "diff": unified(path, one.before, one.after)}
+
+    return await asyncio.to_thread(work)
+
+
+def expected(make: Make, path: str, seen: str | None) -> Make:
+    """`make`, but only for the file that the caller saw last."""
+
+    def checked(present: bytes | None) -> bytes | None:
+        if seen is not None and digest(present) != seen:
+            now = f"its SHA-256 is {digest(present)}" if present is not None else "it does not exist"
+            was = f"SHA-256 {seen}" if seen else "no file"
+            raise Conflict(f"The file {path!r} is not as you last saw it: expected {was}, but {now}; read it again.")
+        return make(present)
+
+    return checked
+
+
+def sizes(one: Change) -> dict[str, Any]:
+    return {
+        "path": one.path,
+        "created": one.before is None and one.after is not None,
+        "changed": one.real,
+        "bytesBefore": None if one.before is None else len(one.before),
+        "bytesAfter": None if one.after is None else len(one.after),
+    }
+
+
+def _changed(ctx: Context, path: str, make: Make, before: bytes | None) -> Change:
+    after = make(before)
+    largest = ctx.house.settings.files.largest_file
+    if after is not None and len(after) > largest:
+        raise BadParams(
+            f"The file {path!r} would have {len(after)} bytes; "
+            f"at most {largest} are valid (setting files.largest_file)."
+        )
+    return Change(path, before, after, digest(after))
+
+
+def _kept(ctx: Context, n: int, one: Change) -> Statement:
+    return before_images.keep(
+        ctx.call,
+        kind=KIND,
+        target=one.path,
+        before=one.before,
+        after=one.digest,
+        at=ctx.house.clock.now(),
+        n=n,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _held(workspace: Path, paths: Iterable[str]) -> AsyncIterator[None]:
+    """One change of a file at a time.
+
+    The key is the last name alone: through symlinked folders one file has several paths, but never several last names.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        for name in sorted({path.rpartition("/")[2] for path in paths}):
+            lock = _locks.setdefault((str(workspace), name), asyncio.Lock())
+            await stack.enter_async_context(lock)
+        yield
+
+
+async def _to_the_end(work: Callable[[], list[Change]]) -> list[Change]:
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        while not future.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()
+        raise

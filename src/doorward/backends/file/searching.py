@@ -1,0 +1,193 @@
+"""file/search."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any
+
+import re2
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.backends.file.family import Hidden, family, printable
+from doorward.backends.file.text import is_text, lines_of
+from doorward.beneath import Entry, Root, normal
+from doorward.command import READS_ONLY, Example, shortened
+from doorward.errors import BadParams, CommandFailed, NotFound
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.recipes.globs import compile_glob
+
+MOST_FILES = 20_000
+MOST_ENTRIES = 200_000
+MOST_BYTES = 200_000_000
+MOST_SECONDS = 10.0
+LONGEST_LINE = 300
+
+_LINES_BETWEEN_LOOKS = 4_096
+_TOO_LONG = f"it took longer than {MOST_SECONDS:g} seconds; search a smaller folder"
+
+
+@family.command(
+    "search",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=3,
+    timeout=30,
+    undo=READS_ONLY,
+    examples=[
+        Example("where is TODO written in Python files", {"pattern": "TODO", "glob": "*.py"}),
+        Example(
+            "find function definitions below src",
+            {"pattern": "^def \\w+", "path": "src", "regex": True, "context": 2},
+        ),
+    ],
+    related=["file/read", "file/list"],
+)
+async def search(
+    ctx: Context,
+    pattern: Annotated[str, Meta(description="What to look for within one line", min_length=1, max_length=1_000)],
+    path: Annotated[
+        str, Meta(description="The folder or file to search, relative to the workspace", max_length=4096)
+    ] = ".",
+    glob: Annotated[
+        str,
+        Meta(
+            description="Only files that fit, such as *.py, or src/**/*.md from the workspace down",
+            min_length=1,
+            max_length=500,
+        ),
+    ] = "**",
+    regex: Annotated[bool, Meta(description="Whether the pattern is a regular expression (RE2)")] = False,
+    ignore_case: Annotated[bool, Meta(description="Whether large and small letters are the same")] = False,
+    limit: Annotated[int, Meta(description="The most matching lines to give", ge=1, le=1_000)] = 100,
+    context: Annotated[int, Meta(description="How many lines to show around each match", ge=0, le=20)] = 0,
+    hidden: Hidden = False,
+) -> dict[str, Any]:
+    """Search the text files of the workspace line by line.
+
+    Binary and over-large files are left out and counted; the result says when the search ended early.
+    """
+    if "\n" in pattern:
+        raise BadParams("The pattern holds a line break, but lines are searched one by one; give a part of one line.")
+    hunt = _Hunt(ctx, pattern, glob, regex, ignore_case, limit, context)
+    return await asyncio.to_thread(hunt.result, normal(path), hidden)
+
+
+class _Hunt:
+    """One search, with its bounds and what it had to leave out."""
+
+    def __init__(
+        self, ctx: Context, pattern: str, glob: str, regex: bool, ignore_case: bool, limit: int, context: int
+    ) -> None:
+        self._workspace = ctx.workspace
+        self._largest = ctx.house.settings.files.largest_file
+        self._steady = ctx.house.clock.steady
+        self._deadline = self._steady() + MOST_SECONDS
+        self._line = _pattern(pattern, regex, ignore_case)
+        self._fits = _fits(glob)
+        self._limit = limit
+        self._context = context
+        self._items: list[dict[str, Any]] = []
+        self._skipped: Counter[str] = Counter(binary=0, large=0, unreadable=0)
+        self._files = 0
+        self._bytes = 0
+
+    def result(self, path: str, hidden: bool) -> dict[str, Any]:
+        with Root(self._workspace) as root:
+            start = root.entry(path, follow=True)
+            if start.kind not in ("file", "folder"):
+                raise BadParams(f"{path!r} is a pipe, socket or device; give a folder or a regular file to search.")
+            walk = root.walk(path, recursive=True, hidden=hidden)
+            ended = self._search(root, walk if start.kind == "folder" else iter([start]))
+        self._skipped["unreadable"] += walk.unreadable
+        found: dict[str, Any] = {"filesSearched": self._files, "skipped": dict(self._skipped), "cut": bool(ended)}
+        if ended:
+            found["endedBecause"] = ended
+        return listing(self._items, **found)
+
+    def _search(self, root: Root, entries: Iterable[Entry]) -> str:
+        """Go through the entries; returns why it ended early, or nothing."""
+        for number, entry in enumerate(entries):
+            if self._out_of_time():
+                return _TOO_LONG
+            if number >= MOST_ENTRIES or self._files >= MOST_FILES:
+                return f"more than {MOST_FILES} files or {MOST_ENTRIES} entries; search a smaller folder"
+            if self._bytes >= MOST_BYTES:
+                return f"more than {MOST_BYTES} bytes; search a smaller folder"
+            name = printable(entry.path)
+            if entry.kind != "file" or not self._fits(name):
+                continue
+            for item in self._matches(name, self._text(root, entry)):
+                if item is None:
+                    return _TOO_LONG
+                if len(self._items) == self._limit:
+                    return f"there are more than {self._limit} matches; narrow the pattern or raise the limit"
+                self._items.append(item)
+        return ""
+
+    def _text(self, root: Root, entry: Entry) -> str:
+        if entry.status.st_size > self._largest:
+            self._skipped["large"] += 1
+            return ""
+        try:
+            content = root.read(entry.path, self._largest).data
+        except (BadParams, NotFound, CommandFailed):
+            self._skipped["unreadable"] += 1
+            return ""
+        self._bytes += len(content)
+        if not is_text(content):
+            self._skipped["binary"] += 1
+            return ""
+        self._files += 1
+        return content.decode()
+
+    def _out_of_time(self) -> bool:
+        return self._steady() > self._deadline
+
+    def _matches(self, path: str, text: str) -> Iterator[dict[str, Any] | None]:
+        """The matching lines of one file; None when the time is up."""
+        lines = [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
+        search = self._line.search
+        for at, line in enumerate(lines):
+            if at % _LINES_BETWEEN_LOOKS == 0 and self._out_of_time():
+                yield None
+            if not search(line):
+                continue
+            item: dict[str, Any] = {"path": path, "line": at + 1, "text": _shown(line)}
+            if self._context:
+                item["before"] = [_shown(one) for one in lines[max(0, at - self._context) : at]]
+                item["after"] = [_shown(one) for one in lines[at + 1 : at + 1 + self._context]]
+            yield item
+
+
+def _shown(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… ({len(line)} characters)"
+
+
+def _pattern(text: str, regex: bool, ignore_case: bool) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.literal = not regex
+    options.case_sensitive = not ignore_case
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace")
+        raise BadParams(
+            f"The pattern is no regular expression ({reason}); valid is RE2 syntax, which has no look-around "
+            f"and no back-references; given {shortened(text)}."
+        ) from error
+
+
+def _fits(glob: str) -> Callable[[str], bool]:
+    """Without a slash a glob is about the last name, else about the whole path."""
+    try:
+        fits = compile_glob(glob)
+    except ValueError as error:
+        raise BadParams(f"The glob is not valid: {error}; given {shortened(glob)}.") from error
+    return fits if "/" in glob or glob == "**" else lambda path: fits(path.rpartition("/")[2])

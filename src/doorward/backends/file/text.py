@@ -1,0 +1,130 @@
+"""Bytes as people and models read them: text, lines, digests and differences."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+import hashlib
+from collections.abc import Iterator
+from typing import Literal
+
+from doorward.errors import BadParams
+
+LONGEST_DIFF = 20_000
+_MOST_LINES_COMPARED = 2_000
+_CONTEXT = 3
+
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+Group = list[tuple[str, int, int, int, int]]
+
+
+def digest(content: bytes | None) -> str:
+    """SHA-256 in hex; the empty text for a file that does not exist."""
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def is_text(content: bytes) -> bool:
+    if b"\x00" in content:
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def as_text(content: bytes, path: str) -> str:
+    if not is_text(content):
+        raise BadParams(
+            f"The file {path!r} is binary ({len(content)} bytes), and only UTF-8 text is shown or edited; "
+            'read it with encoding="base64".'
+        )
+    return content.decode()
+
+
+def from_parameter(content: str, encoding: str) -> bytes:
+    try:
+        return content.encode() if encoding == "utf-8" else base64.b64decode(content, validate=True)
+    except UnicodeEncodeError as error:
+        raise BadParams(
+            f"content holds half a character at position {error.start}; give valid text, or base64."
+        ) from error
+    except (binascii.Error, ValueError) as error:
+        raise BadParams(f"content is not base64 ({error}); give base64 without line breaks.") from error
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends; only a line feed ends a line, as in editors and diffs."""
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def unified(path: str, before: bytes | None, after: bytes | None) -> str:
+    """The difference as a unified diff, or one sentence when either side is no text."""
+    if not is_text(before or b"") or not is_text(after or b""):
+        return f"Binary file {path}: {len(before or b'')} bytes become {len(after or b'')}."
+    old = lines_of((before or b"").decode())
+    new = lines_of((after or b"").decode())
+    pieces = [
+        f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
+        f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
+    ]
+    for group in _groups(old, new):
+        pieces.extend(_hunk(group, old, new))
+    whole = "".join(pieces)
+    if len(whole) <= LONGEST_DIFF:
+        return whole
+    return f"{whole[:LONGEST_DIFF]}\n… {len(whole) - LONGEST_DIFF} more characters of the difference are not shown.\n"
+
+
+def _groups(old: list[str], new: list[str]) -> list[Group]:
+    """What changed, in groups with context. Equal ends are set aside first, as comparing costs the square."""
+    shorter = min(len(old), len(new))
+    head = 0
+    while head < shorter and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_end, new_end = len(old) - tail, len(new) - tail
+    if max(old_end, new_end) - head > _MOST_LINES_COMPARED:
+        middle: list[Opcode] = [("replace", head, old_end, head, new_end)]
+    else:
+        matcher = difflib.SequenceMatcher(None, old[head:old_end], new[head:new_end])
+        middle = [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in matcher.get_opcodes()]
+    whole: list[Opcode] = [("equal", 0, head, 0, head), *middle, ("equal", old_end, len(old), new_end, len(new))]
+    return list(
+        _Known([code for code in whole if code[1] < code[2] or code[3] < code[4]]).get_grouped_opcodes(_CONTEXT)
+    )
+
+
+class _Known(difflib.SequenceMatcher[str]):
+    """The standard grouping of differences that are known already."""
+
+    def __init__(self, known: list[Opcode]) -> None:
+        super().__init__()
+        self._known = known
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._known
+
+
+def _hunk(group: Group, old: list[str], new: list[str]) -> Iterator[str]:
+    yield f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@\n"
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            yield from (_line(" ", line) for line in old[a:b])
+            continue
+        yield from (_line("-", line) for line in old[a:b])
+        yield from (_line("+", line) for line in new[c:d])
+
+
+def _span(start: int, end: int) -> str:
+    count = end - start
+    first = start + 1 if count else start
+    return str(first) if count == 1 else f"{first},{count}"
+
+
+def _line(sign: str, line: str) -> str:
+    return f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"

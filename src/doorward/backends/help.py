@@ -1,0 +1,113 @@
+"""help/*: find the command for a purpose, and learn how to use it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.command import READS_ONLY, Command, Example, Family, Undo
+from doorward.errors import NotPermitted
+from doorward.facts import Access, Effects, Safety, Tier
+
+family = Family("help", category="help")
+
+_WORDS = re.compile(r"[a-z0-9]+")
+_STOP = frozenset(
+    ("a", "an", "the", "of", "in", "on", "for", "to", "is", "are", "was", "be", "i", "me", "my", "we", "what", "which")
+    + ("who", "how", "do", "does", "did", "can", "show", "give", "with", "and", "or", "all")
+)
+
+
+@family.command(
+    "search",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("how do I read a file", {"query": "read a file"})],
+    related=["help/describe"],
+)
+async def search(
+    ctx: Context,
+    query: Annotated[str, Meta(description="What you want to do, in a few words", min_length=1, max_length=500)],
+    limit: Annotated[int, Meta(description="At most so many", ge=1, le=100)] = 5,
+) -> dict[str, Any]:
+    """Find commands for a purpose among those you may run here, best first."""
+    wanted = words(query)
+    scored = [(score(wanted, command), command) for command in ctx.house.offered(ctx.caller, ctx.call.room)]
+    best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].name))
+    return listing(
+        [
+            {"command": command.name, "summary": command.summary, "usage": command.usage, "score": round(points, 3)}
+            for points, command in best[:limit]
+        ]
+    )
+
+
+@family.command(
+    "describe",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("how is data/list used", {"command": "data/list"})],
+    related=["help/search"],
+)
+async def describe(
+    ctx: Context, command: Annotated[str, Meta(description="The command's name", min_length=1, max_length=200)]
+) -> dict[str, Any]:
+    """Show everything about a command you may run here: parameters, effects, examples, undo."""
+    offered = [one.name for one in ctx.house.offered(ctx.caller, ctx.call.room)]
+    found = ctx.house.registry.resolve(command, offered)
+    ruling = ctx.may(found.name)
+    if not ruling.allowed:
+        raise NotPermitted(ruling.reason, rule=ruling.rule)
+    return described(found)
+
+
+def described(command: Command) -> dict[str, Any]:
+    """A command's declaration as data."""
+    facts = command.facts
+    return {
+        "name": command.name,
+        "summary": command.summary,
+        "description": command.description,
+        "usage": command.usage,
+        "category": command.category,
+        "tier": facts.tier,
+        "effects": facts.effects.names,
+        "access": facts.access.label,
+        "safety": facts.safety,
+        "cost": facts.cost,
+        "timeoutSeconds": facts.timeout,
+        "undo": "yes" if isinstance(facts.undo, Undo) else f"no: {facts.undo.why}",
+        "humansOnly": facts.humans_only,
+        "examples": [{"says": one.says, "params": dict(one.params)} for one in facts.examples],
+        "related": list(facts.related),
+        "schema": command.schema,
+    }
+
+
+def words(text: str) -> set[str]:
+    """The telling words of a text, each cut to its stem's beginning so that "reads" meets "reading"."""
+    return {word[:5] for word in _WORDS.findall(text.lower()) if word not in _STOP}
+
+
+def score(wanted: set[str], command: Command) -> float:
+    """How well a command answers: its name counts three times, its examples' words most of the rest."""
+    if not wanted:
+        return 0.0
+    name = words(command.name)
+    said = words(" ".join(example.says for example in command.facts.examples))
+    told = words(f"{command.summary} {command.category}")
+    points = sum(3 * (word in name) + 2 * (word in said) + (word in told) for word in wanted)
+    return points / (6 * len(wanted))

@@ -1,0 +1,172 @@
+"""recipe/*: read and change the rules that rooms are governed by."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward import strictjson
+from doorward.backends.context import Context, listing
+from doorward.command import READS_ONLY, Example, Family, Undo
+from doorward.errors import BadParams, Conflict, NotFound
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.recipes.recipe import BadRecipe, parse
+from doorward.store import before_images
+from doorward.store.before_images import BeforeImage
+
+family = Family("recipe", category="rooms")
+
+Id = Annotated[str, Meta(description="The recipe's id", pattern=r"^[a-z][a-z0-9-]{0,62}$")]
+_LARGEST = 1_000_000
+
+
+@family.command(
+    "list",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("which recipes are there", {})],
+)
+async def list_recipes(ctx: Context) -> dict[str, Any]:
+    """List the recipes, what each is for, and what is wrong with files that are not valid."""
+    recipes = sorted(ctx.house.recipes.recipes(), key=lambda one: one.recipe_id)
+    return listing(
+        [{"id": one.recipe_id, "name": one.display_name, "description": one.description} for one in recipes],
+        problems=ctx.house.recipes.problems,
+    )
+
+
+@family.command(
+    "show",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what does the support recipe allow", {"id": "support"})],
+    related=["recipe/list"],
+)
+async def show(ctx: Context, id: Id) -> dict[str, Any]:
+    """Show a recipe as it is in force, which is its last good version."""
+    text = ctx.house.recipes.text(id)
+    if text is None:
+        raise _missing(ctx, id)
+    return {"id": id, "recipe": strictjson.loads(text)}
+
+
+@family.command(
+    "put",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.ROOT,
+    safety=Safety.DANGEROUS,
+    cost=1,
+    timeout=10,
+    undo=Undo("recipe"),
+    examples=[
+        Example(
+            "a recipe that allows nothing",
+            {"id": "quiet", "text": '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}'},
+        )
+    ],
+    related=["recipe/list", "recipe/show"],
+    humans_only=True,
+    reveals="recipe/show",
+)
+async def put(
+    ctx: Context, id: Id, text: Annotated[str, Meta(description="The recipe as JSON", max_length=_LARGEST)]
+) -> dict[str, Any]:
+    """Check a recipe and put it in force. A recipe that is not valid changes nothing."""
+    old = ctx.house.recipes.text(id)
+    new = text.encode()
+    _checked(id, new)
+    await ctx.store.write(
+        before_images.keep(ctx.call, kind="recipe", target=id, before=old, after=_digest(new), at=ctx.house.clock.now())
+    )
+    await ctx.house.recipes.save(id, new)
+    return {"id": id, "now": "in force", "replaced": old is not None}
+
+
+@put.shows_effect
+async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
+    _checked(id, text.encode())
+    old = ctx.house.recipes.text(id)
+    return {"before": strictjson.loads(old) if old is not None else None, "after": strictjson.loads(text)}
+
+
+@family.command(
+    "remove",
+    tier=Tier.SYSTEM,
+    effects=Effects.DESTROY,
+    access=Access.ROOT,
+    safety=Safety.DANGEROUS,
+    cost=1,
+    timeout=10,
+    undo=Undo("recipe"),
+    examples=[Example("this recipe is not needed", {"id": "quiet"})],
+    related=["recipe/list"],
+    humans_only=True,
+)
+async def remove(ctx: Context, id: Id) -> dict[str, Any]:
+    """Remove a recipe that governs no room."""
+    old = ctx.house.recipes.text(id)
+    if old is None:
+        raise _missing(ctx, id)
+    _check_unused(ctx, id)
+    await ctx.store.write(
+        before_images.keep(ctx.call, kind="recipe", target=id, before=old, after="", at=ctx.house.clock.now())
+    )
+    await ctx.house.recipes.remove(id)
+    return {"id": id, "now": "removed"}
+
+
+@family.undoer("recipe")
+async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
+    """Bring a recipe back to what it was, unless it changed since."""
+    (image,) = images
+    id = image.target
+    now = ctx.house.recipes.text(id)
+    if (_digest(now) if now is not None else "") != image.after:
+        raise Conflict(f"Recipe {id!r} changed since; nothing was undone.")
+    if image.before is None:
+        _check_unused(ctx, id)
+    after = _digest(image.before) if image.before is not None else ""
+    await ctx.store.write(
+        before_images.keep(ctx.call, kind="recipe", target=id, before=now, after=after, at=ctx.house.clock.now()),
+        before_images.mark_undone(image.call, ctx.call.id),
+    )
+    if image.before is None:
+        await ctx.house.recipes.remove(id)
+        return {"recipe": id, "now": "removed"}
+    await ctx.house.recipes.save(id, image.before)
+    return {"recipe": id, "now": "as before"}
+
+
+def _checked(id: str, text: bytes) -> None:
+    try:
+        parse(text, f"{id}.json")
+    except BadRecipe as error:
+        raise BadParams(error.message, hint=error.hint) from error
+
+
+def _check_unused(ctx: Context, id: str) -> None:
+    governed = ctx.house.rooms.governed_by(id)
+    if governed:
+        raise Conflict(f"Recipe {id!r} governs {', '.join(governed)}; give those rooms another recipe first.")
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def _missing(ctx: Context, id: str) -> NotFound:
+    names = ", ".join(sorted(one.recipe_id for one in ctx.house.recipes.recipes()))
+    return NotFound(f"There is no recipe {id!r}; there are: {names}.")

@@ -1,0 +1,252 @@
+"""room/*: make rooms, give them a recipe and members, speak in them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
+from doorward.errors import BadParams, Conflict, NotPermitted
+from doorward.facts import Access, Effects, Role, Safety, Tier
+from doorward.rooms.rooms import LARGEST_MESSAGE, Member, Room
+from doorward.store import before_images
+from doorward.store.before_images import BeforeImage
+from doorward.store.sqlite import Statement
+
+family = Family("room", category="rooms")
+
+Name = Annotated[str, Meta(description="The room's name", min_length=1, max_length=63)]
+RecipeName = Annotated[str, Meta(description="The recipe that governs it", min_length=1, max_length=63)]
+MemberName = Annotated[str, Meta(description="The person's or agent's id", min_length=1, max_length=63)]
+
+_encode = msgspec.json.Encoder().encode
+
+
+@family.command(
+    "list",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("which rooms am I in", {})],
+    related=["room/create"],
+)
+async def list_rooms(ctx: Context) -> dict[str, Any]:
+    """List the rooms you are a member of, with their recipe and members."""
+    rooms = [room for room in ctx.house.rooms.of(ctx.caller.tenant) if _sees(ctx, room)]
+    return listing([_shown(room) for room in sorted(rooms, key=lambda room: room.id)])
+
+
+@family.command(
+    "create",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=5,
+    undo=Undo("room"),
+    examples=[Example("make a room for research", {"name": "lab", "recipe": "research-chat"})],
+    related=["room/list", "room/recipe", "room/join"],
+)
+async def create(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]:
+    """Make a room that a recipe governs, with you as its owner."""
+    if ctx.caller.kind != "human":
+        raise NotPermitted("A room needs an owner who is a person; you act as an agent.")
+    _check_recipe(ctx, recipe)
+    members = {ctx.caller.id: Member(ctx.caller.id, "human", Role.OWNER)}
+    room = Room(ctx.caller.tenant, name, name, recipe, members)
+    await ctx.house.rooms.create(room, _keep(ctx, name, None, room))
+    return _shown(room)
+
+
+@family.command(
+    "recipe",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.FULL,
+    safety=Safety.DANGEROUS,
+    cost=1,
+    timeout=5,
+    undo=Undo("room"),
+    examples=[Example("let the lab only look", {"name": "lab", "recipe": "read-only-research"})],
+    related=["room/list"],
+)
+async def recipe(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]:
+    """Put a room under another recipe. It holds from the next command on."""
+    room = _administered(ctx, name)
+    _check_recipe(ctx, recipe)
+    return await _change(ctx, room, msgspec.structs.replace(room, recipe=recipe))
+
+
+@family.command(
+    "archive",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=5,
+    undo=Undo("room"),
+    examples=[Example("close the lab", {"name": "lab"})],
+    related=["room/list"],
+)
+async def archive(ctx: Context, name: Name) -> dict[str, Any]:
+    """Close a room: it stays readable, and nothing runs in it any more."""
+    room = _administered(ctx, name)
+    return await _change(ctx, room, msgspec.structs.replace(room, archived=True))
+
+
+@family.command(
+    "join",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=5,
+    undo=Undo("room"),
+    examples=[Example("let anna into the lab", {"name": "lab", "member": "anna", "role": "member"})],
+    related=["room/leave", "room/list"],
+)
+async def join(
+    ctx: Context,
+    name: Name,
+    member: MemberName,
+    role: Annotated[Literal["owner", "admin", "member"], Meta(description="What they may do there")] = "member",
+) -> dict[str, Any]:
+    """Make somebody a member of a room, or change their role in it."""
+    room = _administered(ctx, name)
+    user = ctx.house.people.get(ctx.caller.tenant, member)
+    kind = user.kind if user is not None else "ai"
+    if kind != "human" and role != "member":
+        raise BadParams(f"Only people own or administer rooms; {member!r} is an agent, so its role is member.")
+    members = {**room.members, member: Member(member, kind, Role(role))}
+    _check_owner(members)
+    return await _change(ctx, room, msgspec.structs.replace(room, members=members))
+
+
+@family.command(
+    "leave",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=5,
+    undo=Undo("room"),
+    examples=[Example("take anna out of the lab", {"name": "lab", "member": "anna"})],
+    related=["room/join", "room/list"],
+)
+async def leave(ctx: Context, name: Name, member: MemberName) -> dict[str, Any]:
+    """Take somebody out of a room."""
+    room = _administered(ctx, name)
+    if member not in room.members:
+        raise BadParams(f"{member!r} is not in room {name!r}; there are: {', '.join(sorted(room.members))}.")
+    members = {id: one for id, one in room.members.items() if id != member}
+    _check_owner(members)
+    return await _change(ctx, room, msgspec.structs.replace(room, members=members))
+
+
+@family.command(
+    "say",
+    tier=Tier.APPLICATION,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("what was said was heard"),
+    examples=[Example("greet the room", {"text": "Good morning"})],
+    related=["room/list"],
+)
+async def say(
+    ctx: Context,
+    text: Annotated[str, Meta(description="The message", min_length=1, max_length=LARGEST_MESSAGE)],
+    name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
+) -> dict[str, Any]:
+    """Say something in a room you are a member of."""
+    room = ctx.house.rooms.known(ctx.caller.tenant, name or ctx.call.room)
+    if room.member(ctx.caller) is None or (ctx.caller.kind != "human" and room.id != ctx.call.room):
+        raise NotPermitted(f"You are not a member of room {room.id!r}, or do not act in it.")
+    return {"message": await ctx.house.rooms.say(room, ctx.caller.id, ctx.caller.kind, text), "room": room.id}
+
+
+@family.undoer("room")
+async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
+    """Bring a room back to what it was, unless it changed since."""
+    (image,) = images
+    rooms = ctx.house.rooms
+    now = rooms.get(ctx.caller.tenant, image.target)
+    if (now.version if now else 0) != int(image.after):
+        raise Conflict(f"Room {image.target!r} changed since; nothing was undone.")
+    done = before_images.mark_undone(image.call, ctx.call.id)
+    before = msgspec.json.decode(image.before, type=Room) if image.before is not None else None
+    if now is not None and before is None:
+        await rooms.delete(now, done, _keep(ctx, image.target, now, None))
+        return {"room": image.target, "now": "removed"}
+    if before is None:
+        raise Conflict(f"Room {image.target!r} is gone; nothing was undone.")
+    if now is None:
+        await rooms.create(msgspec.structs.replace(before, version=1), done, _keep(ctx, image.target, None, before))
+        return {"room": image.target, "now": "there again"}
+    changed = msgspec.structs.replace(before, version=now.version)
+    await rooms.change(changed, done, _keep(ctx, image.target, now, changed))
+    return {"room": image.target, "now": "as before"}
+
+
+async def _change(ctx: Context, old: Room, new: Room) -> dict[str, Any]:
+    return _shown(await ctx.house.rooms.change(new, _keep(ctx, old.id, old, new)))
+
+
+def _keep(ctx: Context, name: str, old: Room | None, new: Room | None) -> Statement:
+    """The room as it was; `after` is the version it has once the change is stored (0 when it is gone)."""
+    after = 0 if new is None else 1 if old is None else old.version + 1
+    return before_images.keep(
+        ctx.call,
+        kind="room",
+        target=name,
+        before=_encode(old) if old is not None else None,
+        after=str(after),
+        at=ctx.house.clock.now(),
+    )
+
+
+def _administered(ctx: Context, name: str) -> Room:
+    room = ctx.house.rooms.known(ctx.caller.tenant, name)
+    member = room.members.get(ctx.caller.id)
+    if ctx.caller.access < Access.ROOT and (member is None or member.role is Role.MEMBER):
+        raise NotPermitted(f"Only the owners and admins of room {name!r} may change it.")
+    return room
+
+
+def _check_recipe(ctx: Context, recipe: str) -> None:
+    if ctx.house.recipes.policy(recipe) is None:
+        names = ", ".join(sorted(one.recipe_id for one in ctx.house.recipes.recipes()))
+        raise BadParams(f"There is no recipe {recipe!r}; there are: {names}.")
+
+
+def _check_owner(members: dict[str, Member]) -> None:
+    if not any(one.role is Role.OWNER and one.kind == "human" for one in members.values()):
+        raise Conflict("A room keeps at least one owner who is a person.")
+
+
+def _sees(ctx: Context, room: Room) -> bool:
+    if ctx.caller.rooms is not None and room.id not in ctx.caller.rooms:
+        return False
+    return room.member(ctx.caller) is not None
+
+
+def _shown(room: Room) -> dict[str, Any]:
+    return {
+        "room": room.id,
+        "recipe": room.recipe,
+        "members": {one.id: one.role for one in room.members.values()},
+        "archived": room.archived,
+    }

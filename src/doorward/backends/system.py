@@ -1,0 +1,76 @@
+"""system/*: how Doorward itself is doing."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward import __version__
+from doorward.backends.ai import moment
+from doorward.backends.context import Context
+from doorward.command import READS_ONLY, Example, Family, NoUndo
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store import ledger
+
+family = Family("system", category="system")
+
+
+@family.command(
+    "status",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[Example("is everything running", {})],
+    related=["debug/logs", "ai/report"],
+)
+async def status(ctx: Context) -> dict[str, Any]:
+    """Show version, load, what the ledger says of the last hour, and what is not as it should be."""
+    house = ctx.house
+    hour = await ledger.report(ctx.store, ctx.caller.tenant, since=moment("1h", house.clock.now()))
+    totals = {name: sum(row[name] for row in hour) for name in ("calls", "done", "failed", "refused", "parked")}
+    waiting = [one for one in await house.approvals.newest(ctx.caller.tenant, 500) if one.state == "pending"]
+    problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
+    return {
+        "version": __version__,
+        "state": "degraded" if problems else "well",
+        "problems": problems,
+        "process": os.getpid(),
+        "memoryMb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024, 1),
+        "running": house.running(),
+        "commands": len(house.registry),
+        "recipes": len(house.recipes.recipes()),
+        "rooms": len(house.rooms.of(ctx.caller.tenant)),
+        "approvalsWaiting": len(waiting),
+        "ledgerRecords": await ledger.count(ctx.store, ctx.caller.tenant),
+        "lastHour": totals,
+        "energy": house.energy_of(ctx.caller),
+        "sandbox": "none: this version starts no programs",
+    }
+
+
+@family.command(
+    "shutdown",
+    tier=Tier.SYSTEM,
+    effects=Effects.DESTROY,
+    access=Access.ROOT,
+    safety=Safety.DANGEROUS,
+    cost=1,
+    timeout=10,
+    undo=NoUndo("start it again with `doorward up`"),
+    examples=[Example("stop the server for maintenance", {"reason": "maintenance"})],
+    related=["system/status"],
+    humans_only=True,
+)
+async def shutdown(
+    ctx: Context, reason: Annotated[str, Meta(description="Why, for the record", max_length=500)] = ""
+) -> dict[str, Any]:
+    """Stop the running server in good order, after this answer."""
+    ctx.house.stop()
+    return {"now": "stopping", "reason": reason}

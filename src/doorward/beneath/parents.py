@@ -1,0 +1,43 @@
+"""The folder that a file is written into, made when it is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from doorward.beneath.openat2 import FOLDER, openat2, opened
+
+
+def open_parent(root: int, path: str, made: list[str]) -> int:
+    """The folder of `path`, with whatever is missing of it made and added to `made`."""
+    parent = path.rpartition("/")[0]
+    with contextlib.suppress(FileNotFoundError):
+        return openat2(root, parent or ".", FOLDER)
+    parts = parent.split("/")
+    folder = openat2(root, ".", FOLDER)
+    for depth in range(1, len(parts) + 1):
+        try:
+            inner = _child(root, folder, "/".join(parts[:depth]), made)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
+
+
+def remove_folders(root: int, made: list[str]) -> None:
+    """Take back folders made for a file that did not come; whatever somebody uses by now stays."""
+    for path in reversed(made):
+        above, _, name = path.rpartition("/")
+        with contextlib.suppress(OSError), opened(root, above or ".", FOLDER) as folder:
+            os.rmdir(name, dir_fd=folder)
+
+
+def _child(root: int, folder: int, path: str, made: list[str]) -> int:
+    # Opened from the root, not from the parent: a symlink to a neighbour stays beneath the one, not the other.
+    with contextlib.suppress(FileNotFoundError):
+        return openat2(root, path, FOLDER)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path.rpartition("/")[2], dir_fd=folder)
+        made.append(path)
+        os.fsync(folder)
+    return openat2(root, path, FOLDER)

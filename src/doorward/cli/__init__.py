@@ -1,0 +1,1 @@
+"""The `doorward` command, one file per subcommand."""

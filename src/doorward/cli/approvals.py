@@ -1,0 +1,44 @@
+"""`doorward approvals`: see what waits for a person, and decide."""
+
+from __future__ import annotations
+
+import click
+
+from doorward.cli.asking import as_owner, json_option
+
+
+@click.group("approvals")
+def command() -> None:
+    """See what waits for a person, and decide. An agent can never decide."""
+
+
+@command.command("list")
+@click.option("--all", "everything", is_flag=True, help="Decided, used and expired ones as well.")
+@json_option
+def list_(everything: bool, as_json: bool) -> None:
+    """List what waits."""
+    as_owner("approval/list", as_json, pending=not everything)
+
+
+@command.command()
+@click.argument("id")
+@json_option
+def show(id: str, as_json: bool) -> None:
+    """Show exactly what would run."""
+    as_owner("approval/show", as_json, id=id)
+
+
+@command.command()
+@click.argument("id")
+@json_option
+def approve(id: str, as_json: bool) -> None:
+    """Say yes. It may then run once, exactly as shown."""
+    as_owner("approval/approve", as_json, id=id)
+
+
+@command.command()
+@click.argument("id")
+@json_option
+def deny(id: str, as_json: bool) -> None:
+    """Say no."""
+    as_owner("approval/deny", as_json, id=id)

@@ -1,0 +1,158 @@
+"""`doorward audit`: read, export and verify the ledger. It only reads, so it needs no server and no lock."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from doorward.cli import report
+from doorward.cli.asking import json_option
+from doorward.errors import NotFound, Unusable
+from doorward.home import Home, Lock
+from doorward.ledger.paths import LedgerPaths
+from doorward.ledger.verify import read_segment, verify
+from doorward.record import COLUMNS, Record, from_row
+from doorward.settings import home_folder
+from doorward.store import ledger as sql
+from doorward.store.sqlite import open_for_reading
+
+
+@click.group("audit")
+def command() -> None:
+    """Read, export and verify the record of everything that was asked."""
+
+
+@command.command()
+@click.option("-n", "--lines", type=click.IntRange(1, 100_000), default=20, show_default=True)
+@click.option("-f", "--follow", is_flag=True, help="Go on as records are written; Ctrl-C ends it.")
+@json_option
+def tail(lines: int, follow: bool, as_json: bool) -> None:
+    """Show the newest records."""
+    db = _open()
+    records = [_record(row) for row in sql.newest(db, lines)]
+    _print(records, as_json)
+    while follow:
+        time.sleep(0.3)
+        last = records[-1].seq if records else 0
+        newer = [_record(row) for row in sql.newest(db, 1_000, after=last)]
+        records = newer or records
+        _print(newer, as_json)
+
+
+@command.command()
+@click.argument("which")
+@json_option
+def show(which: str, as_json: bool) -> None:
+    """Show the records of one execution, or the record with one number."""
+    db = _open()
+    rows = sql.by_seq(db, int(which)) if which.isdecimal() and len(which) < 16 else sql.of_call(db, which)
+    if not rows:
+        raise NotFound(f"There is no record {which!r}; give an execution's id or a record's number.")
+    for row in rows:
+        shown = _shown(_record(row))
+        if as_json or not sys.stdout.isatty():
+            click.echo(msgspec.json.encode(shown).decode())
+        else:
+            report.result(shown)
+            click.echo()
+
+
+@command.command()
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of the terminal.")
+def export(output: Path | None) -> None:
+    """Write every record as a line of JSON, moved-out ones included."""
+    paths, db = LedgerPaths.of(home_folder()), _open()
+    with click.open_file(str(output or "-"), "w") as out:
+        for segment in sql.segments(db):
+            for row in read_segment(paths.segments / Path(segment["file"]).name):
+                out.write(_line(row))
+        for row in sql.rows(db):
+            out.write(_line(row))
+
+
+@command.command("verify")
+@json_option
+@click.pass_context
+def verify_(ctx: click.Context, as_json: bool) -> None:
+    """Check that no record was changed, dropped, moved or cut off."""
+    _open().close()
+    found = verify(LedgerPaths.of(home_folder()), Home(home_folder()).key())
+    if as_json or not sys.stdout.isatty():
+        click.echo(msgspec.json.encode(found).decode())
+    elif not found.broken:
+        good = click.style("verified", fg="green", bold=True)
+        click.echo(
+            f"{good}  {found.records} records, {found.checkpoints} checkpoints, {found.segments} moved-out segments"
+        )
+    if found.broken:
+        report.complain("failed", "tampered", f"The ledger is not as it was written: {found.broken}.")
+    ctx.exit(1 if found.broken else 0)
+
+
+@command.command()
+@click.option("--keep", type=click.IntRange(0), default=100_000, show_default=True, help="How many records stay.")
+def rotate(keep: int) -> None:
+    """Move old records out to a file that still verifies. Not while a server runs: it does so by itself."""
+    from doorward.app import open_house  # noqa: PLC0415 - the rest of this command never needs the house
+
+    home = Home(home_folder())
+
+    async def move() -> Path | None:
+        async with open_house(home) as house:
+            return await house.keeper.rotate(keep)
+
+    with Lock(home) as lock:
+        if not lock.take():
+            raise lock.busy()
+        file = asyncio.run(move())
+    click.echo(f"Moved to {file}." if file else "Nothing to move.")
+
+
+def _open() -> sqlite3.Connection:
+    home = Home(home_folder())
+    if not home.database.exists():
+        raise Unusable(f"There is no ledger yet in {home.path}.", hint="Make one with: doorward init")
+    return open_for_reading(home.database)
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    try:
+        return from_row(row)
+    except msgspec.ValidationError as error:
+        raise Unusable(f"Record {row[0]} is damaged: {error}.", hint="See: doorward audit verify") from error
+
+
+def _line(row: tuple[Any, ...]) -> str:
+    """A row as it is stored, whatever it is: an export of a damaged ledger shows the damage."""
+    return msgspec.json.encode(dict(zip(COLUMNS, row, strict=True))).decode() + "\n"
+
+
+def _shown(record: Record) -> dict[str, object]:
+    return {**record.as_dict(), "time": _when(record)}
+
+
+def _print(records: list[Record], as_json: bool) -> None:
+    if as_json or not sys.stdout.isatty():
+        for record in records:
+            click.echo(msgspec.json.encode(_shown(record)).decode())
+        return
+    colours = {"done": "green", "started": "cyan", "parked": "yellow"}
+    for record in records:
+        entry = record.entry
+        status = click.style(f"{entry.status:8}", fg=colours.get(entry.status, "red"))
+        who = f"{entry.caller}{f' for {entry.behalf}' if entry.behalf else ''}"
+        where = f" in {entry.room}" if entry.room else ""
+        code = f" ({entry.code})" if entry.code not in ("", "ok") else ""
+        click.echo(f"{record.seq:>6} {_when(record)} {status} {entry.command}{code}  {who}{where}  {entry.call}")
+
+
+def _when(record: Record) -> str:
+    return datetime.fromtimestamp(record.entry.at / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,24 @@
+"""`doorward completion`: completion for your shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from doorward.cli import main
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script for SHELL.
+
+    \b
+    bash:  eval "$(doorward completion bash)"
+    zsh:   eval "$(doorward completion zsh)"
+    fish:  doorward completion fish | source
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"There is no completion for {shell}.")
+    click.echo(kind(main.cli, {}, "doorward", "_DOORWARD_COMPLETE").source())

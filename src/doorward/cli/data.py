@@ -1,0 +1,78 @@
+"""`doorward data`: look at collections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from doorward import strictjson
+from doorward.cli.asking import as_owner, json_option
+
+
+class JsonText(click.ParamType[Any]):
+    """An option whose value is strict JSON."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return strictjson.loads(value)
+        except strictjson.NotJson as error:
+            self.fail(f"{error}; given {value[:80]!r}", param, ctx)
+
+
+FILTER = click.option("--filter", "filter_", type=JsonText(), help='Such as \'{"name": {"$contains": "gen"}}\'.')
+
+
+@click.group("data")
+def command() -> None:
+    """Look at collections of data, as yourself."""
+
+
+@command.command()
+@click.argument("collection", required=False)
+@json_option
+def describe(collection: str | None, as_json: bool) -> None:
+    """Say which collections there are, or what is in one."""
+    as_owner("data/describe", as_json, collection=collection)
+
+
+@command.command("list")
+@click.argument("collection")
+@FILTER
+@click.option("--order-by", help="Such as name, or -createdAt for newest first.")
+@click.option("--limit", type=int)
+@json_option
+def list_(collection: str, filter_: Any, order_by: str | None, limit: int | None, as_json: bool) -> None:
+    """List the records of a collection."""
+    as_owner("data/list", as_json, collection=collection, filter=filter_, orderBy=order_by, limit=limit)
+
+
+@command.command()
+@click.argument("collection")
+@click.argument("id")
+@json_option
+def read(collection: str, id: str, as_json: bool) -> None:
+    """Show one record."""
+    as_owner("data/read", as_json, collection=collection, id=id)
+
+
+@command.command()
+@click.argument("collection")
+@FILTER
+@json_option
+def count(collection: str, filter_: Any, as_json: bool) -> None:
+    """Count the records of a collection."""
+    as_owner("data/count", as_json, collection=collection, filter=filter_)
+
+
+@command.command()
+@click.argument("sql")
+@click.option("--database", help="One of your own databases; by default Doorward's collections.")
+@json_option
+def query(sql: str, database: str | None, as_json: bool) -> None:
+    """Run one read-only SELECT."""
+    as_owner("data/query", as_json, sql=sql, database=database)

@@ -1,0 +1,34 @@
+"""`doorward explain`: the decision about a command, and its rule."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from doorward.cli import client, report
+from doorward.cli.run import DEFAULT_AGENT, DEFAULT_ROOM
+from doorward.doors.local import Ask
+
+
+@click.command("explain")
+@click.argument("name", metavar="COMMAND")
+@click.option("--room", default=DEFAULT_ROOM, show_default=True, help="The room it would run in. Empty: none.")
+@click.option(
+    "--as", "agent", default=DEFAULT_AGENT, show_default=True, help="The agent that would ask; `me` for yourself."
+)
+@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Ask as whoever this token speaks for.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (the default in a pipe).")
+@click.pass_context
+def command(ctx: click.Context, name: str, room: str, agent: str, token: str, as_json: bool) -> None:
+    """Say whether COMMAND is allowed in a room, by which rule, and what it would need. Writes nothing."""
+    told = client.explain(Ask(command=name, room=room, speak_as="" if agent == "me" else agent, token=token))
+    allowed = told["decision"] == "allowed"
+    if as_json or not sys.stdout.isatty():
+        click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+    else:
+        word = click.style("allowed" if allowed else "refused", fg="green" if allowed else "red", bold=True)
+        click.echo(f"{word}  {told['command']} in {f'room {room}' if room else 'no room'}")
+        report.result({key: value for key, value in told.items() if key not in ("command", "decision") and value})
+    ctx.exit(0 if allowed else report.EXIT_CODES["refused"])

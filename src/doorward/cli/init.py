@@ -1,0 +1,45 @@
+"""`doorward init`: make the home folder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import click
+
+from doorward.app import open_house
+from doorward.cli import report
+from doorward.errors import Unusable
+from doorward.home import Home, Lock
+from doorward.settings import home_folder
+
+
+@click.command("init")
+@click.option("--workspace", default="", help="The folder file commands work in; by default one in the home folder.")
+def command(workspace: str) -> None:
+    """Make the home folder (DOORWARD_HOME, or ~/.doorward) and say what was made. Safe to repeat."""
+    home = Home(home_folder())
+    home.make()
+    with Lock(home) as lock:
+        if not lock.take():
+            raise lock.busy()
+        if workspace:
+            _set_workspace(home, workspace)
+        made = asyncio.run(_open(home))
+    if made:
+        click.echo("Made a new home for Doorward:\n  " + "\n  ".join(made))
+    else:
+        click.echo(f"The home folder {home.path} was there already; nothing was changed.")
+    report.note("Next: doorward run data/list --collection=rooms")
+
+
+def _set_workspace(home: Home, workspace: str) -> None:
+    if home.settings.exists():
+        raise Unusable(f"There are settings in {home.settings} already.", hint="Set files.workspace there by hand.")
+    folder = click.Path(exists=True, file_okay=False, resolve_path=True).convert(workspace, None, None)
+    home.settings.write_text(f"[files]\nworkspace = {json.dumps(str(folder))}\n")
+
+
+async def _open(home: Home) -> list[str]:
+    async with open_house(home) as house:
+        return house.made

@@ -1,0 +1,87 @@
+"""How outcomes and errors look in a terminal, and the exit codes that go with them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from doorward import logs
+from doorward.errors import DoorwardError, Unusable
+from doorward.model import Outcome
+from doorward.settings import home_folder
+from doorward.visible import visible
+
+EXIT_CODES = {"done": 0, "failed": 1, "refused": 3, "parked": 4}
+UNUSABLE = 5
+"""The exit code when this installation cannot be used as it is; 2 is for a wrong command line."""
+
+
+def show(outcome: Outcome, as_json: bool) -> int:
+    """Print an outcome, as JSON where a program reads it, and return its exit code."""
+    if as_json or not sys.stdout.isatty():
+        click.echo(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode())
+        if outcome.status != "done":
+            complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+        return EXIT_CODES[outcome.status]
+    if outcome.status == "done":
+        result(outcome.result)
+        if outcome.effect == "done":
+            note(f"execution {outcome.call}")
+    else:
+        complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    return EXIT_CODES[outcome.status]
+
+
+def result(value: Any) -> None:
+    """A result for people: lists as a table, everything else as name and value."""
+    from doorward.cli import tables  # noqa: PLC0415 - rich is slow to import and only terminals need it
+
+    tables.show(value)
+
+
+def complain(status: str, code: str, message: str, hint: str = "", rule: str = "") -> None:
+    head = click.style(f"{status} ({code})", fg="yellow" if status == "parked" else "red", bold=True)
+    click.echo(f"{head} {visible(message)}", err=True)
+    if rule:
+        click.echo(f"  rule: {visible(rule)}", err=True)
+    if hint:
+        click.echo(f"  {visible(hint)}", err=True)
+
+
+def note(text: str) -> None:
+    click.echo(click.style(visible(text), dim=True), err=True)
+
+
+def unexpected(error: Exception) -> int:
+    """The end of a command that an error stopped: a sentence, and the details in the log."""
+    if isinstance(error, Unusable):
+        complain("unusable", error.code, error.message, error.hint)
+        return UNUSABLE
+    if isinstance(error, DoorwardError):
+        complain("refused", error.code, error.message, error.hint, error.rule)
+        return EXIT_CODES["refused"]
+    if isinstance(error, OSError):
+        complain("failed", "system", f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+        return EXIT_CODES["failed"]
+    where = _log(error)
+    complain("failed", "broken", f"This is a defect in Doorward ({type(error).__name__}).", where)
+    return EXIT_CODES["failed"]
+
+
+def _log(error: Exception) -> str:
+    """Keep the traceback where the person can find it; a full disk may forbid even that."""
+    if os.environ.get("DOORWARD_DEBUG"):
+        raise error
+    try:
+        home = home_folder()
+        handler = logs.write_to(home)
+        logging.getLogger("doorward").error("the command line broke", exc_info=error)
+        logs.stop(handler)
+    except (OSError, DoorwardError):
+        return "The details could not be written to the log. DOORWARD_DEBUG=1 shows them."
+    return f"The details are in {home / logs.LOG_FILE}."

@@ -1,0 +1,127 @@
+"""`doorward run`: one governed command."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+import msgspec
+
+from doorward.calltext import read_args
+from doorward.cli import client, report
+from doorward.doors.local import Ask
+from doorward.model import Outcome
+
+DEFAULT_ROOM = "general"
+DEFAULT_AGENT = "terminal"
+_FLAGS = ("--json", "--dry-run", "--wait", "--cache")
+
+
+class RunCommand(click.Command):
+    """Options before the governed command's name are ours; behind it only the bare flags are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = next(
+            (n for n, arg in enumerate(args) if "=" not in arg and not arg.startswith("-") and _free(args, n)), None
+        )
+        if place is None:
+            return super().parse_args(ctx, args)
+        ours, theirs = args[: place + 1], args[place + 1 :]
+        flags = [arg for arg in theirs if arg in _FLAGS]
+        ctx.obj = [arg for arg in theirs if arg not in _FLAGS]
+        if "--help" in ctx.obj:
+            return super().parse_args(ctx, ["--help"])
+        return super().parse_args(ctx, [*flags, *ours])
+
+
+def _free(args: list[str], place: int) -> bool:
+    """Whether this word is not the value of the option before it."""
+    return place == 0 or args[place - 1] not in ("--room", "--as", "--token", "--ticket")
+
+
+@click.command("run", cls=RunCommand)
+@click.argument("name", metavar="COMMAND", default="")
+@click.option(
+    "--room", default=DEFAULT_ROOM, show_default=True, help="The room to act in; its recipe decides. Empty: none."
+)
+@click.option(
+    "--as",
+    "agent",
+    default=DEFAULT_AGENT,
+    show_default=True,
+    help="The agent that asks on your behalf; `me` for yourself.",
+)
+@click.option(
+    "--token", default="", envvar="DOORWARD_TOKEN", help="Ask with a token instead, as whoever it speaks for."
+)
+@click.option("--ticket", default="", help="Resume what was parked, now that a person decided.")
+@click.option("--wait", is_flag=True, help="When a person must approve, wait for the decision and go on.")
+@click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; execute nothing.")
+@click.option("--cache", is_flag=True, help="Take an answer from the last minute, if it is a safe read.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    name: str,
+    room: str,
+    agent: str,
+    token: str,
+    ticket: str,
+    wait: bool,
+    dry_run: bool,
+    cache: bool,
+    as_json: bool,
+) -> None:
+    """Run COMMAND with --key=value parameters behind it.
+
+    \b
+    doorward run data/list --collection=rooms --filter='{"name": {"$contains": "gen"}}'
+    doorward run --room general file/read --path=notes.txt
+    doorward run --dry-run file/write --path=notes.txt --content="hello"
+    """
+    given = ctx.obj or []
+    if not name and not ticket:
+        raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
+    ask = Ask(
+        command=name,
+        args=list(read_args(given)) if name else None,
+        room=room,
+        speak_as="" if agent == "me" else agent,
+        token=token,
+        ticket=ticket,
+        dry_run=dry_run,
+        cache=cache,
+    )
+    outcome = client.run(ask)
+    if outcome.status == "parked":
+        outcome = _parked(ask, outcome, wait, as_json)
+    ctx.exit(report.show(outcome, as_json))
+
+
+def _parked(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
+    """A person sits at this terminal: let them decide here. Otherwise say how, and wait if told to."""
+    resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
+    if sys.stdin.isatty() and sys.stdout.isatty() and not as_json and not ask.token:
+        report.note(f"{outcome.message} It would run exactly:")
+        click.echo(f"  {outcome.result['shown']}")
+        verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
+        decided = client.run(Ask(command=f"approval/{verdict}", params={"id": outcome.ticket}))
+        if decided.status != "done":
+            return decided
+        return client.run(resumed)
+    if not wait:
+        report.note(
+            f"A person decides with: doorward approvals approve {outcome.ticket}\n"
+            f"Then resume with:      doorward run --as={ask.speak_as or 'me'} --ticket={outcome.ticket}"
+        )
+        return outcome
+    report.note(f"Waiting for a person: doorward approvals approve {outcome.ticket}")
+    while _state(outcome.ticket) == "pending":
+        time.sleep(0.3)
+    return client.run(resumed)
+
+
+def _state(ticket: str) -> str:
+    shown = client.run(Ask(command="approval/show", params={"id": ticket}))
+    return str(shown.result["state"]) if shown.status == "done" else "gone"

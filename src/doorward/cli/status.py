@@ -1,0 +1,14 @@
+"""`doorward status`: how Doorward is doing."""
+
+from __future__ import annotations
+
+import click
+
+from doorward.cli.asking import as_owner, json_option
+
+
+@click.command("status")
+@json_option
+def command(as_json: bool) -> None:
+    """Say how Doorward is doing, from the ledger and the log."""
+    as_owner("system/status", as_json)

@@ -1,0 +1,64 @@
+"""Results as tables on a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from doorward.visible import visible
+
+_LONGEST_CELL = 200
+
+
+def show(value: Any) -> None:
+    console = Console(highlight=False)
+    if isinstance(value, dict) and isinstance(value.get("items"), list):
+        _rows(console, value["items"])
+        rest = {key: one for key, one in value.items() if key != "items" and one not in (None, "", [], {})}
+        if rest:
+            _fields(console, rest)
+    elif isinstance(value, dict):
+        _fields(console, value)
+    else:
+        console.print(Text(_cell(value, whole=True)))
+
+
+def _rows(console: Console, items: list[Any]) -> None:
+    if not items:
+        console.print(Text("Nothing found.", style="dim"))
+        return
+    if not all(isinstance(item, dict) for item in items):
+        for item in items:
+            console.print(Text(_cell(item)))
+        return
+    columns = list(dict.fromkeys(key for item in items for key in item))
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(Text(visible(column)), overflow="fold")
+    for item in items:
+        table.add_row(*(Text(_cell(item.get(column))) for column in columns))
+    console.print(table)
+    console.print(Text(f"{len(items)} item{'' if len(items) == 1 else 's'}", style="dim"))
+
+
+def _fields(console: Console, fields: dict[str, Any]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for key, value in fields.items():
+        table.add_row(Text(visible(key)), Text(_cell(value, whole=True)))
+    console.print(table)
+
+
+def _cell(value: Any, *, whole: bool = False) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = visible(text, lines=whole)
+    return text if whole or len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"

@@ -1,0 +1,42 @@
+"""`doorward token`: tokens for agents and programs."""
+
+from __future__ import annotations
+
+import click
+
+from doorward.cli.asking import as_owner, json_option
+
+LEVELS = click.Choice(["read", "edit", "full", "root"])
+KINDS = click.Choice(["human", "ai", "service"])
+
+
+@click.group("token")
+def command() -> None:
+    """Make and revoke tokens for agents and programs."""
+
+
+@command.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List tokens: whose they are and until when; never the tokens themselves."""
+    as_owner("token/list", as_json)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--kind", type=KINDS, default="ai", show_default=True)
+@click.option("--access", type=LEVELS, default="edit", show_default=True)
+@click.option("--room", "rooms", multiple=True, help="A room it is good for; may be repeated. By default all.")
+@click.option("--days", type=float, default=30, show_default=True)
+@json_option
+def create(name: str, kind: str, access: str, rooms: tuple[str, ...], days: float, as_json: bool) -> None:
+    """Make a token. It is shown this once."""
+    as_owner("token/create", as_json, name=name, kind=kind, access=access, rooms=list(rooms) or None, days=days)
+
+
+@command.command()
+@click.argument("id")
+@json_option
+def revoke(id: str, as_json: bool) -> None:
+    """Make a token worthless at once."""
+    as_owner("token/revoke", as_json, id=id)

@@ -1,0 +1,1 @@
+"""Ways in. A door translates; it decides nothing."""

@@ -1,0 +1,106 @@
+"""HTTP: health and metrics for everybody on this machine, and the terminal's door on an owner-only socket."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from doorward import __version__, strictjson
+from doorward.backends.context import Services
+from doorward.doors import local
+from doorward.doors.guard import HostGuard
+from doorward.doors.metrics import CONTENT_TYPE, Metrics
+from doorward.doors.statuses import HTTP_STATUS
+from doorward.errors import BadParams, Broken, DoorwardError
+from doorward.gate.gate import Gate
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 24 * 1024 * 1024
+
+
+class Server:
+    """The two applications of one house: `public` for the network, `private` for the owner's socket."""
+
+    def __init__(self, gate: Gate, services: Services) -> None:
+        self._gate = gate
+        self._services = services
+        self._metrics = Metrics(services.running, lambda: services.store.head.seq)
+        services.events.subscribe(self._metrics.observe)
+        shared = [Route("/health", self._health), Route("/metrics", self._show_metrics)]
+        handlers: Any = {DoorwardError: _refused, HTTPException: _http_error, Exception: _broken}
+        self.public = Starlette(
+            routes=shared,
+            middleware=[Middleware(HostGuard, allowed=services.settings.server.allowed_hosts)],
+            exception_handlers=handlers,
+        )
+        self.private = Starlette(
+            routes=[
+                *shared,
+                Route("/api/run", self._run, methods=["POST"]),
+                Route("/api/explain", self._explain, methods=["POST"]),
+            ],
+            exception_handlers=handlers,
+        )
+
+    async def _health(self, request: Request) -> Response:
+        problems = len(self._services.recipes.problems)
+        state = {"status": "degraded" if problems else "ok", "version": __version__, "problems": problems}
+        return JSONResponse(state)
+
+    async def _show_metrics(self, request: Request) -> Response:
+        return Response(self._metrics.text(), media_type=CONTENT_TYPE)
+
+    async def _run(self, request: Request) -> Response:
+        ask = local.parse(await _json(request))
+        outcome = await self._gate.handle(ask.request(self._services.registry))
+        return _answer(outcome, HTTP_STATUS[outcome.code])
+
+    async def _explain(self, request: Request) -> Response:
+        ask = local.parse(await _json(request))
+        return _answer(await self._gate.explain(ask.request(self._services.registry)), 200)
+
+
+async def _json(request: Request) -> Any:
+    """The body as strict JSON, read no further than its limit."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            raise BadParams(f"The request is too large; at most {LARGEST_BODY} bytes are read.")
+    try:
+        return strictjson.loads(bytes(body), max_bytes=LARGEST_BODY)
+    except strictjson.NotJson as error:
+        raise BadParams(f"The request is not JSON: {error}.") from error
+
+
+def _answer(body: Any, status: int) -> Response:
+    return Response(msgspec.json.encode(body), status_code=status, media_type="application/json")
+
+
+async def _refused(request: Request, error: DoorwardError) -> Response:
+    body = {"code": error.code, "message": error.message, "hint": error.hint}
+    return _answer({"error": body}, HTTP_STATUS[error.code])
+
+
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    return _answer(
+        {"error": {"code": "http", "message": f"{error.detail}: {request.method} {request.url.path}"}},
+        error.status_code,
+    )
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    if not isinstance(error, ClientDisconnect):
+        log.error("a request broke", exc_info=error)
+    return await _refused(
+        request, Broken("This request failed because of a defect in Doorward; the log has the details.")
+    )

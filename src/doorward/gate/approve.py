@@ -1,0 +1,52 @@
+"""Step 6: must a human say yes first. Without a ticket the call is parked; with one, it must be this very call."""
+
+from __future__ import annotations
+
+import os
+
+from doorward.approvals.approvals import Approval, Approvals
+from doorward.errors import NotApproved
+from doorward.gate.authorize import Authorizer
+from doorward.model import ApprovalTerms, Call
+from doorward.store.sqlite import Statement
+
+
+class Parked(Exception):
+    """The call waits for a human; carries the question and the statement that stores it."""
+
+    def __init__(self, approval: Approval, store: Statement) -> None:
+        super().__init__(approval.id)
+        self.approval = approval
+        self.store = store
+
+
+class Approver:
+    def __init__(self, approvals: Approvals, authorizer: Authorizer) -> None:
+        self._approvals = approvals
+        self._authorizer = authorizer
+
+    def needed(self, call: Call) -> ApprovalTerms | None:
+        return self._authorizer.terms(call.caller, call.room, call.command)
+
+    def approve(self, call: Call, ticket: Approval | None) -> list[Statement]:
+        """Nothing when no approval is needed, or the statement that spends the ticket's; else `Parked` is raised."""
+        terms = self.needed(call)
+        if ticket is not None:
+            if terms is not None and not self._approvals.satisfies(ticket, terms):
+                raise NotApproved(
+                    "The recipe now asks for other people, or more of them, than decided about this.",
+                    hint="Ask again without the ticket.",
+                )
+            return [self._approvals.spend(ticket, _binding(call), call.id)]
+        if terms is None:
+            return []
+        raise Parked(*self._approvals.prepare(call, _binding(call), terms))
+
+
+def _binding(call: Call) -> str:
+    """What an approval is good for: this call's digest in this very folder, not one put in its place."""
+    try:
+        folder = os.stat(call.workspace)
+    except OSError as error:
+        raise NotApproved(f"The working folder {call.workspace} is not there.") from error
+    return f"{call.digest}:{folder.st_dev}:{folder.st_ino}"

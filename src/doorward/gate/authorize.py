@@ -1,0 +1,102 @@
+"""Step 3: does this room's recipe, and the caller's own access, allow it.
+
+`Authorizer.rule` is the only judge: what a caller is offered, what `explain` says and what the gate does all ask it.
+"""
+
+from __future__ import annotations
+
+from doorward.command import Command
+from doorward.errors import NotPermitted
+from doorward.model import ApprovalTerms, Call, Caller, Ruling
+from doorward.recipes.book import RecipeBook
+from doorward.recipes.policy import Policy
+from doorward.registry import Registry
+from doorward.rooms.rooms import Rooms
+
+
+class Authorizer:
+    def __init__(self, rooms: Rooms, recipes: RecipeBook, registry: Registry) -> None:
+        self._rooms = rooms
+        self._recipes = recipes
+        self._registry = registry
+
+    def rule(self, caller: Caller, room: str, command: Command) -> Ruling:
+        """Whether this caller may ever run that command in that room, and which rule says so."""
+        facts = command.facts
+        if facts.humans_only and caller.kind != "human":
+            return _denied("house: only people", f"Only a person may run {command.name}; you act as an agent.")
+        if caller.access < facts.access:
+            return _denied(
+                f"access: {command.name} needs {facts.access.label}",
+                f"{command.name} needs {facts.access.label} access; you have {caller.access.label}.",
+            )
+        if not room:
+            return self._outside_rooms(caller, command)
+        barred = self._barred(caller, room)
+        if barred is not None:
+            return barred
+        policy = self.policy(caller, room)
+        if policy is None:
+            return _denied(
+                f"room {room}: its recipe is missing",
+                f"The recipe of room {room!r} is not there, so nothing is allowed in it.",
+            )
+        return policy.rule(command)
+
+    def offered(self, caller: Caller, room: str) -> list[Command]:
+        """Exactly the commands that `rule` allows."""
+        return [command for command in self._registry if self.rule(caller, room, command).allowed]
+
+    def command(self, name: str) -> Command:
+        return self._registry[name]
+
+    def authorize(self, call: Call) -> Ruling:
+        """The ruling on one call with its parameters; a denial is raised."""
+        ruling = self.rule(call.caller, call.room, call.command)
+        policy = self.policy(call.caller, call.room) if call.room else None
+        if ruling.allowed and policy is not None:
+            narrowed = policy.check_params(call.command, call.params)
+            if not narrowed.allowed:
+                ruling = narrowed
+        if not ruling.allowed:
+            raise NotPermitted(ruling.reason, rule=ruling.rule, hint=self._why(call))
+        return ruling
+
+    def terms(self, caller: Caller, room: str, command: Command) -> ApprovalTerms | None:
+        """The approval that a recipe demands for this command, if any."""
+        policy = self.policy(caller, room) if room else None
+        return policy.approval(command) if policy is not None else None
+
+    def policy(self, caller: Caller, room: str) -> Policy | None:
+        found = self._rooms.get(caller.tenant, room)
+        return self._recipes.policy(found.recipe) if found is not None else None
+
+    def _barred(self, caller: Caller, room: str) -> Ruling | None:
+        """The ruling when the room itself is closed to this caller, else None."""
+        found = self._rooms.get(caller.tenant, room)
+        if found is None or (caller.rooms is not None and room not in caller.rooms):
+            return _denied("house: no such room", f"There is no room {room[:80]!r} that you may act in.")
+        if found.archived:
+            return _denied(f"room {room}: archived", f"The room {room!r} is archived; nothing runs in it.")
+        if found.member(caller) is None:
+            return _denied(
+                f"room {room}: members only",
+                f"You are not a member of room {room!r}; its owner can add you.",
+            )
+        return None
+
+    @staticmethod
+    def _outside_rooms(caller: Caller, command: Command) -> Ruling:
+        if caller.kind != "human" or caller.rooms is not None:
+            return _denied(
+                "house: agents act in rooms", f"Name a room to run {command.name}: agents act only in rooms."
+            )
+        return Ruling(True, f"house: a person with {caller.access.label} access")
+
+    @staticmethod
+    def _why(call: Call) -> str:
+        return f"To see the rule: doorward explain --room {call.room} {call.command.name}" if call.room else ""
+
+
+def _denied(rule: str, reason: str) -> Ruling:
+    return Ruling(False, rule, reason)

@@ -1,0 +1,38 @@
+"""Opt-in answers from a minute ago, for safe reads of the same caller in the same place only."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from doorward.clock import Clock
+from doorward.facts import Safety
+from doorward.model import Call
+
+SECONDS = 60.0
+_MOST_KEPT = 512
+
+
+class Cache:
+    """The key is the call's digest: command, parameters, working folder, room and caller."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+
+    @staticmethod
+    def may_hold(call: Call) -> bool:
+        return call.command.reads_only and call.command.facts.safety is Safety.SAFE
+
+    def get(self, call: Call) -> tuple[Any] | None:
+        """The kept result in a tuple, or None."""
+        kept = self._kept.get(call.digest)
+        if kept is None or kept[0] <= self._clock.steady() - SECONDS:
+            return None
+        return (kept[1],)
+
+    def put(self, call: Call, result: Any) -> None:
+        self._kept[call.digest] = (self._clock.steady(), result)
+        self._kept.move_to_end(call.digest)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)

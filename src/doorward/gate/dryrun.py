@@ -1,0 +1,76 @@
+"""What would happen: the decision, its rule, the cost, the approval needed, and the effect where it can be known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from doorward.command import Command, Undo
+from doorward.errors import NotPermitted
+from doorward.gate.approve import Approver
+from doorward.gate.authorize import Authorizer
+from doorward.gate.execute import ContextFor, preview
+from doorward.model import ApprovalTerms, Call, Caller, Permit, Ruling
+
+
+class DryRun:
+    def __init__(self, authorizer: Authorizer, approver: Approver, context_for: ContextFor) -> None:
+        self._authorizer = authorizer
+        self._approver = approver
+        self._context_for = context_for
+
+    def ruling(self, call: Call) -> Ruling:
+        try:
+            return self._authorizer.authorize(call)
+        except NotPermitted as denial:
+            return Ruling(False, denial.rule, denial.message)
+
+    def explain(self, caller: Caller, room: str, command: Command) -> dict[str, Any]:
+        """The decision about a command whatever its parameters."""
+        ruling = self._authorizer.rule(caller, room, command)
+        terms = self._authorizer.terms(caller, room, command)
+        policy = self._authorizer.policy(caller, room) if room else None
+        shown = _decision(command, ruling, terms)
+        if policy is not None:
+            shown["limits"] = msgspec.to_builtins(policy.limits)
+        return shown
+
+    async def show(self, permit: Permit) -> dict[str, Any]:
+        """The decision about one call and, when the caller may see it, what the call would change."""
+        call, ruling = permit.call, permit.ruling
+        shown = _decision(call.command, ruling, self._approver.needed(call))
+        if ruling.allowed:
+            shown["effect"] = await self._effect(permit)
+        return shown
+
+    async def _effect(self, permit: Permit) -> Any:
+        command, call = permit.call.command, permit.call
+        if command.reads_only:
+            return "It only reads; nothing would change."
+        if command.effect is None:
+            return "What it would change cannot be known without running it."
+        if command.facts.reveals:
+            allowed = self._authorizer.rule(call.caller, call.room, self._authorizer.command(command.facts.reveals))
+            if not allowed.allowed:
+                return f"Not shown: it would reveal what only {command.facts.reveals} may show, and {allowed.reason}"
+        ending = await preview(permit, self._context_for)
+        if ending.error is not None:
+            return {"wouldFail": ending.error.message, "code": ending.error.code}
+        return ending.result
+
+
+def _decision(command: Command, ruling: Ruling, terms: ApprovalTerms | None) -> dict[str, Any]:
+    facts = command.facts
+    return {
+        "command": command.name,
+        "decision": "allowed" if ruling.allowed else "refused",
+        "rule": ruling.rule,
+        "reason": ruling.reason,
+        "tier": facts.tier,
+        "effects": facts.effects.names,
+        "safety": facts.safety,
+        "cost": facts.cost,
+        "approval": msgspec.to_builtins(terms) if terms is not None and ruling.allowed else None,
+        "undo": "yes" if isinstance(facts.undo, Undo) else f"no: {facts.undo.why}",
+    }

@@ -1,0 +1,102 @@
+"""Step 5: does the caller still have the strength. Each caller has a pool that work empties and time refills."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doorward.clock import Clock
+from doorward.errors import OutOfEnergy
+from doorward.model import Call, Caller
+from doorward.settings import Settings
+from doorward.store import energy as sql
+from doorward.store.sqlite import Statement, Store
+
+Level = Literal["high", "medium", "low", "urgent"]
+
+
+class Energy:
+    """The pools of all callers; does nothing while energy is switched off."""
+
+    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings.energy
+        self._pools: dict[tuple[str, str], _Pool] = {}
+
+    async def load(self) -> None:
+        self._pools = {
+            (row["tenant"], row["caller"]): _Pool(row["level"], row["at"]) for row in await sql.all_pools(self._store)
+        }
+
+    @property
+    def enabled(self) -> bool:
+        return self._settings.enabled
+
+    def level(self, caller: Caller) -> float:
+        """What the pool holds now, recovery included."""
+        pool = self._pools.get((caller.tenant, caller.id))
+        if pool is None:
+            return self._settings.start
+        gained = max(0.0, self._clock.now() - pool.at) * self._settings.recovery_per_second
+        return min(self._settings.ceiling, pool.level + gained)
+
+    def reserve(self, call: Call) -> Reservation:
+        """Set the estimated cost aside, or refuse when the pool is empty."""
+        if not self.enabled:
+            return Reservation(0.0)
+        level = self.level(call.caller)
+        if level <= 0:
+            rate = self._settings.recovery_per_second
+            wait = (-level + 0.001) / rate if rate else None
+            when = f"; it recovers above 0 in {wait:.1f} s" if wait is not None else ""
+            raise OutOfEnergy(
+                f"{call.caller.id} has no energy left ({level:.1f}, work needs more than 0){when}.",
+                retry_after=wait,
+                rule="house: energy",
+            )
+        self._put(call.caller, level - call.command.facts.cost)
+        return Reservation(call.command.facts.cost)
+
+    def settle(self, call: Call, reservation: Reservation, seconds: float | None) -> tuple[float, list[Statement]]:
+        """Replace the estimate by the real cost of the time taken (None: it never ran), failed work included.
+
+        A reservation is settled once; later attempts change nothing.
+        """
+        if not self.enabled or reservation.settled:
+            return 0.0, []
+        reservation.settled = True
+        spent = 0.0 if seconds is None else seconds * self._settings.per_second
+        caller = call.caller
+        pool = self._put(caller, self.level(caller) + reservation.amount - spent)
+        return spent, [sql.put_pool(caller.tenant, caller.id, pool.level, pool.at)]
+
+    def _put(self, caller: Caller, level: float) -> _Pool:
+        level = max(self._settings.floor, min(self._settings.ceiling, level))
+        pool = self._pools[caller.tenant, caller.id] = _Pool(level, self._clock.now())
+        return pool
+
+
+class Reservation:
+    """Energy set aside for one call until it is known what the call really cost."""
+
+    __slots__ = ("amount", "settled")
+
+    def __init__(self, amount: float) -> None:
+        self.amount = amount
+        self.settled = False
+
+
+class _Pool:
+    __slots__ = ("at", "level")
+
+    def __init__(self, level: float, at: float) -> None:
+        self.level = level
+        self.at = at
+
+
+def status(level: float) -> Level:
+    if level > 50:
+        return "high"
+    if level > 20:
+        return "medium"
+    return "low" if level > 0 else "urgent"

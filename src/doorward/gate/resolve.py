@@ -1,0 +1,83 @@
+"""Step 2: which command is meant, and are its parameters well formed."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.calltext import typed
+from doorward.command import Command
+from doorward.errors import BadParams
+from doorward.gate.authorize import Authorizer
+from doorward.ids import new_id
+from doorward.model import Call, Caller, Request
+from doorward.registry import Registry
+
+LARGEST_PARAMS = 16 * 1024 * 1024
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+class Resolver:
+    def __init__(
+        self,
+        registry: Registry,
+        authorizer: Authorizer,
+        key: bytes,
+        workspace_of: Callable[[str], str],
+    ) -> None:
+        self._registry = registry
+        self._authorizer = authorizer
+        self._key = key
+        self._workspace_of = workspace_of
+
+    def call(self, caller: Caller, request: Request) -> Call:
+        """The request as a call, or a refusal that says what would be valid."""
+        command = self.command(caller, request)
+        if request.params is not None and request.args is not None:
+            raise BadParams("Parameters are given as values or as text, not both.")
+        params: Mapping[str, Any]
+        params = typed(command, request.args) if request.args is not None else request.params or {}
+        command.check(params)
+        workspace = self._workspace_of(caller.tenant)
+        return Call(
+            id=new_id(),
+            caller=caller,
+            command=command,
+            params=params,
+            room=request.room,
+            door=request.door,
+            session=request.session or f"{request.door}:{caller.tenant}:{caller.id}",
+            response=request.response,
+            workspace=workspace,
+            digest=self._digest(caller, command.name, params, request.room, workspace),
+        )
+
+    def command(self, caller: Caller, request: Request) -> Command:
+        """The command that is meant, among all there are; a refusal names only those the caller may use."""
+        return self._registry.resolve(request.command, _Offered(self._authorizer, caller, request.room))
+
+    def _digest(self, caller: Caller, command: str, params: Mapping[str, Any], room: str, workspace: str) -> str:
+        """Keyed, so that nobody can guess a short secret parameter from the ledger."""
+        try:
+            text = _canonical(
+                [command, params, room, workspace, caller.tenant, caller.id, caller.kind, caller.on_behalf_of]
+            )
+        except UnicodeEncodeError as error:
+            raise BadParams(f"{command}: a parameter holds bytes that are not UTF-8 text.") from error
+        if len(text) > LARGEST_PARAMS:
+            raise BadParams(f"{command}: the parameters are too large: {len(text)} bytes, at most {LARGEST_PARAMS}.")
+        return hmac.digest(self._key, text, "sha256").hex()
+
+
+class _Offered:
+    """The names offered to a caller, worked out only when a refusal needs them."""
+
+    def __init__(self, authorizer: Authorizer, caller: Caller, room: str) -> None:
+        self._parts = (authorizer, caller, room)
+
+    def __iter__(self) -> Any:
+        authorizer, caller, room = self._parts
+        return iter([command.name for command in authorizer.offered(caller, room)])

@@ -1,0 +1,95 @@
+"""Places to run: a few at once for each session, a few more waiting, and a refusal beyond that, at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from types import TracebackType
+
+from doorward.errors import Overloaded
+from doorward.settings import Settings
+
+
+class Slots:
+    def __init__(self, settings: Settings) -> None:
+        self._limits = settings.limits
+        self._sessions: dict[str, _Session] = {}
+
+    def place(self, session: str) -> Place:
+        """A place for one call, running or waiting; use it in a `with`. Overloaded when there is none."""
+        queue = self._sessions.get(session)
+        if queue is None:
+            queue = self._sessions[session] = _Session()
+        most = self._limits.running + self._limits.queued
+        if queue.held >= most:
+            raise Overloaded(
+                f"{self._limits.running} commands of this session are running and {self._limits.queued} are waiting; "
+                "no more are taken.",
+                hint="Wait for one to end.",
+                retry_after=1.0,
+            )
+        queue.held += 1
+        return Place(self, session, queue)
+
+    def running(self) -> int:
+        return sum(queue.running for queue in self._sessions.values())
+
+    async def _take_turn(self, queue: _Session) -> None:
+        if queue.running < self._limits.running:
+            queue.running += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        queue.waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._free(queue)
+            else:
+                queue.waiting.remove(turn)
+            raise
+
+    def _free(self, queue: _Session) -> None:
+        if queue.waiting:
+            queue.waiting.popleft().set_result(None)
+        else:
+            queue.running -= 1
+
+    def _leave(self, session: str, queue: _Session, ran: bool) -> None:
+        if ran:
+            self._free(queue)
+        queue.held -= 1
+        if queue.held == 0:
+            del self._sessions[session]
+
+
+class _Session:
+    __slots__ = ("held", "running", "waiting")
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.running = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+
+class Place:
+    """One call's hold on its session: entered when admitted, `turn` when it may run, left at its end."""
+
+    def __init__(self, slots: Slots, session: str, queue: _Session) -> None:
+        self._slots = slots
+        self._session = session
+        self._queue = queue
+        self._ran = False
+
+    async def turn(self) -> None:
+        """Wait until this call may run."""
+        await self._slots._take_turn(self._queue)
+        self._ran = True
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._slots._leave(self._session, self._queue, self._ran)

@@ -1,0 +1,155 @@
+"""Step 4: how often. All windows run on the steady clock, so setting the wall clock lets nothing through."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import Any
+
+from doorward.clock import Clock
+from doorward.errors import Looping, TooFast
+from doorward.model import Call
+from doorward.recipes.policy import Policy
+from doorward.settings import Settings
+
+_MOST_KEPT = 20_000
+_KEPT_TEXT = 4_000
+MINUTE = 60.0
+
+
+class Throttle:
+    """Counts per caller and room. What is kept is bounded: the longest idle is forgotten first."""
+
+    def __init__(self, clock: Clock, settings: Settings) -> None:
+        self._clock = clock
+        self._limits = settings.limits
+        self._windows: OrderedDict[str, deque[float]] = OrderedDict()
+        self._responses: OrderedDict[str, int] = OrderedDict()
+        self._repeats: OrderedDict[str, _Repeat] = OrderedDict()
+
+    def admit(self, call: Call, policy: Policy | None) -> None:
+        """Count this call, or refuse it and say when to try again. A refused call is not counted."""
+        caller = call.caller
+        now = self._clock.steady()
+        key = f"{caller.tenant}\x00{caller.id}\x00{call.room}"
+        window = self._windows.get(key)
+        if window is None:
+            window = _remembered(self._windows, key, deque())
+        else:
+            self._windows.move_to_end(key)
+        while window and window[0] <= now - MINUTE:
+            window.popleft()
+        if policy is None:
+            self._per_minute(window, self._limits.per_minute, now, "outside rooms")
+        else:
+            where = f"in room {call.room!r}"
+            self._loop(call, now)
+            self._per_response(call, policy.limits.per_response)
+            self._per_minute(window, policy.limits.per_minute, now, where)
+            self._per_second(window, policy.limits.per_second, now, where)
+        if call.response and policy is not None:
+            count = self._responses.get(f"{key}\x00{call.response}", 0)
+            _remembered(self._responses, f"{key}\x00{call.response}", count + 1)
+        window.append(now)
+
+    def note(self, call: Call) -> None:
+        """Remember that this call runs: its like is a repetition."""
+        repeat = self._repeats.get(call.digest)
+        if repeat is None:
+            repeat = _remembered(self._repeats, call.digest, _Repeat())
+        repeat.at.append(self._clock.steady())
+
+    def answered(self, call: Call, text: str) -> None:
+        """Remember how this call ended, for whoever asks the same again and again."""
+        repeat = self._repeats.get(call.digest)
+        if repeat is not None:
+            repeat.text = text[:_KEPT_TEXT]
+
+    def state(self, boot: str) -> dict[str, Any]:
+        """What must outlive this process when it is one of many short ones on the same machine."""
+        since = self._clock.steady() - MINUTE
+        return {
+            "boot": boot,
+            "windows": {key: list(times) for key, times in self._windows.items() if times and times[-1] > since},
+            "repeats": {
+                key: [list(repeat.at), repeat.text] for key, repeat in self._repeats.items() if repeat.at[-1] > since
+            },
+        }
+
+    def restore(self, state: dict[str, Any], boot: str) -> None:
+        """Take up what an earlier process of the same boot left; steady times of another boot mean nothing."""
+        if state.get("boot") != boot:
+            return
+        for key, times in state["windows"].items():
+            self._windows[key] = deque(times)
+        for key, (times, text) in state["repeats"].items():
+            self._repeats[key] = _Repeat(times, text)
+
+    def _loop(self, call: Call, now: float) -> None:
+        repeat = self._repeats.get(call.digest)
+        if repeat is None:
+            return
+        while repeat.at and repeat.at[0] <= now - self._limits.loop_seconds:
+            repeat.at.popleft()
+        if len(repeat.at) + 1 < self._limits.loop_repeats:
+            return
+        wait = repeat.at[0] + self._limits.loop_seconds - now
+        raise Looping(
+            f"The same {call.command.name} call was made {len(repeat.at)} times within "
+            f"{self._limits.loop_seconds:g} s; its answer was: {repeat.text or '(none yet)'}",
+            hint="Use that answer, or ask for something else.",
+            retry_after=wait,
+            rule=f"house: call number {self._limits.loop_repeats} of the same is a loop",
+        )
+
+    def _per_response(self, call: Call, most: int) -> None:
+        if not call.response:
+            return
+        caller = call.caller
+        key = f"{caller.tenant}\x00{caller.id}\x00{call.room}\x00{call.response}"
+        if self._responses.get(key, 0) >= most:
+            raise TooFast(
+                f"One answer may run at most {most} commands in room {call.room!r}.",
+                hint="Go on in your next answer.",
+                rule=f"recipe: maxCommandsPerResponse {most}",
+            )
+
+    @staticmethod
+    def _per_minute(window: deque[float], most: int, now: float, where: str) -> None:
+        if len(window) >= most:
+            wait = window[len(window) - most] + MINUTE - now
+            raise TooFast(
+                f"At most {most} commands a minute {where}; try again in {wait:.1f} s.",
+                retry_after=wait,
+                rule=f"maxCommandsPerMinute {most}",
+            )
+
+    @staticmethod
+    def _per_second(window: deque[float], most: float | None, now: float, where: str) -> None:
+        if most is None:
+            return
+        span = max(1.0, 1.0 / most)
+        allowed = max(1, int(most * span))
+        recent = [at for at in window if at > now - span]
+        if len(recent) >= allowed:
+            wait = recent[len(recent) - allowed] + span - now
+            raise TooFast(
+                f"At most {most:g} actions a second {where}; try again in {wait:.2f} s.",
+                retry_after=wait,
+                rule=f"maxActionsPerSecond {most:g}",
+            )
+
+
+class _Repeat:
+    __slots__ = ("at", "text")
+
+    def __init__(self, at: list[float] | None = None, text: str = "") -> None:
+        self.at = deque(at or [], maxlen=16)
+        self.text = text
+
+
+def _remembered(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:
+    kept[key] = value
+    kept.move_to_end(key)
+    if len(kept) > _MOST_KEPT:
+        kept.popitem(last=False)
+    return value

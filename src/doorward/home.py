@@ -1,0 +1,169 @@
+"""The home folder: everything Doorward keeps on this machine, made at first use."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from doorward.errors import Overloaded, Unusable
+
+KEY_BYTES = 32
+_KEY_FILE = "secret.key"
+_LOCK_FILE = "lock"
+
+
+class Home(msgspec.Struct, frozen=True):
+    """The paths in a home folder."""
+
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        return self.path / "doorward.db"
+
+    @property
+    def recipes(self) -> Path:
+        return self.path / "recipes"
+
+    @property
+    def settings(self) -> Path:
+        return self.path / "doorward.toml"
+
+    @property
+    def socket(self) -> Path:
+        return self.path / "doorward.sock"
+
+    def workspace(self, configured: str, tenant: str, local: str) -> Path:
+        """The folder a tenant's file commands work in."""
+        if tenant != local:
+            return self.path / "tenants" / tenant / "workspace"
+        return Path(configured).expanduser() if configured else self.path / "workspace"
+
+    def is_empty_of_recipes(self) -> bool:
+        return not any(self.recipes.glob("*.json"))
+
+    def make(self) -> None:
+        """Make the folder, for its owner only."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.recipes.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise Unusable(
+                f"The home folder {self.path} cannot be made: {error.strerror}.",
+                hint="Set DOORWARD_HOME to a folder that this account may write to.",
+            ) from error
+
+    def key(self) -> bytes:
+        """The house's own secret, made at first use. Without it no signature of this house can be checked."""
+        file = self.path / _KEY_FILE
+        try:
+            key = _read_key(file)
+        except FileNotFoundError:
+            if self.database.exists():
+                raise Unusable(
+                    f"The secret {file} is missing, but there is a database that was signed with it.",
+                    hint="Restore the file from a copy, or start anew with another DOORWARD_HOME.",
+                ) from None
+            key = self._make_key(file)
+        except OSError as error:
+            raise Unusable(f"The secret {file} cannot be read: {error.strerror}.") from error
+        if len(key) != KEY_BYTES or len(set(key)) < KEY_BYTES // 4:
+            raise Unusable(
+                f"The secret {file} is not {KEY_BYTES} random bytes.",
+                hint="Restore the file from a copy; never choose a secret by hand.",
+            )
+        return key
+
+    def _make_key(self, file: Path) -> bytes:
+        """Whole or not at all: a crash in between leaves no half-written secret behind."""
+        key = secrets.token_bytes(KEY_BYTES)
+        partial = file.with_suffix(f".{os.getpid()}")
+        try:
+            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
+                out.write(key)
+                out.flush()
+                os.fsync(out.fileno())
+            partial.rename(file)
+        except OSError as error:
+            raise Unusable(f"The secret {file} cannot be made: {error.strerror}.") from error
+        return key
+
+
+class Lock:
+    """Held by the one process that may write this home's database; the kernel frees it when that process dies."""
+
+    def __init__(self, home: Home) -> None:
+        self._file = home.path / _LOCK_FILE
+        self._descriptor = -1
+
+    def take(self) -> bool:
+        """Try to take the lock; False when another process holds it."""
+        try:
+            descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unusable(
+                f"The lock {self._file} cannot be made: {error.strerror}.",
+                hint="Make the home folder writable for this account.",
+            ) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        self._descriptor = descriptor
+        return True
+
+    def holder(self) -> str:
+        """Which process holds the lock, for an error message."""
+        try:
+            return f"process {int(self._file.read_text())}"
+        except (OSError, ValueError):
+            return "another process"
+
+    def busy(self) -> Overloaded:
+        return Overloaded(
+            f"This home folder is in use by {self.holder()}.",
+            hint="Wait for it to end, or use another home folder with DOORWARD_HOME.",
+            retry_after=1.0,
+        )
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+@contextlib.contextmanager
+def short_path(path: Path) -> Iterator[str]:
+    """A path to a socket that fits the kernel's 107 bytes, however deep the home folder lies."""
+    if len(os.fsencode(path)) <= 107:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+def _read_key(file: Path) -> bytes:
+    if file.stat().st_mode & 0o077:
+        raise Unusable(f"The secret {file} can be read by other accounts.", hint=f"Run: chmod 600 {file}")
+    return file.read_bytes()

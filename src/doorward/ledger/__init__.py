@@ -1,0 +1,1 @@
+"""The record that nobody can quietly change: checkpoints, verification, rotation, recovery, reports."""

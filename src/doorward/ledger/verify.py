@@ -1,0 +1,116 @@
+"""Walks the whole chain, moved-out segments included, and names the first thing that is not as it was written."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doorward import record
+from doorward.ledger import checkpoints
+from doorward.ledger.paths import LedgerPaths
+from doorward.store import ledger as sql
+from doorward.store.sqlite import open_for_reading
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The result of a verification: `broken` is empty when everything is as it was written."""
+
+    records: int
+    head: str
+    checkpoints: int
+    segments: int
+    broken: str = ""
+
+
+class _Bad(Exception):
+    """The chain is not as it was written; the message says where."""
+
+
+def verify(paths: LedgerPaths, key: bytes) -> Finding:
+    """Check every record, its place, the signed ends and the checkpoints. Reads only."""
+    db = open_for_reading(paths.database)
+    seen = _Walk(key)
+    try:
+        db.execute("BEGIN")
+        anchors = checkpoints.read(paths.checkpoints)
+        seen.expect(anchors)
+        found = sql.segments(db)
+        for segment in found:
+            seen.segment(paths.segments, segment)
+        for row in sql.rows(db):
+            seen.row(row)
+        seen.end(sql.head(db))
+    except (_Bad, sqlite3.DatabaseError) as bad:
+        return Finding(seen.seq, seen.hash, len(seen.anchors), 0, str(bad))
+    finally:
+        db.close()
+    return Finding(seen.seq, seen.hash, len(anchors), len(found))
+
+
+class _Walk:
+    """One pass over the chain, holding only the place reached."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.seq = 0
+        self.hash = record.GENESIS
+        self.anchors: dict[int, str] = {}
+        self._last_anchor = 0
+
+    def expect(self, anchors: list[checkpoints.Checkpoint | None]) -> None:
+        for number, anchor in enumerate(anchors, 1):
+            if anchor is None or not anchor.is_genuine(self._key):
+                raise _Bad(f"checkpoint {number} is not one that this house signed")
+            self.anchors[anchor.seq] = anchor.hash
+            self._last_anchor = max(self._last_anchor, anchor.seq)
+
+    def segment(self, folder: Path, segment: dict[str, Any]) -> None:
+        name, last = segment["file"], segment["last"]
+        parts = (segment["first"], last, name, segment["prev"], segment["hash"])
+        if not record.is_signed(self._key, segment["signature"], "segment", *parts):
+            raise _Bad(f"the note about segment {name} is not one that this house signed")
+        try:
+            for row in read_segment(folder / Path(name).name):
+                self.row(row)
+        except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
+            raise _Bad(f"segment {name} cannot be read: {error}") from error
+        if self.seq != last or self.hash != segment["hash"]:
+            raise _Bad(f"segment {name} ends at record {self.seq}; it was closed at record {last}")
+
+    def row(self, row: tuple[Any, ...]) -> None:
+        expected = self.seq + 1
+        try:
+            line = record.from_row(row)
+        except msgspec.ValidationError as error:
+            raise _Bad(f"record {expected} holds something no record holds: {error}") from error
+        if line.seq != expected:
+            raise _Bad(f"record {expected} is missing; the next one there is {line.seq}")
+        if line.prev != self.hash:
+            raise _Bad(f"record {line.seq} does not follow the record before it")
+        if record.seal(line.seq, line.entry, line.prev) != line.hash:
+            raise _Bad(f"record {line.seq} was changed after it was written")
+        if self.anchors.get(line.seq, line.hash) != line.hash:
+            raise _Bad(f"record {line.seq} is not the one that a checkpoint was signed for")
+        self.seq, self.hash = line.seq, line.hash
+
+    def end(self, head: tuple[int, str, str] | None) -> None:
+        if self._last_anchor > self.seq:
+            raise _Bad(f"the ledger ends at record {self.seq}; a checkpoint was signed at record {self._last_anchor}")
+        if head is None or not record.is_signed(self._key, head[2], "head", head[0], head[1]):
+            raise _Bad("the end of the ledger is not signed by this house")
+        if head[:2] != (self.seq, self.hash):
+            raise _Bad(f"the ledger ends at record {self.seq}; its signed end is record {head[0]}")
+
+
+def read_segment(file: Path) -> Iterator[tuple[Any, ...]]:
+    """The rows of a moved-out segment, in order."""
+    with gzip.open(file, "rb") as lines:
+        for line in lines:
+            value = msgspec.json.decode(line, type=dict[str, Any])
+            yield tuple(value.get(name) for name in record.COLUMNS)

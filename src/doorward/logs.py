@@ -1,0 +1,55 @@
+"""Doorward's own log: one JSON object a line, in the home folder, without secrets."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+import msgspec
+
+from doorward import redact
+from doorward.visible import storable
+
+LOG_FILE = Path("logs") / "doorward.log"
+_LARGEST = 10_000_000
+_KEPT = 3
+
+
+class JsonLines(logging.Formatter):
+    """One line a message; whatever looks like a secret is hidden before it is written."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": _clean(record.getMessage()),
+        }
+        if record.exc_info:
+            line["trace"] = _clean("".join(traceback.format_exception(*record.exc_info)))
+        return msgspec.json.encode(line).decode()
+
+
+def write_to(home: Path) -> logging.Handler:
+    """Send Doorward's log to its file; returns the handler, to be closed with `stop`."""
+    file = home / LOG_FILE
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handler = RotatingFileHandler(file, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger("doorward")
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    root.propagate = False
+    return handler
+
+
+def stop(handler: logging.Handler) -> None:
+    logging.getLogger("doorward").removeHandler(handler)
+    handler.close()
+
+
+def _clean(text: str) -> str:
+    return storable(redact.text(text))

@@ -1,0 +1,1 @@
+"""What a room allows: recipes as files, checked, compiled into policies and reloaded when they change."""

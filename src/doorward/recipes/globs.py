@@ -1,0 +1,65 @@
+"""Globs for paths: `*` stays within a folder, `**` crosses folders, `?` is one character.
+
+A glob judges the path as it is written. Where links lead is the business of whoever opens the path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import re2
+
+_UNKNOWN = re.compile(r"[\[\]{}\\]")
+_LETTERS = {"*": "[^/]*", "?": "[^/]"}
+
+
+def compile_glob(glob: str) -> Callable[[str], bool]:
+    """A function that tells whether a path matches; ValueError says why a glob cannot be used."""
+    unknown = _UNKNOWN.search(glob)
+    if unknown:
+        raise ValueError(f"a glob knows only *, ** and ?, not {unknown[0]!r}")
+    normal = _normal(glob)
+    if normal is None:
+        raise ValueError("a glob holds neither '..' nor NUL, because such a path never matches")
+    for name in normal.split("/"):
+        if "**" in name and name != "**":
+            raise ValueError(f"** stands alone between slashes, as in src/**/*.md, not as in {name!r}")
+    whole = re2.compile(_expression(normal))
+
+    def match(path: str) -> bool:
+        given = _normal(path)
+        return given is not None and whole.fullmatch(given) is not None
+
+    return match
+
+
+def _normal(path: str) -> str | None:
+    """The path without empty and `.` steps, or None when no glob may match it. The folder itself is empty."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return None
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    if ".." in names or "\x00" in path:
+        return None
+    return ("/" if path.startswith("/") else "") + "/".join(names)
+
+
+def _expression(normal: str) -> str:
+    absolute = normal.startswith("/")
+    *folders, last = normal.removeprefix("/").split("/")
+    return "".join(
+        [
+            "/" if absolute else "",
+            *("(?:[^/]+/)*" if name == "**" else f"{_one_name(name)}/" for name in folders),
+            # At least one name, so that `src/**` is what lies in src and not src itself.
+            "[^/]+(?:/[^/]+)*" if last == "**" else _one_name(last),
+        ]
+    )
+
+
+def _one_name(name: str) -> str:
+    if name == "*":
+        return "[^/]+"
+    return "".join(_LETTERS.get(letter) or re2.escape(letter) for letter in name)

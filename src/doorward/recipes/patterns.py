@@ -1,0 +1,19 @@
+"""Patterns that name commands in a recipe: a command, an area (`data/*`), or everything (`*`)."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+
+def from_specific_to_general(name: str) -> tuple[str, ...]:
+    """Every pattern that matches this command, the most specific first."""
+    area, slash, _ = name.partition("/")
+    return (name, f"{area}/*", "*") if slash else (name, "*")
+
+
+def match(patterns: Container[str], name: str) -> str | None:
+    """The most specific of these patterns that matches the command."""
+    for pattern in from_specific_to_general(name):
+        if pattern in patterns:
+            return pattern
+    return None

@@ -1,0 +1,136 @@
+"""A recipe compiled into decisions: what may be called is what is offered, by one function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from doorward import redact
+from doorward.command import Command, shortened
+from doorward.facts import Tier
+from doorward.model import ApprovalTerms, Ruling
+from doorward.recipes.patterns import from_specific_to_general, match
+from doorward.recipes.recipe import AiCommands, Recipe
+from doorward.recipes.rules import ParameterRule
+
+SCREENSHOT = "screenshot"
+CLICKS = frozenset({"ui/click", "ui/drag", "browser/click"})
+
+_SHOWN = 8
+"""How many of a recipe's patterns a refusal lists."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How often and how long; None means that the recipe does not limit it."""
+
+    per_response: int
+    per_minute: int
+    per_second: float | None
+    timeout: float | None
+
+
+class Policy:
+    """What one recipe decides. It never changes: an edited recipe gets a new policy."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._commands = recipe.strategy.ai_commands
+        commands = self._commands or AiCommands()
+        self.limits = Limits(
+            per_response=commands.max_commands_per_response,
+            per_minute=commands.max_commands_per_minute,
+            per_second=commands.max_actions_per_second,
+            timeout=commands.timeout_seconds,
+        )
+        self._approvals = {
+            pattern: ApprovalTerms()
+            if isinstance(terms, bool)
+            else ApprovalTerms(terms.timeout_seconds, terms.approvers, terms.quorum)
+            for pattern, terms in commands.require_approval.items()
+        }
+        self._parameter_rules = {
+            pattern: {parameter: ParameterRule(rule) for parameter, rule in by_parameter.items()}
+            for pattern, by_parameter in commands.parameter_rules.items()
+        }
+        self._rulings: dict[tuple[str, Tier], Ruling] = {}
+
+    def rule(self, command: Command) -> Ruling:
+        """Whether AIs may call this command."""
+        key = (command.name, command.facts.tier)
+        ruling = self._rulings.get(key)
+        if ruling is None:
+            bare = decide(self._commands, *key)
+            ruling = self._rulings[key] = Ruling(bare.allowed, self._named(bare.rule), bare.reason)
+        return ruling
+
+    def offered(self, commands: Iterable[Command]) -> list[Command]:
+        return [command for command in commands if self.rule(command).allowed]
+
+    def check_params(self, command: Command, params: Mapping[str, Any]) -> Ruling:
+        """Whether these parameters keep to every rule of every pattern that matches the command."""
+        for pattern in from_specific_to_general(command.name):
+            for parameter, rule in self._parameter_rules.get(pattern, {}).items():
+                if parameter in params and rule.allows(params[parameter]):
+                    continue
+                reason = _refused_value(command, parameter, rule, params)
+                return Ruling(False, self._named(f'parameter rule "{pattern}" on {parameter}'), reason)
+        return Ruling(True, self._named("parameter rules"))
+
+    def approval(self, command: Command) -> ApprovalTerms | None:
+        """The terms on which a human must approve this command, or None when nobody needs to."""
+        pattern = match(self._approvals, command.name)
+        return None if pattern is None else self._approvals[pattern]
+
+    def _named(self, rule: str) -> str:
+        return f"recipe {self.recipe.recipe_id}: {rule}"
+
+
+def decide(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:
+    """The permission decision. It depends on nothing but the recipe, the command's name and its tier."""
+    if commands is None or not commands.enabled:
+        return Ruling(
+            False,
+            "commands are disabled",
+            f'This room\'s recipe does not say "enabled": true in strategy.aiCommands, so no command is valid here;'
+            f" given {name}.",
+        )
+    denied = match(commands.blacklist, name)
+    if denied is not None:
+        return _denied(commands, f'blacklist "{denied}"', f"{name} is on the blacklist of this room's recipe")
+    if commands.visual.screenshot_only and tier is Tier.VISUAL and name != SCREENSHOT:
+        fault = f"{name} is a visual command, and of these this room's recipe leaves only {SCREENSHOT}"
+        return _denied(commands, "visual.screenshotOnly", fault)
+    if commands.visual.no_clicks and name in CLICKS:
+        return _denied(commands, "visual.noClicks", f"{name} clicks, and this room's recipe forbids clicks")
+    allowed = match(commands.whitelist, name)
+    if allowed is not None:
+        return Ruling(True, f'whitelist "{allowed}"')
+    if tier in commands.tiers:
+        return Ruling(True, f'tier "{tier}"')
+    return _denied(commands, "nothing allows it", f"{name} (tier {tier}) is not allowed by this room's recipe")
+
+
+def _denied(commands: AiCommands, rule: str, fault: str) -> Ruling:
+    return Ruling(False, rule, f"{fault}; valid: {_what_is_valid(commands)}.")
+
+
+def _what_is_valid(commands: AiCommands) -> str:
+    """What the recipe allows, leaving out what its own blacklist takes away as a whole."""
+    open_ = [pattern for pattern in commands.whitelist if match(commands.blacklist, pattern) is None]
+    shown = ", ".join(open_[:_SHOWN])
+    if len(open_) > _SHOWN:
+        shown += f" and {len(open_) - _SHOWN} more"
+    tiers = f"commands of the tiers {', '.join(commands.tiers)}" if commands.tiers else ""
+    return "; ".join(filter(None, [shown, tiers])) or "no command"
+
+
+def _refused_value(command: Command, parameter: str, rule: ParameterRule, params: Mapping[str, Any]) -> str:
+    if parameter not in params:
+        return f"{command.name}: parameter {parameter!r} must be given here; valid: a value that fits {rule}."
+    shown = redact.params({parameter: params[parameter]}, command.secret)[parameter]
+    return (
+        f"{command.name}: parameter {parameter!r} does not keep to this room's recipe;"
+        f" valid: a value that fits {rule}; given {shortened(shown)}."
+    )

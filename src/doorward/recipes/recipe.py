@@ -1,0 +1,122 @@
+"""A recipe: what the AIs in a room may do, as read from one JSON file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from doorward import strictjson
+from doorward.command import shortened
+from doorward.errors import Unusable
+from doorward.facts import Role, Tier
+from doorward.recipes import rules
+from doorward.recipes.schema import Fault, first_fault
+
+LARGEST = 1_000_000
+"""The most bytes that a recipe may have."""
+
+_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_AI_COMMANDS = ("strategy", "aiCommands")
+
+
+class BadRecipe(Unusable):
+    """A recipe that cannot be used; the message names file, field and reason."""
+
+    def __init__(self, file: str, field: str, reason: str) -> None:
+        where = f" at {field}" if field else ""
+        stop = "" if reason.endswith((".", "?")) else "."
+        super().__init__(
+            f"The recipe {file} is not valid{where}: {reason}{stop}",
+            hint="The published recipe.schema.json lists every field with a sentence.",
+        )
+        self.file = file
+        self.field = field
+        self.reason = reason
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What all parts of a recipe share; the sentence about each field is in `recipe.schema.json`."""
+
+
+class Visual(_Part, frozen=True):
+    screenshot_only: bool = False
+    no_clicks: bool = False
+
+
+class ApprovalRule(_Part, frozen=True):
+    timeout_seconds: float = 30.0
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+
+
+class AiCommands(_Part, frozen=True):
+    enabled: bool = False
+    whitelist: tuple[str, ...] = ()
+    blacklist: tuple[str, ...] = ()
+    tiers: tuple[Tier, ...] = ()
+    require_approval: dict[str, bool | ApprovalRule] = {}
+    max_commands_per_response: int = 3
+    max_commands_per_minute: int = 10
+    max_actions_per_second: float | None = None
+    visual: Visual = Visual()
+    timeout_seconds: float | None = None
+    parameter_rules: dict[str, dict[str, dict[str, Any]]] = {}
+
+
+class Strategy(_Part, frozen=True):
+    conversation_pattern: str = ""
+    ai_commands: AiCommands | None = None
+
+
+class Recipe(_Part, frozen=True, kw_only=True):
+    recipe_id: str
+    display_name: str
+    description: str = ""
+    strategy: Strategy
+
+
+def is_recipe_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def parse(text: bytes, file: str) -> Recipe:
+    """Read and check one recipe; `file` is the name or path it has or will have."""
+    if not text.strip():
+        raise BadRecipe(file, "", "the file is empty; valid: one JSON object")
+    try:
+        value = strictjson.loads(text, max_bytes=LARGEST)
+    except strictjson.NotJson as error:
+        raise BadRecipe(file, "", str(error)) from error
+    fault = first_fault(value) or next(_deeper_faults(value, PurePath(file).stem), None)
+    if fault is not None:
+        raise BadRecipe(file, fault.field, fault.reason)
+    # Not strict, because the schema counts 3.0 as an integer.
+    return msgspec.convert(value, Recipe, strict=False)
+
+
+def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
+    """What a schema cannot say. The value fits the schema already."""
+    if value["recipeId"] != stem:
+        reason = f"it must be the file's name without .json, {shortened(stem)}; given {shortened(value['recipeId'])}"
+        yield Fault(("recipeId",), reason)
+    commands = value["strategy"].get("aiCommands", {})
+    for pattern, terms in commands.get("requireApproval", {}).items():
+        if terms is not True:
+            yield from _quorum_faults(terms, (*_AI_COMMANDS, "requireApproval", pattern))
+    for pattern, by_parameter in commands.get("parameterRules", {}).items():
+        for parameter, rule in by_parameter.items():
+            yield from rules.faults(rule, (*_AI_COMMANDS, "parameterRules", pattern, parameter))
+
+
+def _quorum_faults(terms: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
+    approvers = terms.get("approvers", [])
+    quorum = terms.get("quorum", 1)
+    if approvers and not set(approvers) & set(Role) and quorum > len(approvers):
+        yield Fault(
+            (*path, "quorum"),
+            f"{len(approvers)} named approvers can never give {quorum} approvals; valid: at most {len(approvers)}",
+        )

@@ -1,0 +1,116 @@
+"""Parameter rules: what a recipe demands of a command's arguments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from doorward.command import shortened
+from doorward.recipes.globs import compile_glob
+from doorward.recipes.schema import Fault
+
+_JUDGED = {
+    "glob": {"string", "array"},
+    "pattern": {"string"},
+    "minLength": {"string"},
+    "maxLength": {"string"},
+    "minimum": {"number", "integer"},
+    "maximum": {"number", "integer"},
+    "exclusiveMinimum": {"number", "integer"},
+    "exclusiveMaximum": {"number", "integer"},
+    "multipleOf": {"number", "integer"},
+    "items": {"array"},
+    "minItems": {"array"},
+    "maxItems": {"array"},
+    "uniqueItems": {"array"},
+}
+"""The types of value that a word of a rule says anything about."""
+
+
+class ParameterRule:
+    """One rule, compiled. A value that none of its words judges is refused."""
+
+    def __init__(self, rule: Mapping[str, Any]) -> None:
+        self._text = json.dumps(rule, ensure_ascii=True)
+        self._validator = jsonschema_rs.Draft202012Validator(
+            _narrowed(rule),
+            retriever=_refuse_remote,
+            pattern_options=jsonschema_rs.RegexOptions(),
+            mask="it",
+            keywords={"glob": _GlobKeyword},
+        )
+
+    def __str__(self) -> str:
+        return self._text if len(self._text) <= 200 else f"{self._text[:200]}…"
+
+    def allows(self, value: Any) -> bool:
+        return self._validator.is_valid(value)
+
+
+class _GlobKeyword:
+    """The word `glob` for the validator: one glob must match the path, or each path of a list."""
+
+    def __init__(self, parent: dict[str, Any], value: str | list[str], path: list[str | int]) -> None:
+        self._globs: list[Callable[[str], bool]] = [compile_glob(glob) for glob in _as_list(value)]
+
+    def validate(self, instance: Any) -> None:
+        for path in _as_list(instance):
+            if not isinstance(path, str) or not any(matches(path) for matches in self._globs):
+                raise ValueError("no glob matches")
+
+
+def faults(rule: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
+    """What the schema of recipes cannot see: globs and expressions that do not compile, words that judge nothing."""
+    for number, glob in enumerate(_as_list(rule.get("glob", []))):
+        try:
+            compile_glob(glob)
+        except ValueError as error:
+            where = (*path, "glob", number) if isinstance(rule["glob"], list) else (*path, "glob")
+            yield Fault(where, f"{error}; given {shortened(glob)}")
+    if "pattern" in rule:
+        yield from _expression_faults(rule["pattern"], (*path, "pattern"))
+    types = set(_as_list(rule["type"])) if "type" in rule else None
+    for word in rule:
+        if types is not None and word in _JUDGED and not _JUDGED[word] & types:
+            judged = " or ".join(sorted(_JUDGED[word]))
+            yield Fault(
+                (*path, word),
+                f"it says nothing about values of type {', '.join(sorted(types))}; valid with type {judged}",
+            )
+    if "items" in rule:
+        yield from faults(rule["items"], (*path, "items"))
+
+
+def _expression_faults(expression: str, path: tuple[str | int, ...]) -> Iterator[Fault]:
+    try:
+        jsonschema_rs.Draft202012Validator(
+            {"pattern": expression}, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions()
+        )
+    except ValueError:
+        yield Fault(
+            path,
+            f"{shortened(expression)} is not a regular expression that can be used;"
+            " valid: one without look-around and back-references, and not too large",
+        )
+
+
+def _narrowed(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule as a schema. By itself a word passes every value it does not judge; here such a value is refused."""
+    schema = {key: value for key, value in rule.items() if key != "description"}
+    judged = set().union(*(_JUDGED.get(word, set()) for word in schema))
+    if judged and "type" not in schema:
+        schema["type"] = sorted(judged)
+    if "items" in schema:
+        schema["items"] = _narrowed(schema["items"])
+    return schema
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _refuse_remote(uri: str) -> Any:
+    raise ValueError(f"a rule may not refer to {uri!r}")

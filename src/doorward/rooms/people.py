@@ -1,0 +1,86 @@
+"""The users of each tenant, and how far their access reaches."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from doorward.clock import Clock
+from doorward.errors import BadParams, Conflict, NotFound
+from doorward.facts import Access
+from doorward.model import Kind
+from doorward.store import people as sql
+from doorward.store.sqlite import Statement, Store
+
+LOCAL = "local"
+"""The tenant of whoever owns this machine's home folder."""
+OWNER = "owner"
+"""The user that the home folder's owner is."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,62}")
+
+
+class User(msgspec.Struct, frozen=True):
+    tenant: str
+    id: str
+    name: str
+    kind: Kind
+    access: Access
+    active: bool = True
+
+
+class People:
+    """Users, held in memory and written through to the store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._users: dict[tuple[str, str], User] = {}
+
+    async def load(self) -> None:
+        rows = await sql.all_users(self._store)
+        self._users = {
+            (row["tenant"], row["id"]): msgspec.convert({**row, "active": bool(row["active"])}, User) for row in rows
+        }
+
+    def get(self, tenant: str, id: str) -> User | None:
+        return self._users.get((tenant, id))
+
+    def of(self, tenant: str) -> list[User]:
+        return [user for user in self._users.values() if user.tenant == tenant]
+
+    async def add(self, user: User, *also: Statement) -> None:
+        for what, value in (("tenant", user.tenant), ("user", user.id)):
+            if not _NAME.fullmatch(value):
+                raise BadParams(
+                    f"A {what} is named with 1 to 63 small letters, digits, dots, dashes, underscores or @; "
+                    f"given {value[:80]!r}."
+                )
+        if (user.tenant, user.id) in self._users:
+            raise Conflict(f"There is a user {user.id!r} in this tenant already.")
+        at = self._clock.now()
+        await self._store.write(
+            sql.insert_user(user.tenant, user.id, user.name, user.kind, int(user.access), at), *also
+        )
+        self._users[user.tenant, user.id] = user
+
+    async def change(self, user: User, *also: Statement) -> None:
+        if (user.tenant, user.id) not in self._users:
+            raise NotFound(f"There is no user {user.id!r}; there are: {self._names(user.tenant)}.")
+        await self._store.write(sql.change_user(user.tenant, user.id, int(user.access), user.active), *also)
+        self._users[user.tenant, user.id] = user
+
+    async def remove(self, tenant: str, id: str, *also: Statement) -> None:
+        """Only for undoing a creation: a user who acted stays, inactive."""
+        await self._store.write(sql.delete_user(tenant, id), *also)
+        self._users.pop((tenant, id), None)
+
+    def known(self, tenant: str, id: str) -> User:
+        user = self.get(tenant, id)
+        if user is None:
+            raise NotFound(f"There is no user {id[:80]!r}; there are: {self._names(tenant)}.")
+        return user
+
+    def _names(self, tenant: str) -> str:
+        return ", ".join(sorted(user.id for user in self.of(tenant))) or "none"

@@ -1,0 +1,124 @@
+"""Rooms: members, a recipe and messages."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from doorward.clock import Clock
+from doorward.errors import BadParams, NotFound
+from doorward.events import Bus, MessageReceived
+from doorward.facts import Role
+from doorward.ids import new_id
+from doorward.model import Caller, Kind
+from doorward.store import rooms as sql
+from doorward.store.sqlite import Statement, Store
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+LARGEST_MESSAGE = 100_000
+
+
+class Member(msgspec.Struct, frozen=True):
+    id: str
+    kind: Kind
+    role: Role
+
+
+class Room(msgspec.Struct, frozen=True):
+    tenant: str
+    id: str
+    name: str
+    recipe: str
+    members: dict[str, Member] = {}
+    archived: bool = False
+    version: int = 1
+
+    def member(self, caller: Caller) -> Member | None:
+        """The membership a caller acts by: its own, or that of the one it acts for."""
+        return self.members.get(caller.id) or self.members.get(caller.on_behalf_of)
+
+
+class Rooms:
+    """Rooms, held in memory (every decision asks for one) and written through to the store."""
+
+    def __init__(self, store: Store, events: Bus, clock: Clock) -> None:
+        self._store = store
+        self._events = events
+        self._clock = clock
+        self._rooms: dict[tuple[str, str], Room] = {}
+
+    async def load(self) -> None:
+        rooms: dict[tuple[str, str], Room] = {}
+        for row in await sql.all_rooms(self._store):
+            rooms[row["tenant"], row["id"]] = Room(
+                row["tenant"], row["id"], row["name"], row["recipe"], {}, bool(row["archived"]), row["version"]
+            )
+        for row in await sql.all_members(self._store):
+            members = rooms[row["tenant"], row["room"]].members
+            members[row["id"]] = Member(row["id"], row["kind"], Role(row["role"]))
+        self._rooms = rooms
+
+    def get(self, tenant: str, id: str) -> Room | None:
+        return self._rooms.get((tenant, id))
+
+    def of(self, tenant: str) -> list[Room]:
+        return [room for room in self._rooms.values() if room.tenant == tenant]
+
+    def known(self, tenant: str, id: str) -> Room:
+        room = self.get(tenant, id)
+        if room is None:
+            names = ", ".join(sorted(one.id for one in self.of(tenant))) or "none"
+            raise NotFound(f"There is no room {id[:80]!r}; there are: {names}.")
+        return room
+
+    def governed_by(self, recipe: str) -> list[str]:
+        """The rooms, of whatever tenant, that are under this recipe."""
+        return sorted({room.id for room in self._rooms.values() if room.recipe == recipe})
+
+    async def create(self, room: Room, *also: Statement) -> Room:
+        if not _NAME.fullmatch(room.id):
+            raise BadParams(
+                "A room is named with 1 to 63 small letters, digits, dashes or underscores, starting with a "
+                f"letter or digit; given {room.id[:80]!r}."
+            )
+        at = self._clock.now()
+        await self._store.write(
+            sql.insert_room(room.tenant, room.id, room.name, room.recipe, at), *self._members(room), *also
+        )
+        self._rooms[room.tenant, room.id] = room
+        return room
+
+    async def change(self, room: Room, *also: Statement) -> Room:
+        """Store a changed room, provided nobody changed it since `room.version`."""
+        await self._store.write(
+            sql.change_room(
+                room.tenant, room.id, room.version, name=room.name, recipe=room.recipe, archived=room.archived
+            ),
+            sql.delete_members(room.tenant, room.id),
+            *self._members(room),
+            *also,
+        )
+        changed = msgspec.structs.replace(room, version=room.version + 1)
+        self._rooms[room.tenant, room.id] = changed
+        return changed
+
+    async def delete(self, room: Room, *also: Statement) -> None:
+        await self._store.write(sql.delete_room(room.tenant, room.id, room.version), *also)
+        del self._rooms[room.tenant, room.id]
+
+    async def say(self, room: Room, sender: str, kind: Kind, text: str) -> str:
+        """Add a message to a room's history and tell whoever listens; returns its id."""
+        if len(text) > LARGEST_MESSAGE:
+            raise BadParams(f"A message has at most {LARGEST_MESSAGE} characters; given {len(text)}.")
+        id, at = new_id(), self._clock.now()
+        await self._store.write(sql.insert_message(id, room.tenant, room.id, sender, kind, text, at))
+        self._events.publish(MessageReceived(tenant=room.tenant, at=at, room=room.id, message=id, sender=sender))
+        return id
+
+    @staticmethod
+    def _members(room: Room) -> list[Statement]:
+        return [
+            sql.put_member(room.tenant, room.id, member.id, member.kind, member.role)
+            for member in room.members.values()
+        ]

@@ -1,0 +1,149 @@
+"""Tokens: signed statements of who somebody is and how far they may go."""
+
+from __future__ import annotations
+
+import json
+
+import jwt
+import msgspec
+
+from doorward.clock import Clock
+from doorward.errors import BadParams, NotAuthenticated
+from doorward.facts import Access
+from doorward.ids import new_id
+from doorward.model import Caller, Kind
+from doorward.rooms.people import People, User
+from doorward.store import people as sql
+from doorward.store.sqlite import Statement, Store
+
+ISSUER = "doorward"
+AUDIENCE = "doorward"
+_ALGORITHM = "HS256"
+_LONGEST = 8_192
+_CLAIMS = ("iss", "aud", "sub", "jti", "iat", "exp", "tenant")
+MAX_DAYS = 366
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What the house remembers of a token: never the token itself."""
+
+    id: str
+    tenant: str
+    user: str
+    name: str
+    kind: Kind
+    access: Access
+    rooms: tuple[str, ...] | None
+    created_at: float
+    expires_at: float
+    revoked_at: float | None = None
+
+
+class Tokens:
+    """Issues, checks and revokes tokens. What counts is what the house stored, not what the token claims."""
+
+    def __init__(self, store: Store, people: People, clock: Clock, key: bytes) -> None:
+        self._store = store
+        self._people = people
+        self._clock = clock
+        self._key = key
+        self._tokens: dict[str, Token] = {}
+
+    async def load(self) -> None:
+        self._tokens = {
+            row["id"]: msgspec.convert(
+                {**row, "rooms": json.loads(row["rooms"]) if row["rooms"] is not None else None}, Token
+            )
+            for row in await sql.all_tokens(self._store)
+        }
+
+    def of(self, tenant: str) -> list[Token]:
+        return [token for token in self._tokens.values() if token.tenant == tenant]
+
+    async def issue(
+        self,
+        user: User,
+        *,
+        name: str,
+        kind: Kind,
+        access: Access,
+        rooms: tuple[str, ...] | None,
+        days: float,
+    ) -> tuple[Token, str]:
+        """A new token for `user` and its text, which nobody can ask for again."""
+        if access > user.access:
+            raise BadParams(
+                f"A token cannot reach further than its user: {user.id} has {user.access.label}, "
+                f"asked was {access.label}."
+            )
+        if not 0 < days <= MAX_DAYS:
+            raise BadParams(f"A token lasts more than 0 and at most {MAX_DAYS} days; given {days:g}.")
+        now = self._clock.now()
+        token = Token(new_id(), user.tenant, user.id, name, kind, access, rooms, now, now + days * 86_400)
+        await self._store.write(
+            sql.insert_token(
+                token.id,
+                token.tenant,
+                token.user,
+                token.name,
+                token.kind,
+                int(token.access),
+                None if rooms is None else json.dumps(rooms),
+                token.created_at,
+                token.expires_at,
+            )
+        )
+        self._tokens[token.id] = token
+        text = jwt.encode(
+            {
+                "iss": ISSUER,
+                "aud": AUDIENCE,
+                "sub": user.id,
+                "tenant": user.tenant,
+                "jti": token.id,
+                "iat": int(now),
+                "exp": int(token.expires_at),
+                "kind": kind,
+                "access": access.label,
+            },
+            self._key,
+            algorithm=_ALGORITHM,
+        )
+        return token, text
+
+    async def revoke(self, tenant: str, id: str, *also: Statement) -> None:
+        now = self._clock.now()
+        await self._store.write(sql.revoke_token(tenant, id, now), *also)
+        self._tokens[id] = msgspec.structs.replace(self._tokens[id], revoked_at=now)
+
+    def caller(self, text: str) -> Caller:
+        """Who a token speaks for; anything but a valid, known, unexpired token of an active user is refused."""
+        token = self._tokens.get(self._claimed_id(text))
+        if token is None or token.revoked_at is not None or token.expires_at <= self._clock.now():
+            raise NotAuthenticated("This token is not valid: it is unknown here, was revoked, or has expired.")
+        user = self._people.get(token.tenant, token.user)
+        if user is None or not user.active:
+            raise NotAuthenticated("This token is not valid: its user may not act any more.")
+        access = min(token.access, user.access)
+        if token.kind == "human":
+            return Caller(token.tenant, user.id, "human", access, "", token.rooms)
+        return Caller(token.tenant, token.name, token.kind, access, user.id, token.rooms)
+
+    def _claimed_id(self, text: str) -> str:
+        if len(text) > _LONGEST or not text.isascii():
+            raise NotAuthenticated("This is not a Doorward token.")
+        try:
+            header = jwt.get_unverified_header(text)
+            if set(header) - {"alg", "typ"}:
+                raise NotAuthenticated("This token is not valid: its header holds more than Doorward writes.")
+            claims = jwt.decode(
+                text,
+                self._key,
+                algorithms=[_ALGORITHM],
+                issuer=ISSUER,
+                audience=AUDIENCE,
+                options={"require": list(_CLAIMS), "verify_exp": False, "verify_iat": False},
+            )
+        except jwt.InvalidTokenError as error:
+            raise NotAuthenticated(f"This token is not valid: {error}.") from error
+        return str(claims["jti"])

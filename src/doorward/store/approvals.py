@@ -1,0 +1,74 @@
+"""SQL of approvals and of the decisions about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.store.sqlite import Statement, Store
+
+_COLUMNS = (
+    "id, tenant, room, caller, kind, behalf, command, params, shown, digest, access, approvers, quorum, state,"
+    " created_at, expires_at, decided_at, used_by"
+)
+
+
+async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
+    rows = await store.read(f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? AND id = ?", (tenant, id))
+    return rows[0] if rows else None
+
+
+async def newest(store: Store, tenant: str, limit: int) -> list[dict[str, Any]]:
+    return await store.read(
+        f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? ORDER BY id DESC LIMIT ?", (tenant, limit)
+    )
+
+
+async def decisions(store: Store, id: str) -> list[dict[str, Any]]:
+    return await store.read("SELECT decider, verdict, at FROM decisions WHERE approval = ? ORDER BY at", (id,))
+
+
+def insert(row: dict[str, Any]) -> Statement:
+    names = list(row)
+    return Statement(
+        f"INSERT INTO approvals ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+        [row[name] for name in names],
+    )
+
+
+def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
+    """One person's verdict. Counts only while the approval is pending and not expired, and once a person."""
+    late = "it was decided already, or has expired"
+    settle = (
+        "UPDATE approvals SET state = 'denied', decided_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?"
+        if verdict == "deny"
+        else "UPDATE approvals SET decided_at = ?, state = CASE WHEN (SELECT count(*) FROM decisions AS d"
+        " WHERE d.approval = approvals.id AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
+        " WHERE id = ? AND state = 'pending' AND expires_at > ?"
+    )
+    return [
+        Statement(
+            "INSERT INTO decisions (approval, decider, verdict, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (id, decider, verdict, now),
+            rows=1,
+            otherwise="you have decided this already",
+        ),
+        Statement(settle, (now, id, now), rows=1, otherwise=late),
+    ]
+
+
+def expire(tenant: str, now: float) -> Statement:
+    return Statement(
+        "UPDATE approvals SET state = 'expired' WHERE tenant = ? AND state = 'pending' AND expires_at <= ?",
+        (tenant, now),
+    )
+
+
+def use(id: str, digest: str, call: str, decided_after: float) -> Statement:
+    """Spend an approval on one execution: only an approved one, only for exactly this, only once."""
+    return Statement(
+        "UPDATE approvals SET state = 'used', used_by = ?"
+        " WHERE id = ? AND digest = ? AND state = 'approved' AND decided_at > ?",
+        (call, id, digest, decided_after),
+        rows=1,
+        otherwise="its approval was used, changed or withdrawn in the meantime",
+    )

@@ -1,0 +1,120 @@
+"""All collections that exist for one caller, whichever database keeps them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from doorward.command import shortened
+from doorward.errors import DoorwardError, NotFound
+from doorward.settings import Data
+from doorward.store import attached, records, rows
+from doorward.store.collections import Collection
+from doorward.store.reading import Source, reading
+from doorward.store.records import ManagedCollection
+from doorward.store.scope import Scope
+from doorward.store.sql_functions import Secrets
+from doorward.store.system_collections import SYSTEM
+
+Result = TypeVar("Result")
+Work = Callable[[sqlite3.Connection, Any], Result]
+
+MOST_NAMES = 60
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    home: Path
+    house: Path
+    """The file of Doorward's own database."""
+    settings: Data
+    scope: Scope
+    secrets: Secrets
+
+    async def read(self, collection: str, work: Callable[[sqlite3.Connection, Collection], Result]) -> Result:
+        """Run `work(connection, collection)` on a thread, read-only and within the time for queries."""
+        return await asyncio.to_thread(self._read, collection, work)
+
+    async def in_house(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run `work(connection)` on a thread with Doorward's own database, read-only."""
+
+        def run() -> Result:
+            with self._open(self.house_source) as db:
+                return work(db)
+
+        return await asyncio.to_thread(run)
+
+    async def describe_all(self) -> list[dict[str, Any]]:
+        return await asyncio.to_thread(self._describe_all)
+
+    @property
+    def house_source(self) -> Source:
+        return Source(attached.HOUSE, self.house)
+
+    @property
+    def databases(self) -> Mapping[str, str]:
+        """The attached databases by name, for those they belong to."""
+        return self.settings.databases if self.scope.tenant == attached.TENANT else {}
+
+    def source(self, database: str) -> Source:
+        """Where a database is; raises NotFound when there is none of that name for this caller."""
+        if database not in self.databases:
+            names = ", ".join([attached.HOUSE, *self.databases])
+            raise NotFound(f"There is no database {shortened(database)}; there are: {names}.")
+        return attached.locate(database, self.databases[database], self.home, self.house)
+
+    def not_there(self, name: str, managed: list[ManagedCollection]) -> NotFound:
+        names = [*SYSTEM, *(one.name for one in managed)]
+        for database in self.databases:
+            names += self._table_names(database)
+        rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        return NotFound(f"There is no collection {shortened(name)}; there are: {', '.join(names[:MOST_NAMES])}{rest}.")
+
+    def _read(self, name: str, work: Work[Result]) -> Result:
+        database, dot, table = name.partition(".")
+        if dot and database in self.databases:
+            with self._open(self.source(database)) as db:
+                return work(db, attached.find(db, database, table))
+        with self._open(self.house_source) as db:
+            collection = SYSTEM.get(name) or records.find(db, self.scope.tenant, name)
+            if collection is None:
+                raise self.not_there(name, records.definitions(db, self.scope.tenant))
+            return work(db, collection)
+
+    def _describe_all(self) -> list[dict[str, Any]]:
+        with self._open(self.house_source) as db:
+            own = [*SYSTEM.values(), *records.definitions(db, self.scope.tenant)]
+            described = [self.described(db, one) for one in own]
+        for database in self.databases:
+            try:
+                with self._open(self.source(database)) as db:
+                    described += [self.described(db, one) for one in attached.tables(db, database).values()]
+            except DoorwardError as error:
+                described.append({"collection": f"{database}.*", "kind": "attached", "error": error.message})
+        return described
+
+    def described(self, db: sqlite3.Connection, collection: Collection) -> dict[str, Any]:
+        return {
+            "collection": collection.name,
+            "kind": collection.kind,
+            "key": collection.key,
+            "fields": {field.name: field.kind for field in collection.fields},
+            "count": rows.count(db, collection, self.scope),
+        }
+
+    def _table_names(self, database: str) -> list[str]:
+        try:
+            with self._open(self.source(database)) as db:
+                return [one.name for one in attached.tables(db, database).values()]
+        except DoorwardError:
+            return [f"{database}.* (cannot be used now)"]
+
+    @contextmanager
+    def _open(self, source: Source) -> Iterator[sqlite3.Connection]:
+        with reading(source, self.settings.query_seconds, self.secrets) as db:
+            yield db

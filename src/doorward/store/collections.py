@@ -1,0 +1,129 @@
+"""What every collection is, whatever it is kept in: named fields, and a SELECT of the rows a caller may see."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from doorward.command import shortened
+from doorward.errors import BadParams
+from doorward.store import values
+from doorward.store.dialect import SQLITE, Bindings, Ref
+from doorward.store.scope import Names, quoted
+
+FieldKind = Literal["text", "number", "boolean", "time", "json", "bytes", "any"]
+
+MAX_PATH = 500
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Field(msgspec.Struct, frozen=True):
+    name: str
+    kind: FieldKind = "text"
+
+
+class Collection(ABC):
+    """Rows of one shape. In SQL built from it the rows go by the name `c`."""
+
+    kind: Literal["system", "managed", "attached"]
+
+    def __init__(self, name: str, fields: Sequence[Field], *, key: str, ties: Sequence[str]) -> None:
+        self.name = name
+        self.fields = tuple(fields)
+        self.key = key
+        """The field whose value `data/read` takes as id."""
+        self.ties = tuple(ties)
+        """Expressions that together differ for every row and are never null."""
+        self._by_name = {field.name: field for field in self.fields}
+
+    @abstractmethod
+    def select(self, names: Names) -> str:
+        """A SELECT of exactly the rows that exist for a scope, with every column that refs and ties use."""
+
+    @abstractmethod
+    def view(self, names: Names) -> str:
+        """The same rows for a caller's own SQL: one column for each field."""
+
+    @abstractmethod
+    def columns(self, wanted: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Any]], dict[str, Any]]]:
+        """What to select for these top-level fields (none: all), and the way from a row to a record."""
+
+    def ref(self, field: str, bind: Bindings) -> Ref:
+        known = self._by_name.get(field)
+        if known is not None:
+            return _column_ref(known)
+        head, _, rest = field.partition(".")
+        document = self._by_name.get(head)
+        if document is not None and document.kind == "json" and rest:
+            return SQLITE.inside(f"c.{quoted(head)}", bind(json_path(rest)))
+        raise self.unknown(field)
+
+    def top(self, field: str) -> str:
+        """The top-level field that a field lies in."""
+        if field in self._by_name:
+            return field
+        head = field.partition(".")[0]
+        if head in self._by_name and self._by_name[head].kind == "json":
+            return head
+        raise self.unknown(field)
+
+    def unknown(self, field: str) -> BadParams:
+        names = ", ".join(one.name for one in self.fields)
+        return BadParams(f"{self.name} has no field {shortened(field)}; it has: {names}.")
+
+
+class Tabular(Collection):
+    """A collection whose fields are columns."""
+
+    def columns(self, wanted: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Any]], dict[str, Any]]]:
+        fields = [self._by_name[name] for name in dict.fromkeys(wanted)] or list(self.fields)
+
+        def record(row: Sequence[Any]) -> dict[str, Any]:
+            return {field.name: _shown(field, value) for field, value in zip(fields, row, strict=False)}
+
+        return [f"c.{quoted(field.name)}" for field in fields], record
+
+
+def json_path(dotted: str) -> str:
+    """`a.b` as a path into a JSON document; it is always bound, never part of the SQL."""
+    steps = dotted.split(".")
+    if len(dotted) > MAX_PATH or not all(steps) or any(letter < " " or letter in '"\\' for letter in dotted):
+        raise BadParams(
+            f"A field is named by words with dots between them, such as address.city, without quotes, "
+            f"backslashes or control characters; given {shortened(dotted)}."
+        )
+    values.scalar(dotted, "A field name")
+    return "$" + "".join(f'."{step}"' for step in steps)
+
+
+def pick(record: dict[str, Any], field: str) -> Any:
+    """A field of a record, or of the objects inside it; null when it is missing."""
+    if field in record:
+        return record[field]
+    found: Any = record
+    for step in field.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
+def _column_ref(field: Field) -> Ref:
+    name = f"c.{quoted(field.name)}"
+    if field.kind == "json":
+        return SQLITE.inside(name, "'$'")
+    if field.kind == "boolean":
+        return SQLITE.boolean_column(name)
+    return SQLITE.column(name, time=field.kind == "time")
+
+
+def _shown(field: Field, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.kind == "boolean":
+        return bool(value)
+    if field.kind == "time":
+        return values.shown_time(value)
+    return _decode(value) if field.kind == "json" else values.shown(value)

@@ -1,0 +1,100 @@
+"""SQL of the ledger: reading it, and moving old records out."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from doorward.record import COLUMNS
+from doorward.store.sqlite import Statement, Store
+
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM ledger"
+
+
+def rows(db: sqlite3.Connection, *, after: int = 0) -> Iterator[tuple[Any, ...]]:
+    """All rows in the order of the chain, without holding them in memory."""
+    cursor = db.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq", (after,))
+    cursor.row_factory = None
+    yield from cursor
+
+
+def newest(db: sqlite3.Connection, limit: int, *, after: int = 0) -> list[tuple[Any, ...]]:
+    """The newest rows after `after`, oldest of them first."""
+    cursor = db.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq DESC LIMIT ?", (after, limit))
+    cursor.row_factory = None
+    return cursor.fetchall()[::-1]
+
+
+def of_call(db: sqlite3.Connection, call: str) -> list[tuple[Any, ...]]:
+    cursor = db.execute(f"{_SELECT} WHERE call = ? ORDER BY seq", (call,))
+    cursor.row_factory = None
+    return cursor.fetchall()
+
+
+def by_seq(db: sqlite3.Connection, seq: int) -> list[tuple[Any, ...]]:
+    cursor = db.execute(f"{_SELECT} WHERE seq = ?", (seq,))
+    cursor.row_factory = None
+    return cursor.fetchall()
+
+
+def head(db: sqlite3.Connection) -> tuple[int, str, str] | None:
+    """What the database itself says is the end: seq, hash, signature."""
+    row = db.execute("SELECT seq, hash, signature FROM ledger_head").fetchone()
+    return tuple(row) if row else None
+
+
+def segments(db: sqlite3.Connection) -> list[dict[str, Any]]:
+    found = db.execute("SELECT first, last, file, prev, hash, signature FROM segments ORDER BY first")
+    return [dict(row) for row in found]
+
+
+async def open_calls(store: Store) -> list[dict[str, Any]]:
+    """The start records of calls that have no end."""
+    return await store.read(
+        f"SELECT {', '.join(f'ledger.{name}' for name in COLUMNS)} FROM open_calls"
+        " JOIN ledger ON ledger.call = open_calls.call AND ledger.phase = 'start' ORDER BY ledger.seq"
+    )
+
+
+async def length(store: Store) -> int:
+    """How many records the table holds; those moved out to files do not count."""
+    (row,) = await store.read("SELECT coalesce(max(seq) - min(seq) + 1, 0) AS n FROM ledger")
+    return int(row["n"])
+
+
+async def count(store: Store, tenant: str) -> int:
+    (row,) = await store.read("SELECT count(*) AS n FROM ledger WHERE tenant = ?", (tenant,))
+    return int(row["n"])
+
+
+def move_out(first: int, last: int, file: str, prev: str, hash_: str, signature: str) -> list[Statement]:
+    """Record that a span now lives in a file, and take it out of the table."""
+    return [
+        Statement(
+            "INSERT INTO segments (first, last, file, prev, hash, signature) VALUES (?, ?, ?, ?, ?, ?)",
+            (first, last, file, prev, hash_, signature),
+        ),
+        Statement("DROP TRIGGER ledger_is_never_cut"),
+        Statement("DELETE FROM ledger WHERE seq <= ?", (last,), rows=last - first + 1),
+        Statement(
+            "CREATE TRIGGER ledger_is_never_cut BEFORE DELETE ON ledger"
+            " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        ),
+    ]
+
+
+async def report(
+    store: Store, tenant: str, *, caller: str = "", room: str = "", since: int = 0, until: int = 0
+) -> list[dict[str, Any]]:
+    """Calls per caller and room, in a span of microseconds since 1970; whatever is empty does not narrow."""
+    return await store.read(
+        "SELECT caller, kind, room, count(*) AS calls,"
+        " sum(status = 'done') AS done, sum(status = 'refused') AS refused, sum(status = 'failed') AS failed,"
+        " sum(status = 'parked') AS parked, avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
+        " max(duration) AS longest, sum(spent) AS energy, min(at) AS first, max(at) AS last"
+        " FROM ledger WHERE phase != 'start' AND tenant = :tenant AND at >= :since"
+        " AND (:caller = '' OR caller = :caller) AND (:room = '' OR room = :room) AND (:until = 0 OR at < :until)"
+        " GROUP BY caller, kind, room ORDER BY calls DESC",
+        {"tenant": tenant, "caller": caller, "room": room, "since": since, "until": until},
+    )

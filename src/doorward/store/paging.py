@@ -1,0 +1,110 @@
+"""Order and pages: where a page starts is told by the values of the last row before it, not by counting rows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from doorward import strictjson
+from doorward.errors import BadParams
+from doorward.store.dialect import Bindings
+from doorward.store.filters import Fields
+
+MAX_KEYS = 10
+MAX_CURSOR = 100_000
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Key(NamedTuple):
+    """One expression that rows are ordered by."""
+
+    sql: str
+    descending: bool = False
+
+
+def order_names(given: str | Sequence[str] | None) -> list[tuple[str, bool]]:
+    """`"-createdAt,name"` or `["-createdAt", "name"]` as pairs of field and whether it descends."""
+    parts = given.split(",") if isinstance(given, str) else list(given or ())
+    names = [part.strip() for part in parts]
+    if len(names) > MAX_KEYS or (parts != [""] and not all(name.lstrip("-") for name in names)):
+        raise BadParams(
+            f"orderBy takes at most {MAX_KEYS} field names such as 'name' or '-createdAt'; given {given!r}."
+        )
+    return [(name.removeprefix("-"), name.startswith("-")) for name in names if name]
+
+
+def keys(given: str | Sequence[str] | None, fields: Fields, ties: Sequence[str], bind: Bindings) -> list[Key]:
+    """What to order by: what was asked for, then what is different for every row."""
+    asked = [Key(fields.ref(name, bind).value, descending) for name, descending in order_names(given)]
+    last = asked[-1].descending if asked else False
+    own = [Key(tie, last) for tie in ties if tie not in {key.sql for key in asked}]
+    return asked + own
+
+
+def order_sql(order: Sequence[Key]) -> str:
+    return ", ".join(f"{key.sql} {'DESC' if key.descending else 'ASC'}" for key in order)
+
+
+def after_sql(order: Sequence[Key], last: Sequence[Any], bind: Bindings) -> str:
+    """The condition for rows behind the one with these key values; null comes before everything else."""
+    ways = []
+    same: list[str] = []
+    for key, value in zip(order, last, strict=True):
+        mark = bind(value)
+        if not key.descending:
+            behind = f"{key.sql} IS NOT NULL" if value is None else f"{key.sql} > {mark}"
+        else:
+            behind = "FALSE" if value is None else f"({key.sql} < {mark} OR {key.sql} IS NULL)"
+        ways.append(" AND ".join([*same, behind]))
+        same.append(f"{key.sql} IS {mark}")
+    return f"({' OR '.join(ways)})"
+
+
+def fingerprint(collection: str, where: Mapping[str, Any] | None, order_by: str | Sequence[str] | None) -> str:
+    """Marks a cursor as belonging to one collection, filter and order."""
+    text = _encode([collection, where or {}, order_names(order_by)])
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def cursor(mark: str, last: Sequence[Any]) -> str:
+    text = base64.urlsafe_b64encode(_encode([mark, *map(_tagged, last)])).decode().rstrip("=")
+    if len(text) > MAX_CURSOR:
+        raise BadParams("These rows are ordered by texts too long for paging; order by a shorter field.")
+    return text
+
+
+def read_cursor(text: str, mark: str, size: int) -> list[Any]:
+    """The key values inside a cursor of ours."""
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        given = strictjson.loads(raw)
+        if not isinstance(given, list) or len(given) != size + 1 or given[0] != mark:
+            raise ValueError("made for another list")
+        return [_untagged(one) for one in given[1:]]
+    except (ValueError, TypeError, OverflowError) as error:
+        raise BadParams(
+            "The cursor does not belong to this list; give the cursor of the page before, "
+            "with the same collection, filter and orderBy, or leave it out to start anew."
+        ) from error
+
+
+def _tagged(value: Any) -> list[Any]:
+    if isinstance(value, bytes):
+        return ["b", base64.b64encode(value).decode()]
+    return ["f", value.hex()] if isinstance(value, float) else ["v", value]
+
+
+def _untagged(pair: Any) -> Any:
+    tag, value = pair
+    if tag == "b":
+        return base64.b64decode(value, validate=True)
+    if tag == "f":
+        return float.fromhex(value)
+    if tag != "v" or not (value is None or type(value) in (str, int)):
+        raise ValueError("not a key value")
+    return value

@@ -1,0 +1,27 @@
+"""SQL of results that were too long to show whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.model import Call
+from doorward.store.sqlite import Statement, Store
+
+
+def keep(call: Call, text: str, now: float, hours: float) -> list[Statement]:
+    """Keep a whole result, and forget those that are older than they may be."""
+    caller = call.caller
+    return [
+        Statement("DELETE FROM results WHERE at < ?", (now - hours * 3_600,)),
+        Statement(
+            "INSERT INTO results (call, tenant, caller, behalf, at, body) VALUES (?, ?, ?, ?, ?, ?)",
+            (call.id, caller.tenant, caller.id, caller.on_behalf_of, now, text),
+        ),
+    ]
+
+
+async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
+    rows = await store.read(
+        "SELECT call, caller, behalf, at, body FROM results WHERE tenant = ? AND call = ?", (tenant, call)
+    )
+    return rows[0] if rows else None

@@ -1,0 +1,83 @@
+"""The functions of ours that SQL may call: patterns, record rights and hidden secrets.
+
+None of them knows a caller; whatever decides is an argument.
+"""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import re2
+
+from doorward import redact
+from doorward.store import acl
+
+MATCHES = "doorward_matches"
+BODY_RIGHTS = "doorward_body_rights"
+LIST_RIGHTS = "doorward_list_rights"
+REDACTED = "doorward_redacted"
+
+Secrets = Mapping[str, frozenset[str]]
+"""Command name to the parameters of it whose values nobody may see."""
+
+_decode = msgspec.json.Decoder().decode
+
+
+def install(db: sqlite3.Connection, secrets: Secrets) -> None:
+    db.create_function(MATCHES, 2, _matches, deterministic=True)
+    db.create_function(BODY_RIGHTS, 3, _body_rights, deterministic=True)
+    db.create_function(LIST_RIGHTS, 6, _list_rights, deterministic=True)
+    db.create_function(REDACTED, 2, functools.partial(_redacted, secrets), deterministic=True)
+
+
+@functools.lru_cache(maxsize=512)
+def pattern(text: str) -> Any:
+    """A compiled pattern whose time to match grows with the text only; raises `re2.error` for a bad one."""
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    return re2.compile(text, options)
+
+
+def _matches(text: str, value: Any) -> bool:
+    return isinstance(value, str) and pattern(text).search(value) is not None
+
+
+def _body_rights(body: str, identities: str, level: int) -> int:
+    try:
+        lists = _decode(body)
+    except msgspec.DecodeError:
+        return acl.NONE
+    return acl.rights(lists, _decode(identities), level) if isinstance(lists, dict) else acl.NONE
+
+
+def _list_rights(read: Any, edit: Any, full: Any, deny: Any, identities: str, level: int) -> int:
+    return acl.rights(column_lists((read, edit, full, deny)), _decode(identities), level)
+
+
+def column_lists(columns: tuple[Any, ...]) -> dict[str, Any]:
+    """Access lists kept as JSON texts in the columns of a table; an unreadable one names nobody."""
+    return {name: _column_list(value) for name, value in zip(acl.LISTS, columns, strict=True)}
+
+
+def _column_list(value: Any) -> Any:
+    if value is None or value == "":
+        return None
+    try:
+        return _decode(value)
+    except (msgspec.DecodeError, TypeError):
+        return value
+
+
+def _redacted(secrets: Secrets, command: str, params: str) -> str:
+    try:
+        given = _decode(params)
+    except msgspec.DecodeError:
+        given = None
+    if not isinstance(given, dict):
+        return msgspec.json.encode(redact.HIDDEN).decode()
+    return msgspec.json.encode(redact.params(given, secrets.get(command, frozenset()))).decode()

@@ -1,0 +1,190 @@
+"""The house's own data as read-only collections. Everything but recipes belongs to one tenant.
+
+A credential that is limited to rooms sees only what happened in those. Rooms and their messages show to members
+and to full access; parameters of calls show to whoever made them and to full access, secrets hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from doorward.facts import Access
+from doorward.store import sql_functions
+from doorward.store.collections import Field, Tabular
+from doorward.store.scope import Names, quoted
+
+Select = Callable[[Names], str]
+
+
+class SystemCollection(Tabular):
+    kind = "system"
+
+    def __init__(
+        self,
+        name: str,
+        fields: Sequence[Field],
+        select: Select,
+        *,
+        areas: Sequence[str] = (),
+        tie: str = "id",
+    ) -> None:
+        super().__init__(name, fields, key="id", ties=[f"c.{quoted(tie)}"])
+        self._select = select
+        self.areas = tuple(areas)
+        """The families of commands that change what is shown here."""
+
+    def select(self, names: Names) -> str:
+        return self._select(names)
+
+    def view(self, names: Names) -> str:
+        shown = ", ".join(f"c.{quoted(field.name)}" for field in self.fields)
+        return f"SELECT {shown} FROM ({self._select(names)}) AS c"
+
+
+def _in_scope(names: Names, room: str) -> str:
+    return f"({names.rooms} IS NULL OR {room} IN (SELECT value FROM json_each({names.rooms})))"
+
+
+def _is_caller(names: Names, column: str) -> str:
+    return f"{column} IN (SELECT value FROM json_each({names.identities}))"
+
+
+def _as_member(names: Names, room: str) -> str:
+    return (
+        f"({names.level} >= {int(Access.FULL)} OR {room} IN (SELECT m.room FROM {names.schema}.members AS m"
+        f" WHERE m.tenant = {names.tenant} AND {_is_caller(names, 'm.id')}))"
+    )
+
+
+def _to_owner(names: Names, value: str) -> str:
+    return (
+        f"CASE WHEN {names.level} >= {int(Access.FULL)} OR {_is_caller(names, 'caller')}"
+        f" OR {_is_caller(names, 'behalf')} THEN {value} END"
+    )
+
+
+def _rooms(names: Names) -> str:
+    members = (
+        "(SELECT json_group_array(json_object('id', m.id, 'kind', m.kind, 'role', m.role))"
+        f" FROM {names.schema}.members AS m WHERE m.tenant = r.tenant AND m.room = r.id)"
+    )
+    return (
+        f"SELECT id, name, recipe, archived, {members} AS members, version, created_at AS createdAt"
+        f" FROM {names.schema}.rooms AS r"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'id')} AND {_as_member(names, 'id')}"
+    )
+
+
+def _messages(names: Names) -> str:
+    return (
+        f"SELECT id, room, sender, kind, text, at FROM {names.schema}.messages"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_as_member(names, 'room')}"
+    )
+
+
+def _users(names: Names) -> str:
+    labels = " ".join(f"WHEN {int(level)} THEN '{level.label}'" for level in Access)
+    return (
+        f"SELECT id, name, kind, CASE access {labels} END AS access, active, created_at AS createdAt"
+        f" FROM {names.schema}.users WHERE tenant = {names.tenant}"
+    )
+
+
+def _recipes(names: Names) -> str:
+    return (
+        "SELECT id, CASE WHEN json_valid(body) THEN body ELSE json_quote(body) END AS body, digest,"
+        f" loaded_at AS loadedAt FROM {names.schema}.recipes WHERE id IS NOT NULL"
+    )
+
+
+def _executions(names: Names) -> str:
+    return (
+        "SELECT call AS id, at / 1000000.0 AS at, caller, kind, behalf AS onBehalfOf, room, door, command,"
+        " CASE phase WHEN 'start' THEN 'running' ELSE status END AS status, code,"
+        f" duration / 1000.0 AS durationMs, seq FROM {names.schema}.ledger"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+        f" AND (phase <> 'start' OR call IN (SELECT o.call FROM {names.schema}.open_calls AS o))"
+    )
+
+
+def _approvals(names: Names) -> str:
+    params = _to_owner(names, f"{sql_functions.REDACTED}(command, params)")
+    return (
+        f"SELECT id, room, caller, kind, behalf AS onBehalfOf, command, {params} AS params, quorum, state,"
+        " created_at AS createdAt, expires_at AS expiresAt, decided_at AS decidedAt, used_by AS usedBy"
+        f" FROM {names.schema}.approvals WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+    )
+
+
+def _audit(names: Names) -> str:
+    params = _to_owner(names, "CASE WHEN json_valid(params) THEN params ELSE json_quote(params) END")
+    return (
+        "SELECT seq AS id, at / 1000000.0 AS at, phase, call, caller, kind, behalf AS onBehalfOf, door, room, command,"
+        f" tier, {params} AS params, digest, rule, approval, reserved, spent, status, code, note,"
+        f" duration / 1000.0 AS durationMs, prev, hash FROM {names.schema}.ledger"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+    )
+
+
+def _nothing(fields: Sequence[Field]) -> Select:
+    """No rows: nothing keeps these yet, but their shape is settled."""
+    columns = ", ".join(f"NULL AS {quoted(field.name)}" for field in fields)
+    return lambda names: f"SELECT {columns} WHERE FALSE"
+
+
+def _fields(words: str) -> list[Field]:
+    """Fields in order: `name` is a text, `name:kind` something else."""
+    pairs = (word.partition(":") for word in words.split())
+    return [msgspec.convert({"name": name, "kind": kind or "text"}, Field) for name, _, kind in pairs]
+
+
+_SERVERS = _fields("id name transport enabled:boolean status lastError since:time")
+_JOBS = _fields(
+    "id name schedule timezone command params:json enabled:boolean owner nextAt:time lastAt:time lastStatus"
+)
+_NODES = _fields("id name kind owner status pairedAt:time seenAt:time")
+
+SYSTEM: dict[str, SystemCollection] = {
+    one.name: one
+    for one in (
+        SystemCollection(
+            "rooms",
+            _fields("id name recipe archived:boolean members:json version:number createdAt:time"),
+            _rooms,
+            areas=["room"],
+        ),
+        SystemCollection("messages", _fields("id room sender kind text at:time"), _messages, areas=["room", "chat"]),
+        SystemCollection(
+            "users", _fields("id name kind access active:boolean createdAt:time"), _users, areas=["user", "token"]
+        ),
+        SystemCollection("recipes", _fields("id body:json digest loadedAt:time"), _recipes, areas=["recipe"]),
+        SystemCollection(
+            "executions",
+            _fields("id at:time caller kind onBehalfOf room door command status code durationMs:number"),
+            _executions,
+            tie="seq",
+        ),
+        SystemCollection(
+            "approvals",
+            _fields(
+                "id room caller kind onBehalfOf command params:json quorum:number state createdAt:time"
+                " expiresAt:time decidedAt:time usedBy"
+            ),
+            _approvals,
+            areas=["approval"],
+        ),
+        SystemCollection(
+            "audit",
+            _fields(
+                "id:number at:time phase call caller kind onBehalfOf door room command tier params:json digest rule"
+                " approval reserved:number spent:number status code note durationMs:number prev hash"
+            ),
+            _audit,
+        ),
+        SystemCollection("servers", _SERVERS, _nothing(_SERVERS), areas=["server"]),
+        SystemCollection("jobs", _JOBS, _nothing(_JOBS), areas=["cron"]),
+        SystemCollection("nodes", _NODES, _nothing(_NODES), areas=["node"]),
+    )
+}

@@ -1,0 +1,101 @@
+"""Single values on their way into and out of the database."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from doorward.command import shortened
+from doorward.errors import BadParams
+
+Scalar = str | int | float | bool | None
+
+_decode = msgspec.json.Decoder().decode
+
+
+def scalar(value: Any, where: str) -> Scalar:
+    """A value that can be bound: a text, a number, a boolean or null."""
+    if value is not None and not isinstance(value, str | int | float):
+        raise BadParams(f"{where} takes a text, number, boolean or null; given {shortened(value)}.")
+    check_storable(value, where)
+    return value
+
+
+def check_storable(value: Any, where: str) -> None:
+    """Refuse what JSON or the database would store as something else."""
+    if isinstance(value, str):
+        if "\x00" in value or not _is_text(value):
+            raise BadParams(f"{where} holds a NUL or half of a surrogate pair; give plain text.")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise BadParams(f"{where} takes finite numbers; given {value}.")
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise BadParams(f"{where} takes whole numbers of at most 64 bits; given {shortened(value)}.")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            check_storable(key, where)
+            check_storable(inner, where)
+    elif isinstance(value, list):
+        for inner in value:
+            check_storable(inner, where)
+
+
+def seconds(value: Scalar, where: str) -> Scalar:
+    """A point in time as stored: seconds since 1970; a text is read as ISO 8601, in UTC unless it says otherwise."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise BadParams(
+            f"{where} is a time: seconds since 1970 or ISO 8601 such as 2026-01-31T12:00:00Z; given {shortened(value)}."
+        ) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def shown_time(value: Any) -> Any:
+    """Stored seconds as people read them."""
+    if not isinstance(value, int | float):
+        return value
+    return datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def shown(value: Any) -> Any:
+    """A database value in JSON: bytes as `{"$base64": …}`, infinities as text."""
+    if isinstance(value, bytes):
+        return {"$base64": base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def shown_kind(value: Any, kind: str) -> Any:
+    """A database value whose type SQL has told."""
+    if kind in ("true", "false"):
+        return kind == "true"
+    if kind in ("array", "object"):
+        return _decode(value)
+    return shown(value)
+
+
+def column(value: Any, where: str) -> Scalar | bytes:
+    """A JSON value for a column of a table."""
+    if isinstance(value, dict) and list(value) == ["$base64"] and isinstance(value["$base64"], str):
+        try:
+            return base64.b64decode(value["$base64"], validate=True)
+        except binascii.Error as error:
+            raise BadParams(f"{where} is not base64; given {shortened(value['$base64'])}.") from error
+    if isinstance(value, dict | list):
+        check_storable(value, where)
+        return msgspec.json.encode(value).decode()
+    return scalar(value, where)
+
+
+def _is_text(value: str) -> bool:
+    return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)

@@ -1,0 +1,92 @@
+"""What tests share: a real house in a temporary folder, driven through its gate."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorward.app import House, open_house
+from doorward.clock import Clock
+from doorward.home import Home
+from doorward.model import Credential, Outcome, Request
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class FakeClock(Clock):
+    """A clock that moves only when told to. `jump` sets the wall clock, as somebody at the machine might."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+        super().__init__()
+
+    def steady(self) -> float:
+        return self.seconds
+
+    def advance(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+class Driver:
+    """Asks a house for commands, as a door would."""
+
+    def __init__(self, house: House, clock: FakeClock) -> None:
+        self.house = house
+        self.clock = clock
+
+    async def ask(
+        self, command: str, *, by: str = "helper", room: str = "general", token: str = "", **more: Any
+    ) -> Outcome:
+        """As the agent `by` in a room; `by=""` is the owner. `params` may be given as keyword `params`."""
+        credential = Credential(token=token) if token else Credential(owner=True, speak_as=by)
+        return await self.house.gate.handle(
+            Request(command=command, credential=credential, door="test", room=room, **more)
+        )
+
+    async def owner(self, command: str, **params: Any) -> Outcome:
+        """As the owner, outside any room."""
+        outcome = await self.ask(command, by="", room="", params=params)
+        assert outcome.status == "done", outcome
+        return outcome
+
+    async def token(self, name: str, **params: Any) -> str:
+        made = await self.owner("token/create", name=name, **params)
+        return str(made.result["token"])
+
+    async def ledger(self) -> list[dict[str, Any]]:
+        return await self.house.services.store.read("SELECT * FROM ledger ORDER BY seq")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def opened(home: Home, clock: FakeClock) -> Callable[..., contextlib.AbstractAsyncContextManager[Driver]]:
+    """Opens the home as often as a test likes, with whatever `open_house` takes."""
+
+    @contextlib.asynccontextmanager
+    async def open_driver(**more: Any) -> AsyncIterator[Driver]:
+        async with open_house(home, clock=clock, **more) as house:
+            yield Driver(house, clock)
+
+    return open_driver
+
+
+@pytest.fixture
+async def driver(opened: Callable[..., Any]) -> AsyncIterator[Driver]:
+    async with opened() as driver:
+        yield driver
