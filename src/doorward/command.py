@@ -88,6 +88,7 @@ class Command:
         self.secret = secret
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
+        self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
         self.wire = names.wire_name(name)
         self._validator = jsonschema_rs.Draft202012Validator(
             schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
@@ -96,10 +97,6 @@ class Command:
 
     def __repr__(self) -> str:
         return f"Command({self.name!r})"
-
-    @property
-    def reads_only(self) -> bool:
-        return not self.facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
 
     def shows_effect(self, effect: Run) -> Run:
         """Decorator: `effect` tells, for a dry run, what the command would do, and does nothing."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import random
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_id() -> str:
-    """Sixteen characters: nine of milliseconds, seven of chance. Easy to read aloud, no look-alikes."""
-    number = (time.time_ns() // 1_000_000 << 35) | (int.from_bytes(os.urandom(5)) >> 5)
+    """Sixteen characters: nine of milliseconds, seven of chance. Easy to read aloud, no look-alikes.
+
+    An id is a name, not a secret: whoever shows one is still asked who they are.
+    """
+    number = (time.time_ns() // 1_000_000 << 35) | random.getrandbits(35)  # noqa: S311
     letters = []
     for _ in range(16):
         letters.append(_ALPHABET[number & 31])

@@ -57,7 +57,7 @@ async def test_files_over_the_limit_are_neither_read_nor_written_nor_replaced(ho
 
 
 async def test_a_write_without_parents_refuses_a_missing_folder(house: FileHouse) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="The folder 'a' does not exist"):
         await house.run("file/write", path="a/b", content="", createParents=False)
     with pytest.raises(NotFound):
         await house.effect("file/write", path="a/b", content="", createParents=False)

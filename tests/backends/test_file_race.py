@@ -58,8 +58,8 @@ def test_no_write_and_no_read_escapes_through_a_swapped_folder(tmp_path: Path) -
     assert (outside / "x").read_text() == (outside / "secret").read_text() == "outside"
     assert swaps > 20_000
     assert counts["written"] > 50
-    assert counts["made"] > 20
-    assert counts["read"] > 50
+    assert counts["made"] > 10
+    assert counts["read"] > 20
     assert counts["refused"] > 50
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorward.backends.file.text import digest
-from doorward.errors import Conflict, DoorwardError, NotFound, NotPermitted
+from doorward.errors import Conflict, DoorwardError, NotFound, NotPermitted, Unrecorded
 from doorward.store import before_images
 
 
@@ -130,6 +132,18 @@ async def test_an_undo_that_died_before_it_was_done_can_be_made_again(house: Fil
     )
     await house.run("file/undo", execution=written["execution"])
     assert content(house) == "one"
+
+
+async def test_an_undo_that_could_not_be_noted_says_that_it_happened(house: FileHouse) -> None:
+    await house.run("file/write", path="f", content="one")
+    written = await house.run("file/write", path="f", content="two")
+    with contextlib.closing(sqlite3.connect(house.store.path)) as db:
+        db.execute("CREATE TRIGGER no_note BEFORE UPDATE ON before_images BEGIN SELECT RAISE(ABORT, 'no note'); END")
+    with pytest.raises(Unrecorded, match="no note"):
+        await house.run("file/undo", execution=written["execution"])
+    assert content(house) == "one"
+    with pytest.raises(Conflict, match="nothing to undo"):
+        await house.run("file/undo", execution=written["execution"])
 
 
 async def test_an_unknown_execution_or_another_tenants_has_nothing_to_undo(house: FileHouse) -> None:

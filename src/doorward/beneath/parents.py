@@ -6,13 +6,16 @@ import contextlib
 import os
 
 from doorward.beneath.openat2 import FOLDER, openat2, opened
+from doorward.errors import NotFound
 
 
-def open_parent(root: int, path: str, made: list[str]) -> int:
-    """The folder of `path`, with whatever is missing of it made and added to `made`."""
+def open_parent(root: int, path: str, made: list[str] | None) -> int:
+    """The folder of `path`; whatever is missing of it is made and added to `made`, or refused without that list."""
     parent = path.rpartition("/")[0]
     with contextlib.suppress(FileNotFoundError):
         return openat2(root, parent or ".", FOLDER)
+    if made is None:
+        raise NotFound(f"The folder {parent!r} does not exist; make it first, or let missing parents be created.")
     parts = parent.split("/")
     folder = openat2(root, ".", FOLDER)
     for depth in range(1, len(parts) + 1):

@@ -8,7 +8,6 @@ import os
 import secrets
 from typing import Self
 
-from doorward.beneath.openat2 import FOLDER, openat2
 from doorward.beneath.parents import open_parent, remove_folders
 from doorward.beneath.sentences import telling
 from doorward.beneath.status import Mark, mark, must_be_file
@@ -22,14 +21,12 @@ class Staged:
         self._path = path
         self._name = path.rpartition("/")[2]
         self._present = present
+        self._doing = "delete" if content is None else "write"
         self._temporary = ""
         self._made: list[str] = []
-        with contextlib.ExitStack() as left, telling("write", path):
+        with contextlib.ExitStack() as left, telling(self._doing, path):
             left.callback(remove_folders, root, self._made)
-            if parents:
-                self._folder = open_parent(root, path, self._made)
-            else:
-                self._folder = openat2(root, path.rpartition("/")[0] or ".", FOLDER)
+            self._folder = open_parent(root, path, self._made if parents else None)
             left.callback(os.close, self._folder)
             left.callback(self._unlink_temporary)
             mode = self._check()
@@ -44,7 +41,7 @@ class Staged:
         self.close()
 
     def commit(self) -> None:
-        with telling("write", self._path):
+        with telling(self._doing, self._path):
             self._check()
             if self._temporary:
                 os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -69,7 +69,7 @@ class Resolver:
             raise BadParams(f"{command}: a parameter holds bytes that are not UTF-8 text.") from error
         if len(text) > LARGEST_PARAMS:
             raise BadParams(f"{command}: the parameters are too large: {len(text)} bytes, at most {LARGEST_PARAMS}.")
-        return hmac.digest(self._key, text, "sha256").hex()
+        return hashlib.blake2b(text, key=self._key, digest_size=32).hexdigest()
 
 
 class _Offered:

@@ -49,6 +49,14 @@ def require(scope: Scope, lists: Mapping[str, Any], needed: Access, what: str) -
         raise NotPermitted(f"Changing {what} this way needs {needed.label} access to it; yours is {has}.")
 
 
+def require_restoring(scope: Scope, now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None, what: str) -> None:
+    """Refuse to take back what the caller could not change: the record as it is, and as it would be again."""
+    lists = [one for one in (now, wanted) if one is not None]
+    needed = Access.FULL if len(lists) == 2 and changes_lists(*lists) else Access.EDIT
+    for one in lists:
+        require(scope, one, needed, what)
+
+
 def changes_lists(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return any((before.get(name) or []) != (after.get(name) or []) for name in LISTS)
 

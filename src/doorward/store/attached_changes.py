@@ -99,9 +99,8 @@ class Editor:
         if fingerprint(now) != mark:
             raise Conflict(f"{self.table.name}/{id} changed since; nothing was undone.")
         wanted = None if image is None else _untagged(_decode(image))
-        for row in (now, wanted):
-            if row is not None:
-                acl.require(self._scope, self._lists(row), Access.EDIT, f"{self.table.name}/{id}")
+        as_is, again = (None if row is None else self._lists(row) for row in (now, wanted))
+        acl.require_restoring(self._scope, as_is, again, f"{self.table.name}/{id}")
         if now is not None and wanted is None:
             self._delete(id)
             return Change(id, now, None)
@@ -157,14 +156,14 @@ class Editor:
             raise Conflict(f"A trigger of {self.table.name} took the new record away again; nothing was changed.")
         return row
 
-    def _set(self, id: str | int, before: Row, cells: Row) -> Row:
+    def _set(self, id: str | int, before: Row, cells: Row) -> Row | None:
         changed = {name: value for name, value in cells.items() if value != before.get(name)}
         if not changed:
             return before
         bind = Bindings({})
         assigned = ", ".join(f"{quoted(name)} = {bind(value)}" for name, value in changed.items())
         self._db.execute(f"UPDATE {self._name} SET {assigned} WHERE {self.table.found_by(id, bind)}", bind.values)
-        return self._row(id) or before
+        return self._row(id)
 
     def _delete(self, id: str | int) -> None:
         bind = Bindings({})

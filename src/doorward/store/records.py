@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jsonschema_rs
@@ -122,6 +122,13 @@ class ManagedCollection(Collection):
         if len(_encode(body)) > LARGEST_RECORD:
             raise BadParams(f"The record is too large: at most {LARGEST_RECORD} bytes; given {len(_encode(body))}.")
 
+    def fits(self, body: Mapping[str, Any]) -> bool:
+        try:
+            self.check(body)
+        except BadParams:
+            return False
+        return True
+
     def create(self, record: Record) -> Statement:
         return Statement(
             f"INSERT INTO records (tenant, collection, {_COLUMNS})"
@@ -180,6 +187,14 @@ def load(db: sqlite3.Connection, collection: ManagedCollection, id: str) -> Reco
         (collection.tenant, collection.name, id),
     ).fetchone()
     return record_of(row) if row else None
+
+
+def every(db: sqlite3.Connection, collection: ManagedCollection) -> Iterator[Record]:
+    """All records of a collection, whoever may read them."""
+    found = db.execute(
+        f"SELECT {_COLUMNS} FROM records WHERE tenant = ? AND collection = ?", (collection.tenant, collection.name)
+    )
+    return (record_of(row) for row in found)
 
 
 def record_of(row: Sequence[Any]) -> Record:

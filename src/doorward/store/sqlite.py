@@ -58,6 +58,7 @@ class Store:
         self._key = key
         self._db = _open_for_writing(path)
         self.head = self._read_head()
+        self._durable: bool | None = None
         self._owed: list[record.Entry] = []
         """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -132,7 +133,7 @@ class Store:
         entries = self._owed[:owed]
         answers: list[list[int] | DoorwardError] = []
         try:
-            self._db.execute(f"PRAGMA synchronous = {'FULL' if any(job.durable for job in batch) else 'NORMAL'}")
+            self._sync(any(job.durable for job in batch))
             self._db.execute("BEGIN IMMEDIATE")
             for job in batch:
                 answer = self._run(job.statements) if job.statements else []
@@ -148,6 +149,11 @@ class Store:
                 self._db.execute("ROLLBACK")
             answers = [_plain(error, self.path)] * len(batch)
         _answer(batch, answers)
+
+    def _sync(self, durable: bool) -> None:
+        if durable != self._durable:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
 
     def _run(self, statements: Sequence[Statement]) -> list[int] | DoorwardError:
         """One job inside the batch's transaction; a job that fails takes back only itself."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from doorward.backends.context import Context
 from doorward.backends.file.text import digest, unified
 from doorward.beneath import Root
-from doorward.errors import BadParams, Conflict, LedgerUnavailable, Unrecorded
+from doorward.errors import BadParams, Conflict, DoorwardError, Unrecorded
 from doorward.store import before_images
 from doorward.store.sqlite import Statement
 
@@ -66,7 +66,7 @@ async def change(
         if kept and then is not None:
             try:
                 store(then)
-            except LedgerUnavailable as error:
+            except DoorwardError as error:
                 raise Unrecorded(f"The files were changed, but that could not be noted: {error}") from error
         return changes
 

@@ -1,0 +1,9 @@
+"""data/* and collection/*: the house's own data, managed collections, and the user's databases."""
+
+from __future__ import annotations
+
+from doorward.backends.data import changing, querying, reading, undoing
+from doorward.backends.data.collection import family as collection_family
+from doorward.backends.data.family import family
+
+__all__ = ["changing", "collection_family", "family", "querying", "reading", "undoing"]

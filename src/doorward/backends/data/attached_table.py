@@ -1,0 +1,60 @@
+"""Changes of one row in a table of an attached database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from doorward.backends.context import Context
+from doorward.backends.data.family import catalogue
+from doorward.errors import LedgerUnavailable
+from doorward.store import attached_changes, before_images
+from doorward.store.attached import AttachedTable
+from doorward.store.attached_changes import Change, Editor, Keep
+from doorward.store.sqlite import Statement
+
+KEEP_SECONDS = 10.0
+
+Work = Callable[[Editor], Change]
+
+
+async def apply(ctx: Context, table: AttachedTable, work: Work, *more: Statement) -> dict[str, Any]:
+    """Do a change, its before-image stored first; returns the row as it is then."""
+    loop = asyncio.get_running_loop()
+
+    def keep(change: Change) -> None:
+        image = before_images.keep(
+            ctx.call,
+            kind="data",
+            target=f"{table.name}/{change.id}",
+            before=change.image,
+            after=change.mark,
+            at=ctx.house.clock.now(),
+        )
+        try:
+            asyncio.run_coroutine_threadsafe(ctx.store.write(image, *more), loop).result(KEEP_SECONDS)
+        except TimeoutError as error:
+            raise LedgerUnavailable(
+                f"What would be replaced could not be kept within {KEEP_SECONDS:g} s, so nothing was changed."
+            ) from error
+
+    change = await _run(ctx, table, work, keep)
+    shown = attached_changes.shown(table, change.after)
+    return shown if shown is not None else {"deleted": change.id, "collection": table.name}
+
+
+async def tried(ctx: Context, table: AttachedTable, work: Work) -> dict[str, Any]:
+    """A change as a dry run tells it: done in a transaction that is rolled back."""
+    change = await _run(ctx, table, work, None)
+    return {
+        "collection": table.name,
+        "before": attached_changes.shown(table, change.before),
+        "after": attached_changes.shown(table, change.after),
+    }
+
+
+async def _run(ctx: Context, table: AttachedTable, work: Work, keep: Keep | None) -> Change:
+    shelf = catalogue(ctx)
+    source = shelf.source(table.name.partition(".")[0])
+    return await asyncio.to_thread(attached_changes.change, source, table.table, shelf.scope, work, keep)

@@ -1,0 +1,56 @@
+"""data/query: a caller's own SELECT."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.backends.data.family import catalogue, family
+from doorward.command import READS_ONLY, Example
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store import query as sealed
+from doorward.store.attached import HOUSE
+
+
+@family.command(
+    "query",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=2,
+    timeout=30,
+    undo=READS_ONLY,
+    examples=[
+        Example(
+            "calls of each command that failed",
+            {"sql": "SELECT command, count(*) AS n FROM executions WHERE status = ? GROUP BY 1", "params": ["failed"]},
+        )
+    ],
+    related=["data/describe", "data/list", "data/aggregate"],
+)
+async def query(
+    ctx: Context,
+    sql: Annotated[str, Meta(description="One SELECT over the collections", min_length=1, max_length=100_000)],
+    database: Annotated[
+        str,
+        Meta(description="house for Doorward's own collections, or the name of an attached database", max_length=63),
+    ] = HOUSE,
+    params: Annotated[
+        Annotated[list[str | int | float | bool | None], Meta(max_length=sealed.MOST_PARAMS)] | None,
+        Meta(description="The values of the ? in the SELECT, in order"),
+    ] = None,
+    limit: Annotated[Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="The most rows to give")] = None,
+) -> dict[str, Any]:
+    """Run one read-only SELECT over the collections you may read, each a view of its own name.
+
+    Times are seconds since 1970 here. In managed collections the whole record is the column _body. The answer says
+    `more` when rows were left out because of a limit.
+    """
+    shelf = catalogue(ctx)
+    most = min(limit or shelf.settings.query_rows, shelf.settings.query_rows)
+    answer = await asyncio.to_thread(sealed.run, shelf, database, sql, params or (), most)
+    return listing(answer.items, columns=answer.columns, more=answer.more)

@@ -1,0 +1,98 @@
+"""Defining managed collections: what a tenant's collections are called and what their records look like."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.errors import BadParams, Conflict
+from doorward.store import records
+from doorward.store.records import ManagedCollection
+from doorward.store.sqlite import Statement
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """What a collection held when it was looked at; differs as soon as any record of it changes."""
+
+    count: int
+    versions: int
+    newest: float
+
+
+def holding(db: sqlite3.Connection, tenant: str, name: str) -> Holding:
+    row = db.execute(
+        "SELECT count(*), coalesce(sum(version), 0), coalesce(max(updated_at), 0.0)"
+        " FROM records WHERE tenant = ? AND collection = ?",
+        (tenant, name),
+    ).fetchone()
+    return Holding(*row)
+
+
+def check_records(db: sqlite3.Connection, collection: ManagedCollection) -> Holding:
+    """Refuse a definition that records stored already would not fit; says what was looked at."""
+    db.execute("BEGIN")
+    try:
+        seen = holding(db, collection.tenant, collection.name)
+        faults = sum(not collection.fits(record.body) for record in records.every(db, collection))
+    finally:
+        db.execute("COMMIT")
+    if faults:
+        raise Conflict(
+            f"{faults} of {seen.count} records of {collection.name} would not fit this schema; "
+            "widen it, or change those records first."
+        )
+    return seen
+
+
+def create(collection: ManagedCollection, at: float) -> Statement:
+    return Statement(
+        "INSERT INTO collections (tenant, name, schema, version, created_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (collection.tenant, collection.name, _encode(collection.schema).decode(), collection.version, at),
+        rows=1,
+        otherwise=f"collection {collection.name} exists already",
+    )
+
+
+def replace(collection: ManagedCollection, seen_version: int, seen: Holding) -> Statement:
+    """Give a collection its new schema, provided neither it nor its records changed since they were looked at."""
+    return Statement(
+        "UPDATE collections SET schema = ?, version = ? WHERE tenant = ? AND name = ? AND version = ?"
+        " AND (SELECT count(*) = ? AND coalesce(sum(version), 0) = ? AND coalesce(max(updated_at), 0.0) = ?"
+        " FROM records WHERE tenant = ? AND collection = ?)",
+        (
+            *(_encode(collection.schema).decode(), collection.version),
+            *(collection.tenant, collection.name, seen_version),
+            *(seen.count, seen.versions, seen.newest),
+            *(collection.tenant, collection.name),
+        ),
+        rows=1,
+        otherwise=f"collection {collection.name} or a record of it changed in the meantime",
+    )
+
+
+def drop(collection: ManagedCollection) -> Statement:
+    """Take away a collection that holds nothing."""
+    return Statement(
+        "DELETE FROM collections WHERE tenant = ? AND name = ? AND version = ?"
+        " AND NOT EXISTS (SELECT 1 FROM records WHERE tenant = ? AND collection = ?)",
+        (*(collection.tenant, collection.name, collection.version), *(collection.tenant, collection.name)),
+        rows=1,
+        otherwise=f"collection {collection.name} holds records, or changed in the meantime",
+    )
+
+
+def defined(tenant: str, name: str, schema: Mapping[str, Any], version: int) -> ManagedCollection:
+    """A collection from what a caller gave, or the reason why not."""
+    if not records.NAME.fullmatch(name):
+        raise BadParams(
+            f"A collection's name has 1 to 63 lower-case letters, digits, _ and - and starts with a letter; "
+            f"given {name[:80]!r}."
+        )
+    records.check_schema(schema)
+    return ManagedCollection(tenant, name, schema, version)
