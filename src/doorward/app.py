@@ -44,7 +44,8 @@ from doorward.store.sqlite import Store
 log = logging.getLogger(__name__)
 
 FAMILIES: tuple[Family, ...] = (
-    *data_.families,
+    data_.family,
+    data_.collection_family,
     file.family,
     undo.family,
     room.family,
@@ -167,7 +168,7 @@ async def _assemble(
         approvals=approvals,
         rules_on=authorizer.rule,
         offered=authorizer.offered,
-        energy_of=lambda caller: energy.level(caller) if energy.enabled else None,
+        energy_of=energy.shown,
         running=slots.running,
         stop=stop,
     )

@@ -157,5 +157,5 @@ class Unusable(DoorwardError):
 
 def leaves(root: type[DoorwardError] = DoorwardError) -> list[type[DoorwardError]]:
     """The errors that are really raised, in the order of the tree; doors prove their maps against it."""
-    children = root.__subclasses__()
+    children = [child for child in root.__subclasses__() if child.__module__ == __name__]
     return [leaf for child in children for leaf in leaves(child)] if children else [root]

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 MAX_DEPTH = 64
 MAX_BYTES = 16 * 1024 * 1024
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

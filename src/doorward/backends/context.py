@@ -40,8 +40,8 @@ class Services(msgspec.Struct, kw_only=True):
     """What the gate would decide if this caller asked for that command in that room."""
     offered: Callable[[Caller, str], list[Command]]
     """Exactly what the gate would let this caller run in that room."""
-    energy_of: Callable[[Caller], float | None]
-    """A caller's energy, or None while energy is switched off."""
+    energy_of: Callable[[Caller], dict[str, Any] | None]
+    """A caller's energy as level and word, or None while energy is switched off."""
     running: Callable[[], int]
     """How many commands run at this moment."""
     stop: Callable[[], None]

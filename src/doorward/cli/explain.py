@@ -7,13 +7,13 @@ import sys
 import click
 import msgspec
 
-from doorward.cli import client, report
+from doorward.cli import client, completing, report
 from doorward.cli.run import DEFAULT_AGENT, DEFAULT_ROOM
 from doorward.doors.local import Ask
 
 
 @click.command("explain")
-@click.argument("name", metavar="COMMAND")
+@click.argument("name", metavar="COMMAND", shell_complete=completing.commands)
 @click.option("--room", default=DEFAULT_ROOM, show_default=True, help="The room it would run in. Empty: none.")
 @click.option(
     "--as", "agent", default=DEFAULT_AGENT, show_default=True, help="The agent that would ask; `me` for yourself."

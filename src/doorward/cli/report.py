@@ -30,7 +30,7 @@ def show(outcome: Outcome, as_json: bool) -> int:
         return EXIT_CODES[outcome.status]
     if outcome.status == "done":
         result(outcome.result)
-        if outcome.effect == "done":
+        if outcome.effect == "done" and "execution" not in (outcome.result or ()):
             note(f"execution {outcome.call}")
     else:
         complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)

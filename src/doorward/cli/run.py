@@ -7,9 +7,10 @@ import time
 
 import click
 import msgspec
+from click.shell_completion import CompletionItem
 
 from doorward.calltext import read_args
-from doorward.cli import client, report
+from doorward.cli import client, completing, report
 from doorward.doors.local import Ask
 from doorward.model import Outcome
 
@@ -34,6 +35,9 @@ class RunCommand(click.Command):
             return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, [*flags, *ours])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return [*completing.parameters(ctx.params["name"], incomplete), *super().shell_complete(ctx, incomplete)]
+
 
 def _free(args: list[str], place: int) -> bool:
     """Whether this word is not the value of the option before it."""
@@ -41,7 +45,7 @@ def _free(args: list[str], place: int) -> bool:
 
 
 @click.command("run", cls=RunCommand)
-@click.argument("name", metavar="COMMAND", default="")
+@click.argument("name", metavar="COMMAND", default="", shell_complete=completing.commands)
 @click.option(
     "--room", default=DEFAULT_ROOM, show_default=True, help="The room to act in; its recipe decides. Empty: none."
 )

@@ -46,19 +46,27 @@ def _rows(console: Console, items: list[Any]) -> None:
 
 
 def _fields(console: Console, fields: dict[str, Any]) -> None:
+    console.print(_table_of(fields))
+
+
+def _table_of(fields: dict[str, Any]) -> Table:
+    """Name and value, line by line; a value that has fields of its own becomes a table in its place."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for key, value in fields.items():
-        table.add_row(Text(visible(key)), Text(_cell(value, whole=True)))
-    console.print(table)
+        inner = _table_of(value) if isinstance(value, dict) and value else Text(_cell(value, whole=True).rstrip("\n"))
+        table.add_row(Text(visible(key)), inner)
+    return table
 
 
 def _cell(value: Any, *, whole: bool = False) -> str:
-    if value is None:
+    if value is None or value in ([], {}):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = ", ".join(value)
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     text = visible(text, lines=whole)
     return text if whole or len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from doorward.clock import Clock
 from doorward.errors import OutOfEnergy
@@ -39,6 +39,13 @@ class Energy:
             return self._settings.start
         gained = max(0.0, self._clock.now() - pool.at) * self._settings.recovery_per_second
         return min(self._settings.ceiling, pool.level + gained)
+
+    def shown(self, caller: Caller) -> dict[str, Any] | None:
+        """A caller's energy as people read it; None while energy is switched off."""
+        if not self.enabled:
+            return None
+        level = self.level(caller)
+        return {"level": round(level, 3), "status": status(level)}
 
     def reserve(self, call: Call) -> Reservation:
         """Set the estimated cost aside, or refuse when the pool is empty."""

@@ -22,6 +22,8 @@ from doorward.store.values import Scalar, scalar, seconds
 MAX_CONDITIONS = 200
 MAX_DEPTH = 20
 MAX_LIST = 1_000
+MAX_VALUES = 5_000
+"""Of all lists of a filter together: the database's time to prepare a statement grows with the square of this."""
 MAX_PATTERN = 1_000
 
 LOGIC = ("$and", "$or", "$not", "$nor")
@@ -50,6 +52,7 @@ class _Compiler:
         self._fields = fields
         self._bind = bind
         self._conditions = 0
+        self._values = 0
 
     def filter(self, given: Any, depth: int) -> str:
         if not isinstance(given, Mapping):
@@ -125,6 +128,9 @@ class _Compiler:
         if not isinstance(value, list) or len(value) > MAX_LIST:
             size = f" of {len(value)}" if isinstance(value, list) else ""
             raise BadParams(f"{where} takes a list of at most {MAX_LIST} values; given {type(value).__name__}{size}.")
+        self._values += len(value)
+        if self._values > MAX_VALUES:
+            raise BadParams(f"The lists of the filter hold more than {MAX_VALUES} values together; use several calls.")
         values = [self._scalar(ref, one, where) for one in value]
         texts = [one for one in values if isinstance(one, str)]
         numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]

@@ -1,0 +1,37 @@
+"""What a shell may complete behind `doorward run` and `doorward explain`: commands, and the parameters of one."""
+
+from __future__ import annotations
+
+import contextlib
+
+import click
+from click.shell_completion import CompletionItem
+
+from doorward.command import Command
+from doorward.errors import Unusable
+
+
+def commands(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The governed commands whose names begin like this."""
+    return [CompletionItem(one.name, help=one.summary) for one in _all() if one.name.startswith(incomplete)]
+
+
+def parameters(name: str, incomplete: str) -> list[CompletionItem]:
+    """The parameters of one governed command, as they are written."""
+    found = next((one for one in _all() if one.name == name), None)
+    properties = found.schema["properties"] if found is not None else {}
+    return [
+        CompletionItem(f"--{key}=", help=spec["description"])
+        for key, spec in properties.items()
+        if f"--{key}=".startswith(incomplete)
+    ]
+
+
+def _all() -> list[Command]:
+    from doorward.app import FAMILIES, plugin_families  # noqa: PLC0415 - only a shell that completes pays for it
+
+    families = list(FAMILIES)
+    # A plugin that cannot be loaded is reported when a command is run, not in the middle of a word.
+    with contextlib.suppress(Unusable):
+        families += plugin_families()
+    return [command for family in families for command in family.commands]

@@ -1,0 +1,101 @@
+"""How often: windows, loops and responses, on a clock that nobody can set (R3.3)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from doorward.clock import Clock
+from doorward.settings import Limits, Settings
+
+
+async def test_the_recipe_limits_commands_a_minute_and_says_when_to_retry(house, clock):
+    async with house(maxCommandsPerMinute=3) as driver:
+        for n in range(3):
+            assert (await driver.ask("scratch/look", room="lab", params={"text": str(n)})).status == "done"
+            clock.advance(1)
+        refused = await driver.ask("scratch/look", room="lab", params={"text": "4"})
+        clock.advance(refused.retry_after - 0.01)
+        still = await driver.ask("scratch/look", room="lab", params={"text": "5"})
+        clock.advance(0.02)
+        after = await driver.ask("scratch/look", room="lab", params={"text": "6"})
+    assert (refused.code, refused.retry_after) == ("too_fast", pytest.approx(57.0))
+    assert (still.code, after.status) == ("too_fast", "done")
+
+
+async def test_callers_and_rooms_have_their_own_counts(house):
+    async with house(maxCommandsPerMinute=1) as driver:
+        await driver.owner("room/create", name="annex", recipe="scratch")
+        asked = [
+            await driver.ask("scratch/look", by=by, room=room, params={"text": "x"})
+            for by, room in (("a", "lab"), ("b", "lab"), ("a", "annex"), ("a", "lab"))
+        ]
+    assert [outcome.status for outcome in asked] == ["done", "done", "done", "refused"]
+
+
+async def test_actions_a_second_are_limited(house, clock):
+    async with house(maxActionsPerSecond=2) as driver:
+        asked = [await driver.ask("scratch/look", room="lab", params={"text": str(n)}) for n in range(3)]
+        clock.advance(1.01)
+        later = await driver.ask("scratch/look", room="lab", params={"text": "later"})
+    assert [outcome.status for outcome in asked] == ["done", "done", "refused"]
+    assert (asked[2].code, later.status) == ("too_fast", "done")
+
+
+async def test_one_answer_may_run_only_so_many_commands(house):
+    async with house(maxCommandsPerResponse=2) as driver:
+        asked = [
+            await driver.ask("scratch/look", room="lab", params={"text": str(n)}, response="first") for n in range(3)
+        ]
+        fresh = await driver.ask("scratch/look", room="lab", params={"text": "n"}, response="second")
+    assert [outcome.status for outcome in asked] == ["done", "done", "refused"]
+    assert fresh.status == "done"
+
+
+async def test_the_third_identical_call_is_a_loop_and_gets_the_earlier_answer(house, scratch, clock):
+    async with house() as driver:
+        asked = [await driver.ask("scratch/look", room="lab", params={"text": "same"}) for _ in range(3)]
+        other = await driver.ask("scratch/look", room="lab", params={"text": "other"})
+        somebody = await driver.ask("scratch/look", by="else", room="lab", params={"text": "same"})
+        clock.advance(61)
+        later = await driver.ask("scratch/look", room="lab", params={"text": "same"})
+    assert [outcome.code for outcome in asked] == ["ok", "ok", "looping"]
+    assert '"text": "same"' in asked[2].message
+    assert [other.status, somebody.status, later.status] == ["done", "done", "done"]
+    assert scratch.runs.count("same") == 4
+
+
+async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_loops(house, clock):
+    async with house(changes=Settings(limits=Limits(per_minute=5))) as driver:
+        clock.advance(61)
+        asked = [await driver.ask("room/list", by="", room="") for _ in range(6)]
+    assert [outcome.code for outcome in asked] == ["ok"] * 5 + ["too_fast"]
+
+
+async def test_limits_hold_over_a_restart_of_the_process(house, opened, scratch, clock):
+    async with house(maxCommandsPerMinute=2) as driver:
+        for n in range(2):
+            await driver.ask("scratch/look", room="lab", params={"text": str(n)})
+    async with opened(families=[scratch.family]) as driver:
+        refused = await driver.ask("scratch/look", room="lab", params={"text": "again"})
+        clock.advance(61)
+        later = await driver.ask("scratch/look", room="lab", params={"text": "later"})
+    assert (refused.code, later.status) == ("too_fast", "done")
+
+
+def test_setting_the_wall_clock_moves_neither_limits_nor_deadlines(monkeypatch):
+    clock = Clock()
+    before = clock.now()
+    monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)
+    monkeypatch.setattr(time, "time_ns", lambda: 4_000_000_000_000_000_000)
+    assert 0 <= clock.now() - before < 5
+
+
+async def test_what_is_remembered_is_bounded(house, monkeypatch):
+    monkeypatch.setattr("doorward.gate.throttle._MOST_KEPT", 50)
+    async with house() as driver:
+        for n in range(120):
+            await driver.ask("scratch/look", by=f"a{n}", room="lab", params={"text": str(n)}, response=str(n))
+        throttle = driver.house.throttle
+        assert max(len(throttle._windows), len(throttle._responses), len(throttle._repeats)) <= 50
