@@ -197,7 +197,7 @@ async def test_neither_the_asker_nor_an_agent_nor_a_stranger_decides(lab):
 async def test_another_tenant_does_not_even_see_an_approval(lab):
     async with lab() as driver:
         parked = await ask(driver)
-        await driver.owner("user/create", id="owner", access="root", tenant="elsewhere")
+        await driver.owner("user/create", id="boss", access="root", tenant="elsewhere")
         token = await _foreign_token(driver)
         seen = [
             await driver.ask(command, token=token, room="", params={"id": parked.ticket})
@@ -210,7 +210,7 @@ async def test_another_tenant_does_not_even_see_an_approval(lab):
 
 async def _foreign_token(driver):
     services = driver.house.services
-    user = services.people.known("elsewhere", "owner")
+    user = services.people.known("elsewhere", "boss")
     _, text = await services.tokens.issue(
         user, name="phone", kind="human", access=user.access, rooms=None, days=1
     )

@@ -99,26 +99,26 @@ def command(
     )
     outcome = client.run(ask)
     if outcome.status == "parked":
-        outcome = _parked(ask, outcome, wait, as_json)
-    ctx.exit(report.show(outcome, as_json))
+        outcome = _decided(ask, outcome, wait, as_json)
+    code = report.show(outcome, as_json)
+    if outcome.status == "parked":
+        report.note(
+            f"A person decides with: doorward approvals approve {outcome.ticket}\n"
+            f"Then resume with:      doorward run --as={ask.speak_as or 'me'} --ticket={outcome.ticket}"
+        )
+    ctx.exit(code)
 
 
-def _parked(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
-    """A person sits at this terminal: let them decide here. Otherwise say how, and wait if told to."""
+def _decided(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
+    """A person sits at this terminal: let them decide here. Otherwise wait if told to, or leave it parked."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json and not ask.token:
         report.note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")
         verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
         decided = client.run(Ask(command=f"approval/{verdict}", params={"id": outcome.ticket}))
-        if decided.status != "done":
-            return decided
-        return client.run(resumed)
+        return client.run(resumed) if decided.status == "done" else decided
     if not wait:
-        report.note(
-            f"A person decides with: doorward approvals approve {outcome.ticket}\n"
-            f"Then resume with:      doorward run --as={ask.speak_as or 'me'} --ticket={outcome.ticket}"
-        )
         return outcome
     report.note(f"Waiting for a person: doorward approvals approve {outcome.ticket}")
     while _state(outcome.ticket) == "pending":

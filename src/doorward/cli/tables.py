@@ -12,6 +12,7 @@ from rich.text import Text
 from doorward.visible import visible
 
 _LONGEST_CELL = 200
+_LONGEST_NAME = 20
 
 
 def show(value: Any) -> None:
@@ -46,7 +47,16 @@ def _rows(console: Console, items: list[Any]) -> None:
 
 
 def _fields(console: Console, fields: dict[str, Any]) -> None:
-    console.print(_table_of(fields))
+    """Name and value; a word too long for a line, such as a token, stands below in one piece, to be copied."""
+    words = {key: value for key, value in fields.items() if _is_long_word(value, console.width - _LONGEST_NAME)}
+    console.print(_table_of({key: value for key, value in fields.items() if key not in words}))
+    for key, word in words.items():
+        console.print(Text(f"{visible(key)}:", style="bold"))
+        console.print(Text(visible(word)), soft_wrap=True)
+
+
+def _is_long_word(value: Any, longest: int) -> bool:
+    return isinstance(value, str) and len(value) > longest and len(value.split()) == 1
 
 
 def _table_of(fields: dict[str, Any]) -> Table:
@@ -61,11 +71,11 @@ def _table_of(fields: dict[str, Any]) -> Table:
 
 
 def _cell(value: Any, *, whole: bool = False) -> str:
-    if value is None or value in ([], {}):
+    if value is None or value in ([], (), {}):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
         value = ", ".join(value)
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     text = visible(text, lines=whole)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+_ADDRESS = r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]{1,5})?"
+_HOST = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
+_ORIGIN = re.compile(f"https?://{_ADDRESS}", re.IGNORECASE | re.ASCII)
 
 
 class HostGuard:
@@ -23,9 +27,9 @@ class HostGuard:
             return
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        if len(hosts) != 1 or self._name(f"//{hosts[0]}") not in self._allowed:
+        if len(hosts) != 1 or _name(_HOST, hosts[0]) not in self._allowed:
             refusal = "The Host header names no address of this server"
-        elif origins and (len(origins) != 1 or self._name(origins[0]) not in self._allowed):
+        elif origins and (len(origins) != 1 or _name(_ORIGIN, origins[0]) not in self._allowed):
             refusal = "Requests from pages of another origin are not taken"
         else:
             await self._app(scope, receive, send)
@@ -33,14 +37,8 @@ class HostGuard:
         valid = ", ".join(sorted(self._allowed))
         await JSONResponse({"error": f"{refusal}; valid: {valid}."}, status_code=403)(scope, receive, send)
 
-    @staticmethod
-    def _name(address: str) -> str:
-        """The host name in `//host:port`, or "" for anything that holds more or less than that."""
-        try:
-            parts = urlsplit(address)
-            _ = parts.port
-        except ValueError:
-            return ""
-        if parts.path or parts.query or parts.fragment or parts.username is not None or not parts.hostname:
-            return ""
-        return f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+
+def _name(form: re.Pattern[str], text: str) -> str:
+    """The host name in a header that has exactly this form, else ""."""
+    match = form.fullmatch(text)
+    return match[1].lower() if match else ""

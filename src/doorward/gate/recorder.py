@@ -40,21 +40,24 @@ class Recorder:
     async def end(
         self, permit: Permit, *also: Statement, status: str, code: str, note: str, spent: float, duration: int
     ) -> None:
-        """Store how this call ended. When that fails the answer does not leave, and the record is owed."""
+        """Store how this call ended. When that fails the answer does not leave; an end whose start is stored is owed."""
         started = self.records_start(permit)
         params = "" if started else self._params(permit.call)
         phase: Phase = "end" if started else "whole"
         entry = self._entry(permit, phase, status, code, note, spent, duration, params)
         try:
-            await self._store.write(*also, entries=[entry], durable=started)
+            await self._store.write(*also, entries=[entry], durable=started, owed=started)
         except LedgerUnavailable as error:
             if not started:
                 raise
-            self._store.owe(entry)
             raise Unrecorded(
                 f"{permit.call.command.name} ran, but how it ended could not be recorded: {error.message}",
                 hint=error.hint,
             ) from error
+        except (Conflict, Broken) as error:
+            if not started:
+                raise
+            log.error("what call %s leaves beside its end could not be stored: %s", permit.call.id, error)  # noqa: TRY400
 
     async def refused(
         self,

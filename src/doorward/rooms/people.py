@@ -8,7 +8,7 @@ import msgspec
 
 from doorward.clock import Clock
 from doorward.errors import BadParams, Conflict, NotFound
-from doorward.facts import Access
+from doorward.facts import Access, Role
 from doorward.model import Kind
 from doorward.store import people as sql
 from doorward.store.sqlite import Statement, Store
@@ -17,6 +17,9 @@ LOCAL = "local"
 """The tenant of whoever owns this machine's home folder."""
 OWNER = "owner"
 """The user that the home folder's owner is."""
+
+RESERVED = frozenset(Role)
+"""Names that a recipe's list of approvers could not tell from a role."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,62}")
 
@@ -57,6 +60,8 @@ class People:
                     f"A {what} is named with 1 to 63 small letters, digits, dots, dashes, underscores or @; "
                     f"given {value[:80]!r}."
                 )
+        if user.id in RESERVED and (user.tenant, user.id) != (LOCAL, OWNER):
+            raise BadParams(f"{user.id!r} is the name of a role; choose another.")
         if (user.tenant, user.id) in self._users:
             raise Conflict(f"There is a user {user.id!r} in this tenant already.")
         at = self._clock.now()

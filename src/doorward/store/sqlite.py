@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from doorward import record
-from doorward.errors import Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
+from doorward.errors import BadParams, Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
 from doorward.store import migrations
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class _Job(NamedTuple):
     statements: Sequence[Statement]
     entries: Sequence[record.Entry]
     durable: bool
+    owed: bool
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[list[int]]
 
@@ -56,8 +58,7 @@ class Store:
     def __init__(self, path: Path, key: bytes) -> None:
         self.path = path
         self._key = key
-        self._db = _open_for_writing(path)
-        self.head = self._read_head()
+        self._db, self.head = _open_for_writing(path, key)
         self._durable: bool | None = None
         self._owed: list[record.Entry] = []
         """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
@@ -65,18 +66,24 @@ class Store:
         self._writer = threading.Thread(target=self._write_forever, name="store-writer", daemon=True)
         self._writer.start()
         self._local = threading.local()
+        self._reading: list[sqlite3.Connection] = []
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="store-reader")
 
     async def write(
-        self, *statements: Statement, entries: Sequence[record.Entry] = (), durable: bool = True
+        self,
+        *statements: Statement,
+        entries: Sequence[record.Entry] = (),
+        durable: bool = True,
+        owed: bool = False,
     ) -> list[int]:
         """Run statements and append ledger entries as one; returns the changed rows of each statement.
 
         `durable` writes reach the disk before this returns; others survive the death of the process, and a power
-        cut may take the last of them.
+        cut may take the last of them. `owed` entries may not be lost, whoever waits for them: they are stored even
+        when the statements are refused, and when the disk refuses, with the next write that succeeds.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(statements, entries, durable, loop, loop.create_future())
+        job = _Job(statements, entries, durable, owed, loop, loop.create_future())
         self._jobs.put(job)
         return await job.done
 
@@ -89,24 +96,30 @@ class Store:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._with_reader, work)
 
-    def owe(self, entry: record.Entry) -> None:
-        """Store this entry with the next write that succeeds: its call ran, and its record may not be lost."""
-        self._owed.append(entry)
+    @property
+    def owes(self) -> bool:
+        """Whether entries wait for the next write that succeeds."""
+        return bool(self._owed)
 
     def close(self) -> None:
+        """End in good order; the last connection to go brings everything into the one database file."""
         self._jobs.put(None)
         self._writer.join()
         self._readers.shutdown()
-        self._db.close()
+        for db in (*self._reading, self._db):
+            db.close()
 
     def _with_reader(self, work: Callable[[sqlite3.Connection], T]) -> T:
         db = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = open_for_reading(self.path)
+            self._reading.append(db)
         try:
             return work(db)
+        except UnicodeEncodeError as error:
+            raise BadParams("What is looked for holds bytes that are not UTF-8 text.") from error
         except sqlite3.Error as error:
-            raise _plain(error, self.path) from error
+            raise _unavailable(error, self.path, "read from") from error
 
     def _write_forever(self) -> None:
         while True:
@@ -129,8 +142,7 @@ class Store:
                 return
 
     def _write_batch(self, batch: list[_Job]) -> None:
-        owed = len(self._owed)
-        entries = self._owed[:owed]
+        entries = list(self._owed)
         answers: list[list[int] | DoorwardError] = []
         try:
             self._sync(any(job.durable for job in batch))
@@ -138,17 +150,23 @@ class Store:
             for job in batch:
                 answer = self._run(job.statements) if job.statements else []
                 answers.append(answer)
-                if not isinstance(answer, DoorwardError):
+                if job.owed or not isinstance(answer, DoorwardError):
                     entries.extend(job.entries)
             head = self._append(entries) if entries else self.head
             self._db.execute("COMMIT")
             self.head = head
-            del self._owed[:owed]
-        except (sqlite3.Error, ValueError, OverflowError) as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            answers = [_plain(error, self.path)] * len(batch)
+            self._owed.clear()
+        except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
+            self._roll_back()
+            self._owed.extend(entry for job in batch if job.owed for entry in job.entries)
+            answers = [_unavailable(error, self.path, "stored in")] * len(batch)
         _answer(batch, answers)
+
+    def _roll_back(self) -> None:
+        """Take the batch back. SQLite may have done so itself, and a disk that fails may forbid even that."""
+        if self._db.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
 
     def _sync(self, durable: bool) -> None:
         if durable != self._durable:
@@ -204,14 +222,6 @@ class Store:
         )
         return Head(seq, prev)
 
-    def _read_head(self) -> Head:
-        row = self._db.execute("SELECT seq, hash FROM ledger_head").fetchone()
-        if row is not None:
-            return Head(*row)
-        signature = record.sign(self._key, "head", 0, record.GENESIS)
-        self._db.execute("INSERT INTO ledger_head VALUES (1, 0, ?, ?)", (record.GENESIS, signature))
-        return Head(0, record.GENESIS)
-
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, whatever it is asked."""
@@ -226,16 +236,28 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         raise _unusable(error, path) from error
 
 
-def _open_for_writing(path: Path) -> sqlite3.Connection:
+def _open_for_writing(path: Path, key: bytes) -> tuple[sqlite3.Connection, Head]:
+    db = None
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
         path.chmod(0o600)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA foreign_keys = ON")
         migrations.migrate(db)
-        return db
-    except (sqlite3.Error, OSError) as error:
-        raise _unusable(error, path) from error
+        return db, _read_head(db, key)
+    except (sqlite3.Error, OSError, Unusable) as error:
+        if db is not None:
+            db.close()
+        raise error if isinstance(error, Unusable) else _unusable(error, path) from error
+
+
+def _read_head(db: sqlite3.Connection, key: bytes) -> Head:
+    row = db.execute("SELECT seq, hash FROM ledger_head").fetchone()
+    if row is not None:
+        return Head(*row)
+    signature = record.sign(key, "head", 0, record.GENESIS)
+    db.execute("INSERT INTO ledger_head VALUES (1, 0, ?, ?)", (record.GENESIS, signature))
+    return Head(0, record.GENESIS)
 
 
 def _answer(batch: list[_Job], answers: Sequence[list[int] | DoorwardError]) -> None:
@@ -267,11 +289,9 @@ def _is_about_the_statement(error: Exception) -> bool:
     )
 
 
-def _plain(error: Exception, path: Path) -> LedgerUnavailable:
+def _unavailable(error: Exception, path: Path, way: str) -> LedgerUnavailable:
     """A database error as a refusal that says what to do."""
-    return LedgerUnavailable(
-        f"The record could not be stored in {path}: {error}.", hint=_advice(error), retry_after=5.0
-    )
+    return LedgerUnavailable(f"The record could not be {way} {path}: {error}.", hint=_advice(error), retry_after=5.0)
 
 
 def _unusable(error: Exception, path: Path) -> Unusable:

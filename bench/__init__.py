@@ -1,0 +1,1 @@
+"""The full set of measures, as `make bench` runs it."""

@@ -1,0 +1,85 @@
+"""Every number that is measured, in the order it is printed, with its target where it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Verdict = Literal["pass", "tolerated", "miss", "", "not measured"]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What is measured, its unit, and the bound to hold. Without a bound it is there to compare with."""
+
+    key: str
+    says: str
+    unit: str
+    below: float | None = None
+    at_least: float | None = None
+    tolerated: float | None = None
+    """Less than `at_least`, but still good enough to live with."""
+
+    @property
+    def target(self) -> str:
+        if self.below is not None:
+            return f"< {number(self.below)} {self.unit}"
+        if self.at_least is not None:
+            return f"≥ {number(self.at_least)} {self.unit}"
+        return ""
+
+    def verdict(self, value: float | None) -> Verdict:
+        if value is None:
+            return "not measured"
+        if self.below is not None:
+            return "pass" if value < self.below else "miss"
+        if self.at_least is None:
+            return ""
+        if value >= self.at_least:
+            return "pass"
+        return "tolerated" if self.tolerated is not None and value >= self.tolerated else "miss"
+
+
+LINES = (
+    Line(key="gate", says="gate, 64 agents in a room: CPU of a call", unit="µs", below=150),
+    Line(key="gate_outside", says="gate, 64 calls of people outside rooms: CPU of a call", unit="µs", below=150),
+    Line(key="gate_single", says="gate, one agent alone: CPU of a call", unit="µs"),
+    Line(key="calls", says="recorded calls, 64 agents", unit="/s", at_least=10_000, tolerated=6_000),
+    Line(key="changes", says="recorded calls that change something, 64 agents", unit="/s"),
+    Line(key="plain", says="the same rows by plain sqlite3, 64 to a commit", unit="/s"),
+    Line(key="of_plain", says="recorded calls beside plain sqlite3", unit="×"),
+    Line(key="decision", says="permission decision", unit="µs", below=5),
+    Line(key="decision_first", says="permission decision, first of its kind", unit="µs"),
+    Line(key="page_newest", says="ledger, newest 50 of 1,000,000 records", unit="ms", below=1),
+    Line(key="page_middle", says="ledger, 50 from the middle of 1,000,000", unit="ms", below=1),
+    Line(key="page_gate", says="data/list of 50 of them through the gate", unit="ms"),
+    Line(key="help", says="doorward --help: CPU", unit="ms", below=120),
+    Line(key="python", says="python -c pass: CPU", unit="ms"),
+    Line(key="run", says="doorward run help/search: CPU", unit="ms"),
+    Line(key="start", says="doorward up until /health answers", unit="ms", below=1_000),
+    Line(key="idle", says="idle server: resident memory", unit="MB", below=80),
+    Line(key="growth", says="growth of memory over 1,000,000 calls", unit="%", below=5),
+)
+
+
+def number(value: float) -> str:
+    """Three digits that count, and no more."""
+    if abs(value) >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def report(found: Mapping[str, float]) -> list[dict[str, object]]:
+    """Every line with what was found, for programs."""
+    return [
+        {
+            "key": line.key,
+            "what": line.says,
+            "measured": found.get(line.key),
+            "unit": line.unit,
+            "target": line.target,
+            "verdict": line.verdict(found.get(line.key)),
+        }
+        for line in LINES
+    ]

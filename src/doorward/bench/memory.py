@@ -1,0 +1,83 @@
+"""Whether memory stays flat over very many calls. Measured in a process of its own, which has done nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from doorward.app import House
+from doorward.bench.scratch import CHANGE, READ, ROOM, numbered, scratch_house
+from doorward.bench.sizes import Sizes
+from doorward.doors.http import Server
+from doorward.model import Credential, Request
+
+_AGENTS = 2_500
+_ROOMS = 10
+_ALL = _AGENTS * _ROOMS
+"""More pairs of agent and room than any table in the gate keeps."""
+
+
+def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
+    arguments = [str(folder / "memory"), str(sizes.callers), str(sizes.warm_up), str(sizes.lifetime)]
+    child = subprocess.run(  # noqa: S603 - this very file, without a shell
+        [sys.executable, "-m", "doorward.bench.memory", *arguments], stdout=subprocess.PIPE, check=True
+    )
+    before, *after = json.loads(child.stdout)
+    return {"growth": max(0.01, (max(after) / before - 1) * 100)}
+
+
+def resident(process: int) -> float:
+    """The megabytes of a process that are in memory."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+async def grow(folder: Path, callers: int, warm_up: int, lifetime: int) -> list[float]:
+    """The memory after the warm-up, and then from time to time until the end."""
+    async with scratch_house(folder, rooms=_ROOMS) as house:
+        Server(house.gate, house.services)
+        keeping = asyncio.create_task(house.keeper.watch())
+        numbers = numbered()
+        seen = []
+
+        async def caller(calls: int) -> None:
+            for _ in range(calls):
+                await _any_call(house, next(numbers))
+
+        for calls in (warm_up, *[lifetime // 10] * 10):
+            await asyncio.gather(*(caller(calls // callers) for _ in range(callers)))
+            gc.collect()
+            seen.append(resident(os.getpid()))
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+        return seen
+
+
+async def _any_call(house: House, number: int) -> None:
+    """Of all sorts: agents in rooms and the owner outside, reads and changes, cached ones, refused ones."""
+    pair = number % _ALL
+    room = pair // _AGENTS
+    owner = number % 50 == 0
+    await house.gate.handle(
+        Request(
+            CHANGE if number % 20 == 1 else READ,
+            Credential(owner=True, speak_as="" if owner else f"agent-{pair % _AGENTS}"),
+            "bench",
+            "" if owner else f"{ROOM}{room}" if room else ROOM,
+            {"number": "wrong" if number % 100 == 2 else number},
+            response=f"answer-{number // 3}",
+            cache=number % 10 == 3,
+        )
+    )
+
+
+if __name__ == "__main__":
+    _folder, *_numbers = sys.argv[1:]
+    print(json.dumps(asyncio.run(grow(Path(_folder), *map(int, _numbers)))))

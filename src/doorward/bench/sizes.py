@@ -1,0 +1,23 @@
+"""How much is measured: as much as the targets say, or little enough for a test."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    rounds: int = 7
+    """Each number is the median of so many."""
+    callers: int = 64
+    calls: int = 6_400
+    """Calls in one round."""
+    decisions: int = 100_000
+    rows: int = 1_000_000
+    """Records in the ledger whose pages are read."""
+    pages: int = 200
+    starts: int = 10
+    """How often a program is started."""
+    warm_up: int = 50_000
+    """Calls before memory is first looked at."""
+    lifetime: int = 1_000_000
+    """Calls over which memory must not grow."""

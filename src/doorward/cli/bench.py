@@ -1,0 +1,51 @@
+"""`doorward bench`: measure this machine against Doorward's targets."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+
+import click
+import msgspec
+
+from doorward.bench import lines, suite
+from doorward.cli.asking import json_option
+
+_COLOURS = {"pass": "green", "tolerated": "yellow", "miss": "red"}
+_WIDTHS = (max(len(line.says) for line in lines.LINES), 12, max(len(line.target) for line in lines.LINES))
+
+
+@click.command("bench")
+@click.option("--full", is_flag=True, help="Also what takes minutes: a ledger and a lifetime of a million calls.")
+@json_option
+def command(full: bool, as_json: bool) -> None:
+    """Measure Doorward on this machine and print each number beside its target. Your own home is not touched."""
+    found: dict[str, float] = {}
+    if not as_json:
+        click.echo(
+            f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+            f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}\n"
+        )
+        click.echo(click.style(_row("what", "measured", "target", ""), bold=True))
+    for line, value in suite.run(full):
+        if value is not None:
+            found[line.key] = value
+        if not as_json:
+            click.echo(_shown(line, value))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode({"items": lines.report(found)}), indent=2).decode())
+
+
+def _shown(line: lines.Line, value: float | None) -> str:
+    verdict = line.verdict(value)
+    if value is None:
+        return _row(line.says, "–", line.target, click.style("only with --full", dim=True))
+    colour = _COLOURS.get(verdict)
+    shown = click.style(verdict, fg=colour, bold=verdict == "miss") if colour else verdict
+    return _row(line.says, f"{lines.number(value)} {line.unit}", line.target, shown).rstrip()
+
+
+def _row(says: str, measured: str, target: str, verdict: str) -> str:
+    first, second, third = _WIDTHS
+    return f"{says:<{first}}  {measured:>{second}}  {target:>{third}}  {verdict}"

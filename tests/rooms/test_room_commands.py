@@ -1,0 +1,157 @@
+"""Rooms, their members and recipes, and taking changes of them back (R2.1, R7.6)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+QUIET = {"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}
+
+
+async def rooms(driver):
+    return {item["room"]: item for item in (await driver.owner("room/list")).result["items"]}
+
+
+async def test_a_new_house_has_one_room_with_its_owner(driver):
+    assert await rooms(driver) == {
+        "general": {
+            "room": "general",
+            "recipe": "code-collaboration",
+            "members": {"owner": "owner"},
+            "archived": False,
+        }
+    }
+
+
+async def test_each_change_of_a_room_can_be_undone_and_the_undo_too(driver):
+    await driver.owner("room/create", name="lab", recipe="research-chat")
+    before = (await rooms(driver))["lab"]
+    for command, params in (
+        ("room/recipe", {"name": "lab", "recipe": "support"}),
+        ("room/join", {"name": "lab", "member": "helper"}),
+        ("room/archive", {"name": "lab"}),
+    ):
+        made = await driver.owner(command, **params)
+        changed = (await rooms(driver))["lab"]
+        undone = await driver.owner("undo", execution=made.call)
+        assert (await rooms(driver))["lab"] == before
+        redone = await driver.owner("undo", execution=undone.call)
+        assert (await rooms(driver))["lab"] == changed != before
+        await driver.owner("undo", execution=redone.call)
+
+
+async def test_undoing_a_creation_removes_the_room_and_undoing_that_brings_it_back(driver):
+    made = await driver.owner("room/create", name="lab", recipe="support")
+    undone = await driver.owner("undo", execution=made.call)
+    assert "lab" not in await rooms(driver)
+    await driver.owner("undo", execution=undone.call)
+    assert (await rooms(driver))["lab"]["recipe"] == "support"
+
+
+async def test_an_undo_is_refused_when_something_changed_since_and_works_once(driver):
+    await driver.owner("room/create", name="lab", recipe="support")
+    first = await driver.owner("room/recipe", name="lab", recipe="admin")
+    second = await driver.owner("room/recipe", name="lab", recipe="research-chat")
+    blocked = await driver.ask("undo", by="", room="", params={"execution": first.call})
+    await driver.owner("undo", execution=second.call)
+    twice = await driver.ask("undo", by="", room="", params={"execution": second.call})
+    assert (blocked.code, twice.code) == ("conflict", "conflict")
+    assert (await rooms(driver))["lab"]["recipe"] == "admin"
+
+
+async def test_a_room_under_an_unknown_recipe_or_without_owner_cannot_be_made(driver):
+    unknown = await driver.ask("room/create", by="", room="", params={"name": "lab", "recipe": "none-such"})
+    empty = await driver.ask("room/leave", by="", room="", params={"name": "general", "member": "owner"})
+    again = await driver.ask("room/create", by="", room="", params={"name": "general", "recipe": "support"})
+    odd = await driver.ask("room/create", by="", room="", params={"name": "A Room!", "recipe": "support"})
+    assert "research-chat" in unknown.message
+    assert [one.code for one in (unknown, empty, again, odd)] == ["bad_params", "conflict", "conflict", "bad_params"]
+
+
+async def test_an_agent_is_never_owner_or_admin_and_makes_no_rooms(driver):
+    await driver.owner("room/create", name="lab", recipe="admin")
+    admin = await driver.ask(
+        "room/join", by="", room="", params={"name": "lab", "member": "helper", "role": "admin"}
+    )
+    made = await driver.ask("room/create", room="lab", params={"name": "den", "recipe": "admin"})
+    assert (admin.code, made.code) == ("bad_params", "not_permitted")
+
+
+async def test_nothing_runs_in_an_archived_room_or_for_strangers(driver):
+    await driver.owner("user/create", id="anna", access="full")
+    token = await driver.token("bot", user="anna", access="full")
+    stranger = await driver.ask("room/list", token=token, room="general")
+    await driver.owner("room/archive", name="general")
+    archived = await driver.ask("room/list", room="general")
+    assert (stranger.code, archived.code) == ("not_permitted", "not_permitted")
+    assert ("members only" in stranger.rule, "archived" in archived.rule) == (True, True)
+
+
+async def test_what_is_said_is_in_the_messages_and_in_an_event(driver):
+    heard = []
+    driver.house.services.events.subscribe(lambda event: heard.append(event.name))
+    await driver.owner("room/say", text="Good morning", name="general")
+    messages = await driver.ask("data/list", params={"collection": "messages"})
+    assert [item["text"] for item in messages.result["items"]] == ["Good morning"]
+    assert "chat:message-received" in heard
+
+
+async def test_a_recipe_put_is_in_force_at_once_and_its_undo_too(driver):
+    open_ = {**QUIET, "strategy": {"aiCommands": {"enabled": True, "whitelist": ["room/list"]}}}
+    await driver.owner("recipe/put", id="quiet", text=json.dumps(QUIET))
+    await driver.owner("room/create", name="lab", recipe="quiet")
+    closed = await driver.ask("room/list", room="lab")
+    put = await driver.owner("recipe/put", id="quiet", text=json.dumps(open_))
+    opened = await driver.ask("room/list", room="lab")
+    await driver.owner("undo", execution=put.call)
+    again = await driver.ask("room/list", room="lab")
+    assert [closed.code, opened.code, again.code] == ["not_permitted", "ok", "not_permitted"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"recipeId": "other", "displayName": "x", "strategy": {}}',
+        '{"recipeId": "quiet", "displayName": "x", "strategy": {}, "strategy": {}}',
+        '{"recipeId": "quiet", "displayName": "x", "strategy": {"aiCommands": {"whitelst": []}}}',
+        '{"recipeId": "quiet", "displayName": "x", "strategy": {"aiCommands": {"whitelist": ["data*"]}}}',
+        '{"recipeId": "quiet", "displayName": NaN, "strategy": {}}',
+    ],
+)
+async def test_a_recipe_that_is_not_valid_changes_nothing(driver, text):
+    await driver.owner("recipe/put", id="quiet", text=json.dumps(QUIET))
+    outcome = await driver.ask("recipe/put", by="", room="", params={"id": "quiet", "text": text})
+    shown = await driver.owner("recipe/show", id="quiet")
+    assert (outcome.status, outcome.code) == ("failed", "bad_params")
+    assert "quiet.json" in outcome.message
+    assert shown.result["recipe"] == QUIET
+
+
+async def test_a_recipe_that_governs_a_room_cannot_be_removed(driver):
+    outcome = await driver.ask("recipe/remove", by="", room="", params={"id": "code-collaboration"})
+    assert (outcome.code, "general" in outcome.message) == ("conflict", True)
+
+
+async def test_users_can_be_added_changed_and_taken_back(driver):
+    made = await driver.owner("user/create", id="anna", access="edit")
+    change = await driver.owner("user/change", id="anna", access="read")
+    await driver.owner("undo", execution=change.call)
+    users = {item["id"]: item["access"] for item in (await driver.owner("user/list")).result["items"]}
+    await driver.owner("undo", execution=made.call)
+    after = [item["id"] for item in (await driver.owner("user/list")).result["items"]]
+    assert users == {"owner": "root", "anna": "edit"}
+    assert after == ["owner"]
+
+
+@pytest.mark.parametrize("name", ["admin", "member", "Anna", "a b", "", "x" * 64])
+async def test_names_that_would_confuse_are_refused(driver, name):
+    outcome = await driver.ask("user/create", by="", room="", params={"id": name})
+    assert outcome.code == "bad_params"
+
+
+async def test_the_owner_keeps_root(driver):
+    outcome = await driver.ask("user/change", by="", room="", params={"id": "owner", "access": "read"})
+    assert outcome.code == "conflict"

@@ -1,0 +1,162 @@
+"""A declaration is complete or does not import (R1.1)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import Meta
+
+from doorward.app import FAMILIES
+from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
+from doorward.errors import BadParams, UnknownCommand
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.registry import Registry
+
+FACTS: dict[str, Any] = {
+    "tier": Tier.INFORMATION,
+    "effects": Effects.READ,
+    "access": Access.READ,
+    "safety": Safety.SAFE,
+    "cost": 1,
+    "timeout": 5,
+    "undo": READS_ONLY,
+    "examples": [Example("look", {"text": "x"})],
+}
+
+
+def declare(verb: str = "look", area: str = "try", **changes: Any) -> Family:
+    family = Family(area, category="test")
+
+    @family.command(verb, **{**FACTS, **changes})
+    async def look(
+        ctx: Any,
+        text: Annotated[str, Meta(description="A text", max_length=10)],
+        how_many: Annotated[int, Meta(description="A number", ge=1, le=9)] = 3,
+        mood: Annotated[Literal["good", "bad"] | None, Meta(description="A mood")] = None,
+    ) -> str:
+        """Look at a text.
+
+        At length.
+        """
+        return f"{text} {how_many} {mood}"
+
+    return family
+
+
+@pytest.mark.parametrize("fact", ["tier", "effects", "access", "safety", "cost", "timeout", "undo", "examples"])
+def test_a_missing_safety_fact_breaks_at_import(fact):
+    facts = {name: value for name, value in FACTS.items() if name != fact}
+    with pytest.raises(TypeError, match=fact):
+        Family("try", category="test").command("look", **facts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"effects": Effects.WRITE}, "only read"),
+        ({"tier": Tier.CODE, "effects": Effects.WRITE}, "needs a reason of its own"),
+        ({"undo": Undo("file")}, "declares an undo but no change"),
+        ({"examples": []}, "no example"),
+        ({"examples": [Example("wrong", {"text": 1})]}, "does not fit"),
+        ({"cost": -1}, "cost"),
+        ({"timeout": 0}, "timeout"),
+        ({"effects": Effects(0)}, "no effect"),
+    ],
+)
+def test_facts_that_contradict_each_other_break_at_import(changes, complaint):
+    with pytest.raises(TypeError, match=complaint):
+        declare(**changes)
+
+
+def test_a_function_without_words_breaks_at_import():
+    family = Family("try", category="test")
+    with pytest.raises(TypeError, match="no docstring"):
+
+        @family.command("look", **FACTS)
+        async def look(ctx: Any, text: Annotated[str, Meta(description="A text")]) -> None: ...
+
+    with pytest.raises(TypeError, match="text has no description"):
+
+        @family.command("gaze", **FACTS)
+        async def gaze(ctx: Any, text: str) -> None:
+            """Gaze."""
+
+
+def test_the_signature_becomes_the_schema():
+    (command,) = declare().commands
+    assert command.schema["additionalProperties"] is False
+    assert command.schema["required"] == ["text"]
+    assert command.schema["properties"]["howMany"] == {
+        "type": "integer",
+        "description": "A number",
+        "minimum": 1,
+        "maximum": 9,
+        "default": 3,
+    }
+    assert (command.summary, command.usage) == (
+        "Look at a text.",
+        "--text=<string> [--howMany=<integer>] [--mood=<bad|good>]",
+    )
+
+
+async def test_parameters_reach_the_function_under_its_own_names():
+    (command,) = declare().commands
+    assert await command(None, {"text": "x", "howMany": 4, "mood": "bad"}) == "x 4 bad"
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({}, ["'text' is missing"]),
+        ({"text": "x", "howmany": 3}, ["'howmany'", "text, howMany, mood"]),
+        ({"text": "x" * 11}, ["text", "longer than 10"]),
+        ({"text": "x", "howMany": 10}, ["howMany", "9", "given 10"]),
+        ({"text": "x", "howMany": "3"}, ["howMany", "integer", "given '3'"]),
+        ({"text": "x", "howMany": True}, ["howMany", "given True"]),
+        ({"text": "x", "mood": "ugly"}, ["mood", "given 'ugly'"]),
+    ],
+)
+def test_a_fault_names_the_parameter_what_is_valid_and_what_was_given(params, words):
+    (command,) = declare().commands
+    with pytest.raises(BadParams) as caught:
+        command.check(params)
+    assert all(word in caught.value.message for word in words), caught.value.message
+    assert len(caught.value.message) < 300
+
+
+def test_two_commands_of_one_name_or_one_wire_name_are_refused():
+    with pytest.raises(TypeError, match="two commands are called"):
+        Registry([declare(), declare()])
+    with pytest.raises(TypeError, match="one wire name"):
+        Registry([declare("look", "a"), declare("a_look", "")])
+
+
+def test_an_undo_that_nobody_can_do_is_refused():
+    family = declare(tier=Tier.CODE, effects=Effects.WRITE, undo=Undo("nothing-knows-this"))
+    with pytest.raises(TypeError, match="nothing can undo"):
+        Registry([family])
+
+
+def test_a_related_command_must_exist():
+    with pytest.raises(TypeError, match="no/such"):
+        Registry([declare(related=["no/such"])])
+
+
+def test_an_ambiguous_spelling_is_refused():
+    registry = Registry([declare("look-at", "a"), declare("at", "a-look"), declare("x", "b")])
+    with pytest.raises(UnknownCommand):
+        registry.resolve("A__Look.AT")
+
+
+def test_every_built_in_command_declares_a_tier_and_only_information_is_free_of_change():
+    registry = Registry(FAMILIES)
+    assert len(registry) > 40
+    for command in registry:
+        assert command.reads_only or command.facts.tier is not Tier.INFORMATION
+
+
+def test_every_change_can_be_undone_or_says_why_not():
+    for command in Registry(FAMILIES):
+        undo = command.facts.undo
+        assert isinstance(undo, Undo) or (isinstance(undo, NoUndo) and undo.why)

@@ -1,0 +1,87 @@
+"""Tenants never see each other, in any command (R7.4)."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from doorward.app import FAMILIES
+from doorward.registry import Registry
+
+CANARY = "zebra-crossing-7319"
+COMMANDS = [command.name for command in Registry(FAMILIES)]
+
+
+@pytest.fixture
+async def two_tenants(driver):
+    """The local tenant full of canaries, and a root user of another tenant."""
+    house = driver.house
+    await driver.owner("user/create", id=f"u-{CANARY}", access="full")
+    await driver.owner("room/create", name=f"r-{CANARY}", recipe="admin")
+    await driver.owner("room/say", text=f"message {CANARY}", name="general")
+    await driver.owner("token/create", name=f"t-{CANARY}")
+    await driver.owner("collection/define", name=f"c-{CANARY}", schema={"type": "object"})
+    record = await driver.owner("data/create", collection=f"c-{CANARY}", data={"text": CANARY}, id=f"d-{CANARY}")
+    (house.home.path / "workspace" / f"{CANARY}.txt").write_text(CANARY)
+    written = await driver.owner("file/write", path=f"w-{CANARY}.txt", content=CANARY)
+    parked = await driver.ask("file/write", params={"path": f"p-{CANARY}", "content": CANARY})
+    await driver.owner("user/create", id="boss", access="root", tenant="rival")
+    user = house.services.people.known("rival", "boss")
+    _, token = await house.services.tokens.issue(
+        user, name="laptop", kind="human", access=user.access, rooms=None, days=1
+    )
+    return driver, token, {"written": written.call, "record": record.call, "ticket": parked.ticket}
+
+
+def attempts(name: str, ids: dict[str, str]) -> list[dict[str, object]]:
+    """Parameters that would show something of the other tenant, if anything could."""
+    command = Registry(FAMILIES)[name]
+    tries = [dict(example.params) for example in command.facts.examples]
+    guesses: dict[str, list[object]] = {
+        "collection": ["rooms", "messages", "users", "audit", "executions", "approvals", f"c-{CANARY}"],
+        "execution": [ids["written"], ids["record"]],
+        "id": [ids["ticket"], f"d-{CANARY}", f"u-{CANARY}"],
+        "name": ["general", f"r-{CANARY}"],
+        "path": [".", f"{CANARY}.txt", f"w-{CANARY}.txt"],
+        "pattern": [CANARY],
+        "sql": [
+            f"SELECT * FROM {table}"
+            for table in ("rooms", "messages", "users", "audit", "executions", "approvals", "main.ledger", "records")
+        ],
+    }
+    for key, values in guesses.items():
+        if key in command.arguments:
+            tries += [{**one, key: value} for one in tries[:2] for value in values]
+    return tries
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "system/shutdown"])
+async def test_no_command_shows_anything_of_another_tenant(two_tenants, clock, name):
+    driver, token, ids = two_tenants
+    for params in attempts(name, ids):
+        clock.advance(5)
+        outcome = await driver.ask(name, token=token, room="", params=params)
+        told = msgspec.json.encode(outcome).decode()
+        for value in json.dumps(params).split('"'):
+            if CANARY in value:
+                told = told.replace(value, "").replace(value.replace("\\", ""), "")
+        assert CANARY not in told, (params, outcome)
+    outcome = await driver.ask(name, token=token, room="general", params={})
+    assert outcome.status == "refused"
+
+
+async def test_nothing_of_the_other_tenant_was_changed_meanwhile(two_tenants, clock):
+    driver, token, ids = two_tenants
+    before = await driver.house.services.store.read("SELECT * FROM records UNION ALL SELECT * FROM records")
+    for name in COMMANDS:
+        for params in attempts(name, ids):
+            if name not in ("system/shutdown", "recipe/put", "recipe/remove"):
+                clock.advance(5)
+                await driver.ask(name, token=token, room="", params=params)
+    after = await driver.house.services.store.read("SELECT * FROM records UNION ALL SELECT * FROM records")
+    files = sorted(file.name for file in (driver.house.home.path / "workspace").iterdir())
+    assert [row for row in after if row["tenant"] == "local"] == before
+    assert files == sorted([f"{CANARY}.txt", f"w-{CANARY}.txt"])
+    assert (await driver.owner("approval/show", id=ids["ticket"])).result["state"] in ("pending", "expired")
