@@ -16,7 +16,9 @@ def test_canonical_names(name):
     assert names.is_canonical(name)
 
 
-@pytest.mark.parametrize("name", ["", "Data/list", "data/", "/list", "data//list", "a/b/c/d", "data list", "dåta/list", "x" * 300])
+@pytest.mark.parametrize(
+    "name", ["", "Data/list", "data/", "/list", "data//list", "a/b/c/d", "data list", "dåta/list", "x" * 300]
+)
 def test_what_is_no_canonical_name(name):
     assert not names.is_canonical(name)
 

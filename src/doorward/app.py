@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -38,7 +39,7 @@ from doorward.rooms.people import LOCAL, OWNER, People, User
 from doorward.rooms.rooms import Member, Room, Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.settings import Settings
-from doorward.store import keepsakes
+from doorward.store import before_images, keepsakes, results
 from doorward.store.sqlite import Store
 
 log = logging.getLogger(__name__)
@@ -116,6 +117,7 @@ async def open_house(
         store = Store(home.database, key)
         try:
             house = await _assemble(home, configured, clock or Clock(), store, key, families, stop)
+            await tidy(house)
             if house.services.people.get(LOCAL, OWNER) is None:
                 house.made.extend(await _first_use(house))
             yield house
@@ -212,6 +214,26 @@ async def _first_use(house: House) -> list[str]:
         f"room          {FIRST_ROOM} (recipe {FIRST_RECIPE})",
         f"workspace     {_workspaces(house.home, house.settings)(LOCAL)}",
     ]
+
+
+async def tidy(house: House) -> None:
+    """Forget what has been kept long enough: replaced bytes, long results, parameters that can no longer run."""
+    limits, now = house.settings.limits, house.services.clock.now()
+    await house.services.store.write(
+        before_images.forget(now - limits.undo_days * 86_400),
+        results.forget(now - limits.result_hours * 3_600),
+        *house.services.approvals.tidy(),
+    )
+
+
+async def keep_tidy(house: House) -> None:
+    """Tidy every hour until cancelled."""
+    while True:
+        await asyncio.sleep(3_600)
+        try:
+            await tidy(house)
+        except LedgerUnavailable as error:
+            log.warning("what is old could not be forgotten: %s", error)
 
 
 async def _leave(house: House) -> None:

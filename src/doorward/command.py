@@ -56,6 +56,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[Example, ...]
     related: tuple[str, ...] = ()
     humans_only: bool = False
+    house_wide: bool = False
+    """It shows or changes something that all tenants share, so only the tenant that owns the house may run it."""
     reveals: str = ""
     """The command whose rights a caller needs before a dry run may show it the effect."""
 
@@ -156,6 +158,7 @@ class Family:
         examples: Sequence[Example],
         related: Sequence[str] = (),
         humans_only: bool = False,
+        house_wide: bool = False,
         reveals: str = "",
         secret: Sequence[str] = (),
     ) -> Callable[[Run], Command]:
@@ -171,6 +174,7 @@ class Family:
             examples=tuple(examples),
             related=tuple(related),
             humans_only=humans_only,
+            house_wide=house_wide,
             reveals=reveals,
         )
 

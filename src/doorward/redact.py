@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 HIDDEN = "[redacted]"
 
-_SECRET_KEY = re.compile(
-    r"pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie|credential",
-    re.IGNORECASE,
+_NAMES = (
+    r"pass(?:word|wd|phrase|code)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie"
+    r"|credential"
 )
+_SECRET_KEY = re.compile(_NAMES, re.IGNORECASE)
 _SECRET_VALUE = re.compile(
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON web tokens
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # keys of model and payment services
@@ -20,18 +22,24 @@ _SECRET_VALUE = re.compile(
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
-    r"|\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{8,}"
+    r"|\b(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",  # user:password in an address
+    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)",  # user:password in an address
     re.DOTALL,
 )
 _ASSIGNED = re.compile(
-    r"(?i)\b([\w-]*(?:password|passwd|secret|token|api[_-]?key)[\w-]*)(\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&\"']+)"
+    rf"\b([\w-]*(?:{_NAMES})[\w-]*)(\\?[\"']?\s*[=:]\s*)"
+    r"(\\?\"(?:[^\"\\]|\\[^\"])*\\?\"|'(?:[^'\\]|\\.)*'|[^\s,;&\"'}\]]+)",
+    re.IGNORECASE,
 )
+_SHORTEST = 4
+"""Hiding a shorter secret wherever its letters occur would hide ordinary words, and protect little."""
 
 
-def text(value: str) -> str:
-    """A text with everything that looks like a secret hidden."""
+def text(value: str, known: Iterable[str] = ()) -> str:
+    """A text with everything hidden that looks like a secret, or is one of those known."""
+    for secret in known:
+        value = value.replace(secret, HIDDEN)
     value = _SECRET_VALUE.sub(HIDDEN, value)
     return _ASSIGNED.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", value)
 
@@ -39,9 +47,30 @@ def text(value: str) -> str:
 def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
     """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
     return {
-        key: HIDDEN if key in secret or _SECRET_KEY.search(key) else _value(value, largest)
+        text(key): HIDDEN if key in secret or _SECRET_KEY.search(key) else _value(value, largest)
         for key, value in given.items()
     }
+
+
+def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
+    """The secrets among parameters, in every spelling a sentence may quote them in; longest first."""
+    found: set[str] = set()
+    for value in _secret_values(given, secret):
+        whole = str(value)
+        quoted = repr(whole)[1:-1]
+        found.update((whole, quoted, quoted[:79], json.dumps(whole)[1:-1], json.dumps(whole, ensure_ascii=False)[1:-1]))
+    return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
+
+
+def _secret_values(given: Any, secret: Collection[str], hidden: bool = False) -> Iterator[str | int | float]:
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            yield from _secret_values(value, (), hidden or key in secret or bool(_SECRET_KEY.search(key)))
+    elif isinstance(given, list | tuple):
+        for value in given:
+            yield from _secret_values(value, (), hidden)
+    elif hidden and isinstance(given, str | int | float) and not isinstance(given, bool):
+        yield given
 
 
 def _value(value: Any, largest: int) -> Any:

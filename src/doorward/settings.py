@@ -40,6 +40,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Results longer than this are cut for models; the whole stays readable with execution/output."""
     result_hours: Annotated[float, Meta(gt=0, le=8_760)] = 24.0
     """How long the whole of a cut result is kept."""
+    undo_days: Annotated[float, Meta(gt=0, le=3_650)] = 30.0
+    """How long what a change replaced is kept, and so how long the change can be undone."""
 
 
 class Energy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -188,7 +188,9 @@ async def test_neither_the_asker_nor_an_agent_nor_a_stranger_decides(lab):
             "one who lacks the access": await approve(tokens["ben"], parked.ticket),
             "one who is not in the room": await approve(tokens["carl"], parked.ticket),
         }
-        states = {(await driver.owner("approval/show", id=one.ticket)).result["state"] for one in (asked_by_anna, parked)}
+        states = {
+            (await driver.owner("approval/show", id=one.ticket)).result["state"] for one in (asked_by_anna, parked)
+        }
         good = await approve(tokens["anna"], parked.ticket)
     assert {who: outcome.code for who, outcome in refused.items()} == dict.fromkeys(refused, "not_permitted")
     assert (states, good.status) == ({"pending"}, "done")
@@ -211,9 +213,7 @@ async def test_another_tenant_does_not_even_see_an_approval(lab):
 async def _foreign_token(driver):
     services = driver.house.services
     user = services.people.known("elsewhere", "boss")
-    _, text = await services.tokens.issue(
-        user, name="phone", kind="human", access=user.access, rooms=None, days=1
-    )
+    _, text = await services.tokens.issue(user, name="phone", kind="human", access=user.access, rooms=None, days=1)
     return text
 
 
@@ -279,8 +279,12 @@ async def test_ten_thousand_racing_decisions_execute_nothing_wrong(lab, clock):
                         clock.advance(chance.choice([0.1, 1.0, 5.0]))
 
             await asyncio.gather(*(act(ticket) for ticket in tickets))
-        used = await store.read("SELECT id, used_by, created_at, decided_at, expires_at FROM approvals WHERE state = 'used'")
-        starts = await store.read("SELECT approval, count(*) AS n FROM ledger WHERE phase = 'start' AND approval != '' GROUP BY approval")
+        used = await store.read(
+            "SELECT id, used_by, created_at, decided_at, expires_at FROM approvals WHERE state = 'used'"
+        )
+        starts = await store.read(
+            "SELECT approval, count(*) AS n FROM ledger WHERE phase = 'start' AND approval != '' GROUP BY approval"
+        )
     assert set(ran) <= approved_in_time
     assert max(ran.values()) == 1
     assert {row["approval"]: row["n"] for row in starts} == dict.fromkeys(ran, 1)

@@ -52,35 +52,40 @@ def with_known_ids(text: str, known: dict[str, str]) -> str:
 
 def compare(expected: list[str], printed: str, known: dict[str, str]) -> str:
     """Empty when what was printed is as expected, else what differs; adds the ids that were met to `known`."""
-    names: list[str] = []
-    pattern = "\n".join(_line_pattern(line, known, names) for line in expected).replace("\n(?:.*\n?)*?\n", "\n(?:.*\n)*?")
-    lines = "\n".join(line.rstrip() for line in printed.splitlines())
-    found = re.fullmatch(pattern, lines)
-    if found is None:
-        return "expected:\n" + "\n".join(expected) + "\n\nprinted:\n" + lines
-    known.update(zip(names, found.groups(), strict=True))
+    lines = [line.rstrip() for line in printed.splitlines()]
+    place, gap = 0, False
+    for line in expected:
+        if line == ANYTHING:
+            gap = True
+            continue
+        while place < len(lines) and not _is_like(line, lines[place], known) and gap:
+            place += 1
+        if place == len(lines) or not _is_like(line, lines[place], known):
+            return f"not printed in its place: {line!r}\nprinted was:\n" + "\n".join(lines)
+        place, gap = place + 1, False
+    if place < len(lines) and not gap:
+        return "printed beyond what is expected:\n" + "\n".join(lines[place:])
     return ""
 
 
-def _line_pattern(line: str, known: dict[str, str], names: list[str]) -> str:
-    if line == ANYTHING:
-        return "(?:.*\n?)*?"
+def _is_like(expected: str, printed: str, known: dict[str, str]) -> bool:
+    names: list[str] = []
     pattern, end = "", 0
-    for special in _SPECIAL.finditer(line):
-        pattern += re.escape(line[end : special.start()])
+    for special in _SPECIAL.finditer(expected):
+        pattern += re.escape(expected[end : special.start()]) + _wildcard(special[0], known, names)
         end = special.end()
-        pattern += _special_pattern(special[0], known, names)
-    return pattern + re.escape(line[end:])
+    found = re.fullmatch(pattern + re.escape(expected[end:]), printed)
+    if found is not None:
+        known.update(zip(names, found.groups(), strict=True))
+    return found is not None
 
 
-def _special_pattern(text: str, known: dict[str, str], names: list[str]) -> str:
+def _wildcard(text: str, known: dict[str, str], names: list[str]) -> str:
     if text == ANYTHING:
         return ".*"
     if not _ID.fullmatch(text):
         return _TIME.pattern
     if text in known:
         return re.escape(known[text])
-    if text in names:
-        return f"\\{names.index(text) + 1}"
     names.append(text)
     return f"({_ID.pattern})"

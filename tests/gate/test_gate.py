@@ -47,9 +47,7 @@ async def test_a_record_says_who_asked_what_where_and_which_rule_decided(house):
         (Credential(owner=True, token="garbage"), "not_authenticated"),
     ],
 )
-async def test_nobody_gets_in_without_a_valid_credential_and_the_attempt_is_recorded(
-    house, scratch, credential, code
-):
+async def test_nobody_gets_in_without_a_valid_credential_and_the_attempt_is_recorded(house, scratch, credential, code):
     async with house() as driver:
         outcome = await driver.house.gate.handle(
             Request(command="scratch/touch", credential=credential, door="test", room="lab", params={"text": "x"})
@@ -236,9 +234,7 @@ async def test_a_dry_run_decides_and_shows_but_executes_nothing(house, scratch):
 async def test_a_dry_run_shows_no_data_that_its_caller_may_not_read(house):
     async with house(whitelist=["file/write"]) as driver:
         (driver.house.home.path / "workspace" / "secret.txt").write_text("the plan")
-        shown = await driver.ask(
-            "file/write", room="lab", params={"path": "secret.txt", "content": "x"}, dry_run=True
-        )
+        shown = await driver.ask("file/write", room="lab", params={"path": "secret.txt", "content": "x"}, dry_run=True)
     assert shown.result["decision"] == "allowed"
     assert "the plan" not in shown.text
     assert "file/read" in shown.result["effect"]

@@ -71,9 +71,7 @@ async def test_a_room_under_an_unknown_recipe_or_without_owner_cannot_be_made(dr
 
 async def test_an_agent_is_never_owner_or_admin_and_makes_no_rooms(driver):
     await driver.owner("room/create", name="lab", recipe="admin")
-    admin = await driver.ask(
-        "room/join", by="", room="", params={"name": "lab", "member": "helper", "role": "admin"}
-    )
+    admin = await driver.ask("room/join", by="", room="", params={"name": "lab", "member": "helper", "role": "admin"})
     made = await driver.ask("room/create", room="lab", params={"name": "den", "recipe": "admin"})
     assert (admin.code, made.code) == ("bad_params", "not_permitted")
 

@@ -36,9 +36,7 @@ async def test_a_token_reaches_no_further_than_its_access_rooms_and_user(driver)
     elsewhere = await driver.ask("room/list", token=text, room="lab")
     outside = await driver.ask("room/list", token=text, room="")
     await driver.owner("user/create", id="anna", access="read")
-    more = await driver.ask(
-        "token/create", by="", room="", params={"name": "big", "user": "anna", "access": "full"}
-    )
+    more = await driver.ask("token/create", by="", room="", params={"name": "big", "user": "anna", "access": "full"})
     assert [write.code, elsewhere.code, outside.code] == ["not_permitted"] * 3
     assert (more.status, more.code) == ("failed", "bad_params")
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from doorward import redact
 from doorward.clock import Clock
 from doorward.errors import Conflict, NotApproved, NotFound, NotPermitted
 from doorward.events import ApprovalDecided, Bus
@@ -35,8 +36,8 @@ class Approval(msgspec.Struct, frozen=True):
     behalf: str
     command: str
     params: str
-    shown: str
-    """What people are shown: exactly what would run, with hidden characters written out."""
+    """The exact parameters, until they can no longer run; then only what may be shown of them."""
+    redacted: str
     digest: str
     access: Access
     approvers: str
@@ -46,6 +47,11 @@ class Approval(msgspec.Struct, frozen=True):
     expires_at: float
     decided_at: float | None = None
     used_by: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """What people read before they decide: exactly what would run, every blank and hidden character seen."""
+        return f"{self.command} {visible(self.params, lines=False)}"
 
 
 class Approvals:
@@ -69,7 +75,7 @@ class Approvals:
             behalf=caller.on_behalf_of,
             command=call.command.name,
             params=json.dumps(call.params, ensure_ascii=False, sort_keys=True),
-            shown=shown(call),
+            redacted=json.dumps(redact.params(call.params, call.command.secret), ensure_ascii=False, sort_keys=True),
             digest=digest,
             access=call.command.facts.access,
             approvers=json.dumps(terms.approvers or DECIDERS),
@@ -87,8 +93,12 @@ class Approvals:
         return self._current(row)
 
     async def newest(self, tenant: str, limit: int) -> list[Approval]:
-        await self._store.write(sql.expire(tenant, self._clock.now()))
         return [self._current(row) for row in await sql.newest(self._store, tenant, limit)]
+
+    def tidy(self) -> list[Statement]:
+        """What makes the store forget the exact parameters of requests that can no longer run."""
+        now = self._clock.now()
+        return sql.expire(now, now - self._settings.approvals.use_within)
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
         return await sql.decisions(self._store, approval.id)
@@ -125,17 +135,17 @@ class Approvals:
 
         Refused at once when it plainly cannot succeed; the statement itself decides races.
         """
+        oldest = self._clock.now() - self._settings.approvals.use_within
+        if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
+            raise NotApproved("The approval was not used in time.", hint="Ask again without the ticket.")
+        if approval.state != "approved":
+            raise NotApproved(f"Approval {approval.id} is {_state_words(approval)}.", hint=_next_step(approval))
         if approval.digest != digest:
             raise NotApproved(
                 "What would run is not what was approved: the command, its parameters, the room, the caller or the "
                 "working folder differ.",
                 hint="Ask again without the ticket.",
             )
-        oldest = self._clock.now() - self._settings.approvals.use_within
-        if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
-            raise NotApproved("The approval was not used in time.", hint="Ask again without the ticket.")
-        if approval.state != "approved":
-            raise NotApproved(f"Approval {approval.id} is {_state_words(approval)}.", hint=_next_step(approval))
         return sql.use(approval.id, digest, call, oldest)
 
     def _may_decide(self, decider: Caller, approval: Approval) -> None:
@@ -159,12 +169,6 @@ class Approvals:
         if approval.state == "pending" and approval.expires_at <= self._clock.now():
             return msgspec.structs.replace(approval, state="expired")
         return approval
-
-
-def shown(call: Call) -> str:
-    """The call as people read it before they decide; JSON, so that every blank and line break is seen."""
-    params = visible(json.dumps(call.params, ensure_ascii=False, sort_keys=True), lines=False)
-    return f"{call.command.name} {params}"
 
 
 def _state_words(approval: Approval) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward import redact
 from doorward.approvals.approvals import Approval
 from doorward.backends.context import Context, listing
 from doorward.command import READS_ONLY, Example, Family, NoUndo
@@ -40,7 +39,7 @@ async def list_approvals(
     found = await ctx.house.approvals.newest(ctx.caller.tenant, limit)
     return listing(
         [
-            _shown(ctx, one)
+            _shown(one)
             for one in found
             if (not pending or one.state == "pending") and (_in_room(ctx, one) or one.caller == ctx.caller.id)
         ]
@@ -65,7 +64,7 @@ async def show(ctx: Context, id: Id) -> dict[str, Any]:
     approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
     whole = approval.shown if _in_room(ctx, approval) else "(you are not in that room)"
     decisions = await ctx.house.approvals.decisions(approval)
-    return {**_shown(ctx, approval), "shown": whole, "decisions": decisions}
+    return {**_shown(approval), "shown": whole, "decisions": decisions}
 
 
 @family.command(
@@ -83,7 +82,7 @@ async def show(ctx: Context, id: Id) -> dict[str, Any]:
 )
 async def approve(ctx: Context, id: Id) -> dict[str, Any]:
     """Say yes to what waits. It may then run once, exactly as shown."""
-    return _shown(ctx, await ctx.house.approvals.decide(ctx.caller, id, "approve"))
+    return _shown(await ctx.house.approvals.decide(ctx.caller, id, "approve"))
 
 
 @family.command(
@@ -101,7 +100,7 @@ async def approve(ctx: Context, id: Id) -> dict[str, Any]:
 )
 async def deny(ctx: Context, id: Id) -> dict[str, Any]:
     """Say no to what waits."""
-    return _shown(ctx, await ctx.house.approvals.decide(ctx.caller, id, "deny"))
+    return _shown(await ctx.house.approvals.decide(ctx.caller, id, "deny"))
 
 
 def _in_room(ctx: Context, approval: Approval) -> bool:
@@ -109,15 +108,14 @@ def _in_room(ctx: Context, approval: Approval) -> bool:
     return room is not None and room.member(ctx.caller) is not None
 
 
-def _shown(ctx: Context, approval: Approval) -> dict[str, Any]:
-    command = ctx.house.registry[approval.command] if approval.command in ctx.house.registry else None
+def _shown(approval: Approval) -> dict[str, Any]:
     return {
         "id": approval.id,
         "state": approval.state,
         "room": approval.room,
         "caller": approval.caller,
         "command": approval.command,
-        "params": redact.params(json.loads(approval.params), command.secret if command else ()),
+        "params": json.loads(approval.redacted),
         "createdAt": approval.created_at,
         "expiresAt": approval.expires_at,
         "usedBy": approval.used_by,

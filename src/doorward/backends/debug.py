@@ -35,6 +35,7 @@ _MOST_READ = 4_000_000
         Example("what the log says about recipes", {"filterPattern": "recipe"}),
     ],
     related=["system/status"],
+    house_wide=True,
 )
 async def logs(
     ctx: Context,

@@ -91,6 +91,7 @@ def described(command: Command) -> dict[str, Any]:
         "timeoutSeconds": facts.timeout,
         "undo": "yes" if isinstance(facts.undo, Undo) else f"no: {facts.undo.why}",
         "humansOnly": facts.humans_only,
+        "houseWide": facts.house_wide,
         "examples": [{"says": one.says, "params": dict(one.params)} for one in facts.examples],
         "related": list(facts.related),
         "schema": command.schema,

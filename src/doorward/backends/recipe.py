@@ -79,6 +79,7 @@ async def show(ctx: Context, id: Id) -> dict[str, Any]:
     ],
     related=["recipe/list", "recipe/show"],
     humans_only=True,
+    house_wide=True,
     reveals="recipe/show",
 )
 async def put(
@@ -114,6 +115,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     examples=[Example("this recipe is not needed", {"id": "quiet"})],
     related=["recipe/list"],
     humans_only=True,
+    house_wide=True,
 )
 async def remove(ctx: Context, id: Id) -> dict[str, Any]:
     """Remove a recipe that governs no room."""

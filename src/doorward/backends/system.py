@@ -13,6 +13,7 @@ from doorward.backends.ai import moment
 from doorward.backends.context import Context
 from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.rooms.people import LOCAL
 from doorward.store import ledger
 
 family = Family("system", category="system")
@@ -48,7 +49,7 @@ async def status(ctx: Context) -> dict[str, Any]:
         "recipes": len(house.recipes.recipes()),
         "rooms": len(house.rooms.of(ctx.caller.tenant)),
         "approvalsWaiting": len(waiting),
-        "ledgerRecords": await ledger.count(ctx.store, ctx.caller.tenant),
+        "ledgerRecords": ctx.store.head.seq if ctx.caller.tenant == LOCAL else None,
         "lastHour": totals,
         "energy": house.energy_of(ctx.caller),
         "sandbox": "none: this version starts no programs",
@@ -67,6 +68,7 @@ async def status(ctx: Context) -> dict[str, Any]:
     examples=[Example("stop the server for maintenance", {"reason": "maintenance"})],
     related=["system/status"],
     humans_only=True,
+    house_wide=True,
 )
 async def shutdown(
     ctx: Context, reason: Annotated[str, Meta(description="Why, for the record", max_length=500)] = ""

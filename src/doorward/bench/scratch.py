@@ -66,7 +66,7 @@ async def read(ctx: Context, number: Number) -> dict[str, int]:
     "change",
     tier=Tier.CODE,
     effects=Effects.WRITE,
-    access=Access.WRITE,
+    access=Access.EDIT,
     safety=Safety.SAFE,
     cost=1,
     timeout=10,

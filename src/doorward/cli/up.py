@@ -7,7 +7,7 @@ import contextlib
 
 import click
 
-from doorward.app import House, open_house
+from doorward.app import House, keep_tidy, open_house
 from doorward.doors.http import Server
 from doorward.doors.serve import listen_private, listen_public, serve
 from doorward.home import Home, Lock
@@ -35,7 +35,8 @@ async def _up(home: Home, host: str, port: int) -> None:
             contextlib.closing(listen_public(host, port)) as public,
             contextlib.closing(listen_private(home.socket)) as private,
         ):
-            background = [asyncio.create_task(work) for work in (house.services.recipes.watch(), house.keeper.watch())]
+            chores = (house.services.recipes.watch(), house.keeper.watch(), keep_tidy(house))
+            background = [asyncio.create_task(chore) for chore in chores]
             try:
                 server = Server(house.gate, house.services)
                 await serve(server, public, private, stopping, lambda: _welcome(house, *public.getsockname()[:2]))

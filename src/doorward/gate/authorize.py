@@ -11,6 +11,7 @@ from doorward.model import ApprovalTerms, Call, Caller, Ruling
 from doorward.recipes.book import RecipeBook
 from doorward.recipes.policy import Policy
 from doorward.registry import Registry
+from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
 
@@ -25,6 +26,10 @@ class Authorizer:
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
             return _denied("house: only people", f"Only a person may run {command.name}; you act as an agent.")
+        if facts.house_wide and caller.tenant != LOCAL:
+            return _denied(
+                "house: its own tenant", f"{command.name} concerns the whole house; only its owners may run it."
+            )
         if caller.access < facts.access:
             return _denied(
                 f"access: {command.name} needs {facts.access.label}",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from doorward.approvals.approvals import DECIDERS
 from doorward.command import Command, Undo
 from doorward.errors import NotPermitted
 from doorward.gate.approve import Approver
 from doorward.gate.authorize import Authorizer
 from doorward.gate.execute import ContextFor, preview
 from doorward.model import ApprovalTerms, Call, Caller, Permit, Ruling
+from doorward.recipes.policy import Limits
 
 
 class DryRun:
@@ -33,7 +33,7 @@ class DryRun:
         policy = self._authorizer.policy(caller, room) if room else None
         shown = _decision(command, ruling, terms)
         if policy is not None:
-            shown["limits"] = msgspec.to_builtins(policy.limits)
+            shown["limits"] = _limits(policy.limits)
         return shown
 
     async def show(self, permit: Permit) -> dict[str, Any]:
@@ -71,6 +71,25 @@ def _decision(command: Command, ruling: Ruling, terms: ApprovalTerms | None) -> 
         "effects": facts.effects.names,
         "safety": facts.safety,
         "cost": facts.cost,
-        "approval": msgspec.to_builtins(terms) if terms is not None and ruling.allowed else None,
+        "approval": _asked(terms) if terms is not None and ruling.allowed else None,
         "undo": "yes" if isinstance(facts.undo, Undo) else f"no: {facts.undo.why}",
     }
+
+
+def _asked(terms: ApprovalTerms) -> dict[str, Any]:
+    return {
+        "timeoutSeconds": terms.timeout_seconds,
+        "approvers": list(terms.approvers or DECIDERS),
+        "quorum": terms.quorum,
+    }
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    """Under the names they have in a recipe; what a recipe leaves open is left out."""
+    named = {
+        "maxCommandsPerResponse": limits.per_response,
+        "maxCommandsPerMinute": limits.per_minute,
+        "maxActionsPerSecond": limits.per_second,
+        "timeoutSeconds": limits.timeout,
+    }
+    return {name: value for name, value in named.items() if value is not None}

@@ -146,7 +146,7 @@ class Gate:
         outcome = self._failed(call, error) if error else self._done(permit, ending.result, seconds is None)
         if outcome.truncated:
             text = present.as_text(ending.result)
-            also += results.keep(call, text, self._clock.now(), self._settings.limits.result_hours)
+            also.append(results.keep(call, text, self._clock.now()))
         try:
             await self._recorder.end(
                 permit,

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 
 from doorward import redact
 from doorward.clock import Clock
-from doorward.errors import LedgerUnavailable, Unrecorded
+from doorward.errors import Broken, Conflict, LedgerUnavailable, Unrecorded
 from doorward.model import ANONYMOUS, Call, Caller, Permit, Request
 from doorward.record import Entry, Phase
 from doorward.settings import Settings
 from doorward.store.sqlite import Statement, Store
 from doorward.visible import storable
 
+log = logging.getLogger(__name__)
+
 _MOST_PARAMS = 8_000
 _MOST_NOTE = 500
+_MOST_READ = 10_000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -40,7 +44,7 @@ class Recorder:
     async def end(
         self, permit: Permit, *also: Statement, status: str, code: str, note: str, spent: float, duration: int
     ) -> None:
-        """Store how this call ended. When that fails the answer does not leave; an end whose start is stored is owed."""
+        """Store how this call ended. When that fails the answer does not leave, and the end of a start is owed."""
         started = self.records_start(permit)
         params = "" if started else self._params(permit.call)
         phase: Phase = "end" if started else "whole"
@@ -54,10 +58,10 @@ class Recorder:
                 f"{permit.call.command.name} ran, but how it ended could not be recorded: {error.message}",
                 hint=error.hint,
             ) from error
-        except (Conflict, Broken) as error:
+        except (Conflict, Broken) as refusal:
+            log.warning("what call %s leaves beside its record was not stored: %s", permit.call.id, refusal)
             if not started:
-                raise
-            log.error("what call %s leaves beside its end could not be stored: %s", permit.call.id, error)  # noqa: TRY400
+                await self._store.write(entries=[entry], durable=False)
 
     async def refused(
         self,
@@ -73,7 +77,7 @@ class Recorder:
     ) -> None:
         """Store a request that did not run, as far as it was understood."""
         who = caller or ANONYMOUS
-        given = request.params if request.params is not None else dict(request.args or ())
+        given = call.params if call else request.params if request.params is not None else dict(request.args or ())
         entry = Entry(
             at=self._clock.wall_us(),
             phase="whole",
@@ -84,17 +88,17 @@ class Recorder:
             behalf=who.on_behalf_of,
             door=request.door,
             room=_short(request.room),
-            command=call.command.name if call else _short(request.command),
+            command=call.command.name if call else _short(redact.text(request.command)),
             tier=call.command.facts.tier if call else "",
-            params=self._params(call) if call else self._redacted(given, ()),
+            params=self._redacted(given, call.command.secret if call else ()),
             digest=call.digest if call else "",
             rule=rule,
-            approval=approval,
+            approval=storable(approval),
             reserved=0.0,
             spent=0.0,
             status=status,
             code=code,
-            note=_note(note),
+            note=_note(note, given, call.command.secret if call else ()),
             duration=0,
         )
         await self._store.write(*also, entries=[entry], durable=bool(also))
@@ -132,14 +136,14 @@ class Recorder:
             spent=spent,
             status=status,
             code=code,
-            note=_note(note),
+            note=_note(note, call.params, call.command.secret),
             duration=duration,
         )
 
     def _params(self, call: Call) -> str:
         return self._redacted(call.params, call.command.secret)
 
-    def _redacted(self, given: Mapping[str, Any], secret: Sequence[str] | frozenset[str]) -> str:
+    def _redacted(self, given: Mapping[str, Any], secret: Collection[str]) -> str:
         if not given:
             return "{}"
         hidden = redact.params(given, secret, largest=self._largest)
@@ -149,12 +153,15 @@ class Recorder:
             text = _encode({"unreadable": storable(repr(hidden))[:_MOST_PARAMS]}).decode()
         if len(text) <= _MOST_PARAMS:
             return text
-        return _encode({"keys": [_short(key) for key in list(given)[:50]], "characters": len(text)}).decode()
+        return _encode({"keys": [_short(key) for key in list(hidden)[:50]], "characters": len(text)}).decode()
 
 
 def _short(text: str) -> str:
     return storable(text[:200])
 
 
-def _note(text: str) -> str:
-    return storable(redact.text(text[:_MOST_NOTE])) if text else ""
+def _note(text: str, given: Mapping[str, Any], secret: Collection[str]) -> str:
+    """A sentence as it may be recorded: cut only once its secrets are hidden, since half a secret looks like none."""
+    if not text:
+        return ""
+    return storable(redact.text(text[:_MOST_READ], redact.secrets(given, secret))[:_MOST_NOTE])

@@ -7,7 +7,7 @@ from typing import Any
 from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
-    "id, tenant, room, caller, kind, behalf, command, params, shown, digest, access, approvers, quorum, state,"
+    "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
     " created_at, expires_at, decided_at, used_by"
 )
 
@@ -39,7 +39,7 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
     """One person's verdict. Counts only while the approval is pending and not expired, and once a person."""
     late = "it was decided already, or has expired"
     settle = (
-        "UPDATE approvals SET state = 'denied', decided_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?"
+        "UPDATE approvals SET state = 'denied', params = redacted, decided_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?"
         if verdict == "deny"
         else "UPDATE approvals SET decided_at = ?, state = CASE WHEN (SELECT count(*) FROM decisions AS d"
         " WHERE d.approval = approvals.id AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
@@ -56,17 +56,24 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
     ]
 
 
-def expire(tenant: str, now: float) -> Statement:
-    return Statement(
-        "UPDATE approvals SET state = 'expired' WHERE tenant = ? AND state = 'pending' AND expires_at <= ?",
-        (tenant, now),
-    )
+def expire(now: float, decided_before: float) -> list[Statement]:
+    """Close what nobody decided in time, and forget the parameters of what nobody used in time."""
+    return [
+        Statement(
+            "UPDATE approvals SET state = 'expired', params = redacted WHERE state = 'pending' AND expires_at <= ?",
+            (now,),
+        ),
+        Statement(
+            "UPDATE approvals SET params = redacted WHERE state = 'approved' AND decided_at <= ? AND params != redacted",
+            (decided_before,),
+        ),
+    ]
 
 
 def use(id: str, digest: str, call: str, decided_after: float) -> Statement:
     """Spend an approval on one execution: only an approved one, only for exactly this, only once."""
     return Statement(
-        "UPDATE approvals SET state = 'used', used_by = ?"
+        "UPDATE approvals SET state = 'used', params = redacted, used_by = ?"
         " WHERE id = ? AND digest = ? AND state = 'approved' AND decided_at > ?",
         (call, id, digest, decided_after),
         rows=1,

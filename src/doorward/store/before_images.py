@@ -59,18 +59,37 @@ def mark_undone(call: str, by: str) -> Statement:
     )
 
 
+def forget(before: float) -> Statement:
+    return Statement("DELETE FROM before_images WHERE at < ?", (before,))
+
+
 async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
     rows = await store.read("SELECT * FROM before_images WHERE tenant = ? AND call = ? ORDER BY n", (tenant, call))
     return [_image(row) for row in rows]
 
 
-async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[BeforeImage]:
+class Trace(msgspec.Struct, frozen=True):
+    """A before-image without its bytes, of which there may be many."""
+
+    call: str
+    caller: str
+    behalf: str
+    command: str
+    size: int | None
+    """How many bytes were replaced; None when the thing did not exist."""
+    after: str
+    undone_by: str
+    at: float
+
+
+async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[Trace]:
     """The newest changes of one thing first."""
     rows = await store.read(
-        "SELECT * FROM before_images WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
+        "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
+        " WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
         (tenant, kind, target, limit),
     )
-    return [_image(row) for row in rows]
+    return [msgspec.convert(row, Trace) for row in rows]
 
 
 def _image(row: dict[str, Any]) -> BeforeImage:

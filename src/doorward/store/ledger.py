@@ -63,11 +63,6 @@ async def length(store: Store) -> int:
     return int(row["n"])
 
 
-async def count(store: Store, tenant: str) -> int:
-    (row,) = await store.read("SELECT count(*) AS n FROM ledger WHERE tenant = ?", (tenant,))
-    return int(row["n"])
-
-
 def move_out(first: int, last: int, file: str, prev: str, hash_: str, signature: str) -> list[Statement]:
     """Record that a span now lives in a file, and take it out of the table."""
     return [

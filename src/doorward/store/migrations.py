@@ -60,7 +60,7 @@ CREATE TABLE recipes (
 
 CREATE TABLE approvals (
     id TEXT PRIMARY KEY, tenant TEXT NOT NULL, room TEXT NOT NULL, caller TEXT NOT NULL, kind TEXT NOT NULL,
-    behalf TEXT NOT NULL, command TEXT NOT NULL, params TEXT NOT NULL, shown TEXT NOT NULL,
+    behalf TEXT NOT NULL, command TEXT NOT NULL, params TEXT NOT NULL, redacted TEXT NOT NULL,
     digest TEXT NOT NULL, access INTEGER NOT NULL, approvers TEXT NOT NULL, quorum INTEGER NOT NULL,
     state TEXT NOT NULL, created_at REAL NOT NULL, expires_at REAL NOT NULL, decided_at REAL, used_by TEXT
 ) STRICT;

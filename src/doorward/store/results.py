@@ -8,16 +8,16 @@ from doorward.model import Call
 from doorward.store.sqlite import Statement, Store
 
 
-def keep(call: Call, text: str, now: float, hours: float) -> list[Statement]:
-    """Keep a whole result, and forget those that are older than they may be."""
+def keep(call: Call, text: str, now: float) -> Statement:
     caller = call.caller
-    return [
-        Statement("DELETE FROM results WHERE at < ?", (now - hours * 3_600,)),
-        Statement(
-            "INSERT INTO results (call, tenant, caller, behalf, at, body) VALUES (?, ?, ?, ?, ?, ?)",
-            (call.id, caller.tenant, caller.id, caller.on_behalf_of, now, text),
-        ),
-    ]
+    return Statement(
+        "INSERT INTO results (call, tenant, caller, behalf, at, body) VALUES (?, ?, ?, ?, ?, ?)",
+        (call.id, caller.tenant, caller.id, caller.on_behalf_of, now, text),
+    )
+
+
+def forget(before: float) -> Statement:
+    return Statement("DELETE FROM results WHERE at < ?", (before,))
 
 
 async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:

@@ -243,6 +243,7 @@ def _open_for_writing(path: Path, key: bytes) -> tuple[sqlite3.Connection, Head]
         path.chmod(0o600)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA secure_delete = FAST")
         migrations.migrate(db)
         return db, _read_head(db, key)
     except (sqlite3.Error, OSError, Unusable) as error:

@@ -18,7 +18,7 @@ from doorward.command import READS_ONLY, Example, Undo
 from doorward.errors import BadParams, Conflict
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.store import before_images
-from doorward.store.before_images import BeforeImage
+from doorward.store.before_images import BeforeImage, Trace
 
 
 @family.command(
@@ -91,32 +91,34 @@ async def history(
 ) -> dict[str, Any]:
     """The kept changes of a file, newest first: by which execution, by whom, when, and whether undone."""
     name = normal(path, file=True)
-    images = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, limit)
-    return listing(await asyncio.to_thread(_described, ctx, name, images), path=name)
+    traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, limit)
+    present = await asyncio.to_thread(_present, ctx, name)
+    sizes_after = [_size_now(present, traces[0].after) if traces else None, *(trace.size for trace in traces)]
+    return listing([_described(trace, after) for trace, after in zip(traces, sizes_after, strict=False)], path=name)
 
 
-def _described(ctx: Context, path: str, images: Sequence[BeforeImage]) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    later = _present(ctx, path)
-    for image in images:
-        item: dict[str, Any] = {
-            "execution": image.call,
-            "command": image.command,
-            "caller": image.caller,
-            "at": moment(image.at),
-            "created": image.before is None,
-            "deleted": not image.after,
-            "bytesBefore": None if image.before is None else len(image.before),
-            "bytesAfter": len(later) if later is not None and digest(later) == image.after else None,
-            "undone": bool(image.undone_by),
-        }
-        if image.behalf:
-            item["onBehalfOf"] = image.behalf
-        if image.undone_by:
-            item["undoneBy"] = image.undone_by
-        items.append(item)
-        later = image.before
-    return items
+def _described(trace: Trace, size_after: int | None) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "execution": trace.call,
+        "command": trace.command,
+        "caller": trace.caller,
+        "at": moment(trace.at),
+        "created": trace.size is None,
+        "deleted": not trace.after,
+        "bytesBefore": trace.size,
+        "bytesAfter": size_after if trace.after else None,
+        "undone": bool(trace.undone_by),
+    }
+    if trace.behalf:
+        item["onBehalfOf"] = trace.behalf
+    if trace.undone_by:
+        item["undoneBy"] = trace.undone_by
+    return item
+
+
+def _size_now(present: bytes | None, after: str) -> int | None:
+    """The size the newest change left, when the file still is as it left it."""
+    return len(present) if present is not None and digest(present) == after else None
 
 
 def _present(ctx: Context, path: str) -> bytes | None:

@@ -1,0 +1,82 @@
+"""Every command of the README is typed into a real terminal, in order, and prints what the README shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from console_blocks import ROOT, blocks, compare, steps, with_known_ids
+
+from doorward_process import Doorward
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_tour_runs_as_the_readme_shows_it(tmp_path: Path) -> None:
+    doorward = Doorward(tmp_path / ".doorward")
+    known: dict[str, str] = {}
+    for step in steps(README):
+        seen = doorward.on_terminal(with_known_ids(step.command, known), step.answer)
+        difference = compare(step.expected, seen.out, known)
+        assert not difference, f"$ {step.command}\n{difference}"
+
+
+def test_the_tour_shows_what_a_newcomer_needs() -> None:
+    commands = "\n".join(step.command for step in steps(README))
+    wanted = ["init", "run data/list", "explain", "run file/write", "--dry-run", "approvals approve", "--ticket="]
+    wanted += ["run undo", "audit tail", "audit show", "audit verify", "recipe list", "rooms create", "token create"]
+    assert [one for one in wanted if f"doorward {one}" not in commands and one not in commands] == []
+
+
+def test_the_two_commands_of_the_readme_are_targets_of_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    lines = [line.partition("#")[0].split() for block in blocks(README, "sh") for line in block.splitlines()]
+    assert lines == [["make", "run"], ["make", "test"]]
+    assert all(f"\n{target}:" in makefile for _, target in lines)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_a_document_lead_to_files_that_exist(document: str) -> None:
+    text = (ROOT / document).read_text()
+    targets = [part.partition(")")[0] for part in text.split("](")[1:]]
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (ROOT / target.partition("#")[0]).exists()] == []
+
+
+class TestComparing:
+    """The comparison itself, so that a wrong README cannot pass."""
+
+    @pytest.mark.parametrize(
+        ("expected", "printed"),
+        [
+            (["a", "b"], "a\nb\n"),
+            (["a …"], "a whatever"),
+            (["a", "…", "b"], "a\nx\ny\nb"),
+            (["a", "…", "b"], "a\nb"),
+            (["a", "…"], "a\nx"),
+            (["at 2026-11-16 00:59:55"], "at 2031-01-02 03:04:05"),
+            (["id 1m7gxw9dfxgnxm42"], "id 9abcdefghijk1234"),
+        ],
+    )
+    def test_passes(self, expected: list[str], printed: str) -> None:
+        assert compare(expected, printed, {}) == ""
+
+    @pytest.mark.parametrize(
+        ("expected", "printed"),
+        [
+            (["a"], "b"),
+            (["a"], "a\nb"),
+            (["a", "b"], "a"),
+            (["a", "b"], "a\nx\nb"),
+            (["…", "b"], "a\nc"),
+            (["id 1m7gxw9dfxgnxm42"], "id unknown"),
+            (["1m7gxw9dfxgnxm42", "1m7gxw9dfxgnxm42"], "9abcdefghijk1234\n9abcdefghijk9999"),
+        ],
+    )
+    def test_finds(self, expected: list[str], printed: str) -> None:
+        assert compare(expected, printed, {}) != ""
+
+    def test_an_id_that_was_met_stands_in_later_commands(self) -> None:
+        known: dict[str, str] = {}
+        assert compare(["id 1m7gxw9dfxgnxm42"], "id 9abcdefghijk1234", known) == ""
+        assert with_known_ids("undo 1m7gxw9dfxgnxm42", known) == "undo 9abcdefghijk1234"
