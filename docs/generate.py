@@ -84,6 +84,7 @@ def _command_lines(command: Command) -> Iterator[str]:
     yield command.description
     yield ""
     who = "people only, " if facts.humans_only else ""
+    who += "of the house's own tenant only, " if facts.house_wide else ""
     yield (
         f"Tier **{facts.tier}**, effects **{', '.join(facts.effects.names)}**, access **{facts.access.label}**, "
         f"safety **{facts.safety}**, {who}cost {facts.cost:g}, at most {facts.timeout:g} s."

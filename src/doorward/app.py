@@ -96,6 +96,13 @@ def plugin_families() -> list[Family]:
     return families
 
 
+def _registry(families: Iterable[Family]) -> Registry:
+    try:
+        return Registry([*FAMILIES, *plugin_families(), *families])
+    except TypeError as error:
+        raise Unusable(f"The commands of Doorward and its plugins do not fit together: {error}.") from error
+
+
 @contextlib.asynccontextmanager
 async def open_house(
     home: Home,
@@ -138,7 +145,7 @@ async def _assemble(
     stop: Callable[[], None],
 ) -> House:
     events = Bus()
-    registry = Registry([*FAMILIES, *plugin_families(), *families])
+    registry = _registry(families)
     people = People(store, clock)
     rooms = Rooms(store, events, clock)
     tokens = Tokens(store, people, clock, key)
@@ -241,7 +248,7 @@ async def _leave(house: House) -> None:
     clock, store = house.services.clock, house.services.store
     try:
         await store.write(keepsakes.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
-        house.keeper.checkpoint()
+        await house.keeper.checkpoint()
     except (LedgerUnavailable, OSError) as error:
         log.warning("the state at the end could not be written: %s", error)
 

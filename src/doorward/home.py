@@ -84,13 +84,14 @@ class Home(msgspec.Struct, frozen=True):
     def _make_key(self, file: Path) -> bytes:
         """Whole or not at all: a crash in between leaves no half-written secret behind."""
         key = secrets.token_bytes(KEY_BYTES)
-        partial = file.with_suffix(f".{os.getpid()}")
+        partial = file.with_suffix(".partial")
         try:
             with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
                 out.write(key)
                 out.flush()
                 os.fsync(out.fileno())
             partial.rename(file)
+            sync_folder(self.path)
         except OSError as error:
             raise Unusable(f"The secret {file} cannot be made: {error.strerror}.") from error
         return key
@@ -117,9 +118,13 @@ class Lock:
         except BlockingIOError:
             os.close(descriptor)
             return False
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, str(os.getpid()).encode())
+        except OSError as error:
+            os.close(descriptor)
+            raise Unusable(f"The lock {self._file} cannot be taken: {error.strerror}.") from error
         self._descriptor = descriptor
+        with contextlib.suppress(OSError):  # who holds it is for a message only, and a full disk forbids writing it
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
         return True
 
     def holder(self) -> str:
@@ -161,6 +166,15 @@ def short_path(path: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{folder}/{path.name}"
     finally:
         os.close(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring what was renamed in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _read_key(file: Path) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from doorward import redact
+from doorward.errors import Unusable
 from doorward.visible import storable
 
 LOG_FILE = Path("logs") / "doorward.log"
@@ -33,11 +34,24 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(line).decode()
 
 
+class LogFile(RotatingFileHandler):
+    """The log's file. A line that cannot be written, as on a full disk, is left out; the ledger is what must hold."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        return
+
+
 def write_to(home: Path) -> logging.Handler:
     """Send Doorward's log to its file; returns the handler, to be closed with `stop`."""
     file = home / LOG_FILE
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handler = RotatingFileHandler(file, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unusable(
+            f"The folder {file.parent} for the log cannot be made: {error.strerror}.",
+            hint="Make the home folder writable for this account.",
+        ) from error
+    handler = LogFile(file, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(JsonLines())
     root = logging.getLogger("doorward")
     root.addHandler(handler)

@@ -16,22 +16,26 @@ _NAMES = (
 )
 _SECRET_KEY = re.compile(_NAMES, re.IGNORECASE)
 _SECRET_VALUE = re.compile(
-    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON web tokens
+    r"\beyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON web tokens
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # keys of model and payment services
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}"
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
-    r"|\b(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)",  # user:password in an address
+    r"|\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{8,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
-_ASSIGNED = re.compile(
-    rf"\b([\w-]*(?:{_NAMES})[\w-]*)(\\?[\"']?\s*[=:]\s*)"
-    r"(\\?\"(?:[^\"\\]|\\[^\"])*\\?\"|'(?:[^'\\]|\\.)*'|[^\s,;&\"'}\]]+)",
-    re.IGNORECASE,
+_AFTER_COLON = re.compile(
+    r"(?<=[Aa]uthorization: )[A-Za-z]+\s+\S+|(?<=[Cc]ookie: )[^\r\n\"']+"
+    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)"  # user:password in an address
 )
+_ASSIGNED = re.compile(
+    rf"((?:{_NAMES})[\w-]{{0,40}}+\\?[\"']?\s*+[=:]\s*+)(?!\[redacted\])"
+    r"(?:\\\"(?:[^\"\\]|\\[^\"])*+(?:\\\")?|\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\]|\\.)*+'?|[^\s,;&\"']++)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHORTEST_SHAPE = 10
 _SHORTEST = 4
 """Hiding a shorter secret wherever its letters occur would hide ordinary words, and protect little."""
 
@@ -41,13 +45,17 @@ def text(value: str, known: Iterable[str] = ()) -> str:
     for secret in known:
         value = value.replace(secret, HIDDEN)
     value = _SECRET_VALUE.sub(HIDDEN, value)
-    return _ASSIGNED.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", value)
+    if ":" in value:
+        value = _AFTER_COLON.sub(HIDDEN, value)
+    elif "=" not in value:
+        return value
+    return _ASSIGNED.sub(rf"\g<1>{HIDDEN}", value)
 
 
 def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
     """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
     return {
-        text(key): HIDDEN if key in secret or _SECRET_KEY.search(key) else _value(value, largest)
+        _key(key): HIDDEN if key in secret or _SECRET_KEY.search(key) else _value(value, largest)
         for key, value in given.items()
     }
 
@@ -71,6 +79,10 @@ def _secret_values(given: Any, secret: Collection[str], hidden: bool = False) ->
             yield from _secret_values(value, (), hidden)
     elif hidden and isinstance(given, str | int | float) and not isinstance(given, bool):
         yield given
+
+
+def _key(key: str) -> str:
+    return text(key) if len(key) >= _SHORTEST_SHAPE else key
 
 
 def _value(value: Any, largest: int) -> Any:

@@ -14,6 +14,8 @@ from doorward.errors import Unusable
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Amount = Annotated[float, Meta(ge=-1_000_000_000, le=1_000_000_000)]
+Rate = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,15 +49,15 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Energy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
     """Whether work costs energy and an empty pool refuses it."""
-    start: float = 100.0
+    start: Amount = 100.0
     """What a caller's pool holds at first."""
-    floor: float = -50.0
+    floor: Amount = -50.0
     """The lowest a pool can fall."""
-    ceiling: float = 100.0
+    ceiling: Amount = 100.0
     """The highest a pool can rise."""
-    per_second: Annotated[float, Meta(ge=0)] = 2.0
+    per_second: Rate = 2.0
     """What a second of work costs."""
-    recovery_per_second: Annotated[float, Meta(ge=0)] = 1.0
+    recovery_per_second: Rate = 1.0
     """What a pool regains each second."""
 
 
@@ -109,7 +111,14 @@ def home_folder() -> Path:
     if "\x00" in given:
         raise Unusable("DOORWARD_HOME holds a NUL byte; give the path of a folder.")
     try:
-        return Path(given).absolute() if given else Path.home() / ".doorward"
+        folder = Path(given).absolute() if given else Path.home() / ".doorward"
+        str(folder).encode()
+        return folder
+    except UnicodeEncodeError as error:
+        raise Unusable(
+            f"The path of the home folder is not UTF-8 text; given {str(folder)!r}.",
+            hint="Set DOORWARD_HOME to a folder whose path is.",
+        ) from error
     except RuntimeError as error:
         raise Unusable(
             "This account has no home folder.", hint="Set DOORWARD_HOME to a folder that Doorward may use."
@@ -126,7 +135,7 @@ def load(file: Path) -> Settings:
         raise Unusable(f"The settings file {file} cannot be read: {error.strerror}.") from error
     try:
         return msgspec.convert(tomllib.loads(text.decode()), Settings)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise Unusable(
             f"The settings file {file} is not valid: {error}.",
             hint="docs/SETTINGS.md lists every setting with its default.",

@@ -57,7 +57,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise NotJson(f"the key {twice!r} appears twice in one object")
+        raise NotJson(f"the key {twice[:40]!r} appears twice in one object")
     for key, value in pairs:
         _text(key)
         if type(value) is list:

@@ -8,11 +8,10 @@ from typing import Any
 from doorward.backends import data, undo
 from doorward.backends.context import Context, Services
 from doorward.clock import Clock
-from doorward.command import NoUndo
+from doorward.command import Example, NoUndo
 from doorward.command import Family as CommandFamily
 from doorward.events import Bus
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.command import Example
 from doorward.ids import new_id
 from doorward.model import Call, Caller, Ruling
 from doorward.record import Entry

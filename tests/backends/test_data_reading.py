@@ -1,3 +1,4 @@
+# ruff: noqa: S608
 """R7.1: reading the house's own collections and managed ones."""
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ async def test_a_caller_without_a_tenant_has_no_data(house: DataHouse) -> None:
 async def test_an_unknown_collection_is_refused_with_those_there_are(house: DataHouse) -> None:
     await house.notes()
     for name in ("nots", "shop.orders", "main.ledger", "tokens", "ROOMS", "a' OR 1=1", "\x00"):
-        with pytest.raises(NotFound, match="there are: rooms, messages, users, .*nodes, notes"):
+        with pytest.raises(NotFound, match=r"there are: rooms, messages, users, .*nodes, notes"):
             await house.run("data/list", collection=name)
     with pytest.raises(NotFound, match="no record 'nope' in rooms"):
         await house.run("data/read", collection="rooms", id="nope")
@@ -274,7 +275,7 @@ async def test_reading_stops_at_the_time_limit(tmp_path: Path) -> None:
         )
     )
     slow = {"$or": [{"a": {"$regex": f"x{n}"}} for n in range(20)]}
-    with pytest.raises(TimedOut, match="stopped after 0.05 s"):
+    with pytest.raises(TimedOut, match=r"stopped after 0\.05 s"):
         await house.run("data/count", collection="things", filter=slow)
     house.store.close()
 

@@ -10,7 +10,6 @@ import pytest
 from console_blocks import ROOT, blocks
 
 from doorward.facts import Tier
-from doorward.names import is_canonical
 from doorward.recipes.policy import decide
 from doorward.recipes.recipe import Recipe, parse
 from doorward.recipes.schema import PUBLISHED
@@ -63,9 +62,3 @@ def test_what_the_page_says_of_its_first_fragment_is_so() -> None:
 def test_every_shipped_recipe_is_on_the_page() -> None:
     shipped = [one.name for one in resources.files("doorward.recipes").joinpath("shipped").iterdir()]
     assert [name for name in shipped if f"| `{name.removesuffix('.json')}` |" not in PAGE] == []
-
-
-def test_patterns_on_the_page_name_commands_or_areas() -> None:
-    for shown in FRAGMENTS:
-        patterns = [*shown.get("whitelist", []), *shown.get("blacklist", []), *shown.get("requireApproval", {})]
-        assert all(is_canonical(pattern.removesuffix("/*")) for pattern in patterns)

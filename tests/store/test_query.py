@@ -1,9 +1,9 @@
+# ruff: noqa: S608
 """R7.3: one read-only SELECT, held by the database to the caller's own rows and to its limits."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,13 @@ class Desk:
         for tenant, mark in (("local", "ours"), ("other", FOREIGN)):
             db.execute("INSERT INTO rooms VALUES (?, ?, ?, 'support', 0, 1, 1.0)", (tenant, mark, mark))
             db.execute("INSERT INTO users VALUES (?, ?, ?, 'human', 4, 1, 1.0)", (tenant, mark, mark))
-            db.execute("INSERT INTO tokens VALUES (?, ?, ?, 'n', 'human', 4, NULL, 1.0, 2.0, NULL)", (mark, tenant, mark))
+            db.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?, 'n', 'human', 4, NULL, 1.0, 2.0, NULL)", (mark, tenant, mark)
+            )
             db.execute("INSERT INTO collections VALUES (?, 'notes', ?, 1, 1.0)", (tenant, '{"properties":{"t":{}}}'))
-            db.execute("INSERT INTO records VALUES (?, 'notes', ?, ?, 1, 1.0, 1.0, '')", (tenant, mark, f'{{"t":"{mark}"}}'))
+            db.execute(
+                "INSERT INTO records VALUES (?, 'notes', ?, ?, 1, 1.0, 1.0, '')", (tenant, mark, f'{{"t":"{mark}"}}')
+            )
             db.execute(
                 "INSERT INTO records VALUES (?, 'notes', ?, ?, 1, 1.0, 1.0, '')",
                 (tenant, f"hidden-{mark}", f'{{"t":"{FOREIGN}","access_deny":["ada"]}}'),
@@ -70,7 +74,8 @@ def test_a_select_sees_the_callers_rows(desk: Desk) -> None:
     assert desk.rows("SELECT id, name FROM rooms") == [("ours", "ours")]
     assert desk.rows("SELECT id, t, version, createdBy, _body FROM notes") == [("ours", "ours", 1, "", '{"t":"ours"}')]
     assert desk.rows("SELECT r.id FROM rooms r JOIN users u ON u.id = r.id WHERE r.id = ?", "ours") == [("ours",)]
-    assert desk.rows("SELECT count(*) FROM recipes") == [(0,)]
+    for name in ("recipes", "messages", "executions", "approvals", "audit", "servers", "jobs", "nodes"):
+        assert desk.rows(f"SELECT count(*) FROM {name}") == [(0,)]
     assert desk.rows("SELECT id FROM rooms", tenant="other") == [(FOREIGN,)]
     assert desk.rows("SELECT id FROM rooms", tenant="nobody") == []
 
@@ -83,13 +88,13 @@ def test_common_sql_works(desk: Desk) -> None:
     assert desk.rows("SELECT value FROM json_tree('[7]') WHERE type = 'integer'") == [(7,)]
     assert desk.rows("VALUES (1), (2)") == [(1,), (2,)]
     assert desk.rows("SELECT 1 UNION SELECT 2 ORDER BY 1 DESC;") == [(2,), (1,)]
-    assert desk.rows("SELECT instr('abc', 'c'), replace('aa', 'a', 'b'), trim('xax', 'x'), ltrim(' a'), 'ab' LIKE 'A_'") == [
-        (3, "bb", "a", "a", 1)
-    ]
+    assert desk.rows(
+        "SELECT instr('abc', 'c'), replace('aa', 'a', 'b'), trim('xax', 'x'), ltrim(' a'), 'ab' LIKE 'A_'"
+    ) == [(3, "bb", "a", "a", 1)]
     assert desk.rows("SELECT 'abc' REGEXP '^a.c$', instr(x'0102', x'02'), instr(NULL, 'a')") == [(1, 2, None)]
-    assert desk.rows("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT sum(i) FROM n") == [
-        (6,)
-    ]
+    assert desk.rows(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT sum(i) FROM n"
+    ) == [(6,)]
     assert desk.rows("SELECT (SELECT count(*) FROM rooms), EXISTS (SELECT 1 FROM users)") == [(1, 1)]
 
 
@@ -137,6 +142,9 @@ def test_columns_of_one_name_are_all_kept(desk: Desk) -> None:
         "SELECT readfile('/etc/passwd')",
         "SELECT sqlite_compileoption_get(1)",
         "SELECT zeroblob(10)",
+        "SELECT printf('%.*c', 999999999, 'x')",
+        "SELECT format('%.*c', 999999999, 'x')",
+        "SELECT json_patch('{}', '{}')",
         "SELECT randomblob(10)",
         "SELECT doorward_redacted('x', '{}')",
         "SELECT doorward_body_rights('{}', '[]', 4)",
@@ -180,7 +188,6 @@ def attempts(table: str) -> list[str]:
         f"SELECT * FROM rooms WHERE id IN (SELECT id FROM {table})",
         f"SELECT * FROM rooms WHERE id IN {table}",
         f"SELECT max(id) OVER (PARTITION BY id) FROM {table}",
-        f"EXPLAIN SELECT * FROM {table}",
     ]
 
 
@@ -205,9 +212,10 @@ def test_a_name_like_a_view_opens_no_base_table(desk: Desk) -> None:
         "SELECT * FROM house.rooms",
     ):
         try:
-            assert FOREIGN not in str(desk.ask(sql)), sql
+            told = str(desk.ask(sql))
         except BadParams as refusal:
-            assert FOREIGN not in str(refusal)
+            told = str(refusal)
+        assert FOREIGN not in told, sql
 
 
 def test_sqlite_would_have_told_without_the_made_up_names(desk: Desk) -> None:
@@ -251,41 +259,35 @@ def test_other_tenants_and_denied_records_are_nowhere(desk: Desk) -> None:
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT max(i) FROM n",
         "WITH d(i) AS (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) SELECT count(*) FROM d a, d b, d c, d e, d f,"
         " d g, d h, d i, d j, d k",
-        "WITH RECURSIVE n(s) AS (SELECT 'x' UNION ALL SELECT substr(s || s, 1, 900000) FROM n) SELECT sum(length(s)) FROM n",
+        "WITH RECURSIVE n(s) AS (SELECT 'x' UNION ALL SELECT substr(s || s, 1, 400000) FROM n)"
+        " SELECT sum(length(s)) FROM n",
     ],
 )
 def test_endless_work_is_stopped_by_the_clock(tmp_path: Path, sql: str) -> None:
     desk = Desk(tmp_path, query_seconds=0.2)
-    started = time.monotonic()
-    with pytest.raises(TimedOut, match="stopped after 0.2 s"):
+    with pytest.raises(TimedOut, match=r"stopped after 0\.2 s"):
         desk.ask(sql)
-    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT printf('%.*c', 999999999, 'x')",
-        "SELECT printf('%999999999d', 1)",
-        "SELECT replace(printf('%.*c', 900000, 'x'), 'x', 'yyyy')",
-        "SELECT replace(printf('%.*c', 900000, 'x'), 'x', printf('%.*c', 900000, 'y'))",
-        "SELECT hex(printf('%.*c', 900000, 'x'))",
-        "SELECT printf('%.*c', 600000, 'x') || printf('%.*c', 600000, 'x')",
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT group_concat(printf('%.*c', 90000, 'x')) FROM n",
+        "SELECT replace(?1, 'x', 'yyyy')",
+        "SELECT replace(?1, 'x', ?1)",
+        "SELECT hex(?1)",
+        "SELECT ?1 || ?1",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT group_concat(?1) FROM n",
     ],
 )
 def test_a_value_cannot_grow_without_bound(desk: Desk, sql: str) -> None:
     with pytest.raises((CommandFailed, BadParams)):
-        desk.ask(sql)
+        desk.ask(sql, "x" * 900_000)
 
 
 def test_searching_one_long_text_in_another_is_quick(desk: Desk) -> None:
     """SQLite's own instr, replace and trim take the product of both lengths, and nothing can interrupt them."""
-    long = "printf('%.*c', 900000, 'a')"
-    part = "(printf('%.*c', 400000, 'a') || 'b')"
-    assert desk.rows(f"SELECT instr({long}, {part}), length(replace({long}, {part}, '')), length(trim({long}, {part}))") == [
-        (0, 900_000, 0)
-    ]
+    sql = "SELECT instr(?1, ?2), length(replace(?1, ?2, '')), length(trim(?1, ?2))"
+    assert desk.rows(sql, "a" * 900_000, "a" * 400_000 + "b") == [(0, 900_000, 0)]
 
 
 def test_an_expression_cannot_nest_without_bound(desk: Desk) -> None:
@@ -301,7 +303,7 @@ def test_an_expression_cannot_nest_without_bound(desk: Desk) -> None:
 
 
 def test_rows_and_bytes_are_limited_and_the_answer_says_so(tmp_path: Path) -> None:
-    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT i, printf('%.*c', 100, 'x') FROM n"
+    many = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT i, '{'x' * 100}' FROM n"
     answer = Desk(tmp_path, query_rows=20).ask(many)
     assert (len(answer.items), answer.more) == (20, True)
     answer = Desk(tmp_path).ask(many, limit=7)
@@ -327,6 +329,8 @@ def test_an_attached_database_is_sealed_the_same_way(tmp_path: Path) -> None:
         db.executescript(
             f"""
             CREATE TABLE orders (no INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT, access_deny TEXT);
+            CREATE TABLE plain (a TEXT, b TEXT);
+            INSERT INTO plain VALUES ('x', 'y');
             CREATE VIEW everything AS SELECT * FROM orders;
             CREATE VIRTUAL TABLE words USING fts5(body);
             INSERT INTO words VALUES ('{FOREIGN}');
@@ -339,6 +343,8 @@ def test_an_attached_database_is_sealed_the_same_way(tmp_path: Path) -> None:
     desk = Desk(tmp_path, databases={"shop": f"sqlite:///{shop}"})
     assert desk.rows("SELECT * FROM orders", database="shop") == [(1, "pen", None)]
     assert desk.rows("SELECT count(*) FROM orders", database="shop") == [(1,)]
+    assert desk.rows("SELECT count(*) FROM plain", database="shop") == [(1,)]
+    assert desk.rows("SELECT * FROM plain", database="shop") == [(1, "x", "y")]
     hidden = ["everything", "words", "words_content", "words_data", "sqlite_sequence", "sqlite_stat1", "sqlite_stat4"]
     for table in [*hidden, *SCHEMA_TABLES, "main.orders", "orders.orders", "house.rooms", "rooms"]:
         for sql in [*attempts(table), f"SELECT tbl FROM (SELECT 'x' AS tbl) FULL JOIN {table} USING (tbl)"]:

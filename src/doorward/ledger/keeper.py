@@ -12,14 +12,19 @@ import msgspec
 
 from doorward import record
 from doorward.clock import Clock
-from doorward.errors import Interrupted
+from doorward.errors import DoorwardError, Interrupted, Unusable
+from doorward.home import sync_folder
 from doorward.ledger import checkpoints
 from doorward.ledger.paths import LedgerPaths
 from doorward.settings import Settings
+from doorward.store import keepsakes
 from doorward.store import ledger as sql
-from doorward.store.sqlite import Store, open_for_reading
+from doorward.store.sqlite import Head, Store, open_for_reading
 
 log = logging.getLogger(__name__)
+
+NOTED = "checkpoints"
+"""The keepsake that says how many checkpoints were signed."""
 
 
 class Keeper:
@@ -30,9 +35,14 @@ class Keeper:
         self._clock = clock
         self._settings = settings.ledger
         self._signed = 0
+        self._checkpoints = 0
 
     async def recover(self) -> int:
-        """Give every call that a dead process left open its one end. Returns how many there were."""
+        """Give every call that a dead process left open its one end. Returns how many there were.
+
+        A database that ends before a signed checkpoint has lost records, and is not written to.
+        """
+        self._know(await asyncio.to_thread(checkpoints.read, self._paths.checkpoints))
         lost = await sql.open_calls(self._store)
         for row in lost:
             start = record.from_row(tuple(row[name] for name in record.COLUMNS)).entry
@@ -50,31 +60,49 @@ class Keeper:
             log.warning("%d calls were interrupted by the end of an earlier process", len(lost))
         return len(lost)
 
-    def checkpoint(self) -> None:
-        """Sign the present end, unless that was done already."""
+    async def checkpoint(self) -> None:
+        """Sign the present end, unless that was done already.
+
+        The first write brings all records before it to the disk, so that a power cut cannot make the database end
+        before a signed end. The second tells the database how many checkpoints there are, so that none can be taken
+        away unseen.
+        """
         head = self._store.head
-        if head.seq > self._signed:
-            self._paths.checkpoints.parent.mkdir(mode=0o700, exist_ok=True)
-            checkpoints.append(self._paths.checkpoints, self._key, head, self._clock.wall_us())
-            self._signed = head.seq
+        if head.seq <= self._signed:
+            return
+        await self._store.write(keepsakes.put(NOTED, str(self._checkpoints)))
+        await asyncio.to_thread(self._append, head)
+        self._checkpoints += 1
+        await self._store.write(keepsakes.put(NOTED, str(self._checkpoints)), durable=False)
 
     async def watch(self) -> None:
-        """Sign a checkpoint every so many records, and whenever it was quiet; rotate when the ledger is large."""
+        """Sign a checkpoint every so many records, and whenever it was quiet; rotate when the ledger is large.
+
+        What could not be written is tried again: a full disk does not end this.
+        """
         while True:
             before = self._store.head.seq
             await asyncio.sleep(1.0)
             now = self._store.head.seq
             try:
+                if self._store.owes:
+                    await self._store.write()
                 if now - self._signed >= self._settings.checkpoint_every or (now == before and now > self._signed):
-                    await asyncio.to_thread(self.checkpoint)
+                    await self.checkpoint()
                 if await sql.length(self._store) >= self._settings.rotate_at:
                     await self.rotate(self._settings.rotate_at // 2)
-            except OSError as error:
-                log.warning("the ledger's checkpoint could not be written: %s", error)
+            except (OSError, DoorwardError) as error:
+                log.warning("the ledger could not be looked after: %s", error)
 
     async def rotate(self, keep: int) -> Path | None:
-        """Move all but the newest `keep` records to a file that verifies in its place; None when there are none."""
+        """Move all but the newest `keep` records to a file that verifies in its place; None when there are none.
+
+        The start of a call that still runs stays, and all that follows it: recovery looks for it here.
+        """
         last = self._store.head.seq - keep
+        running = await sql.open_calls(self._store)
+        if running:
+            last = min(last, int(running[0]["seq"]) - 1)
         written = await asyncio.to_thread(self._write_segment, last)
         if written is None:
             return None
@@ -83,6 +111,22 @@ class Keeper:
         await self._store.write(*sql.move_out(*parts, record.sign(self._key, "segment", *parts)))
         log.info("records %d to %d moved to %s", first, last, file.name)
         return file
+
+    def _know(self, signed: list[checkpoints.Checkpoint | None]) -> None:
+        genuine = [one for one in signed if one is not None and one.is_genuine(self._key)]
+        self._checkpoints = len(signed)
+        self._signed = max((one.seq for one in genuine), default=0)
+        if self._signed > self._store.head.seq:
+            raise Unusable(
+                f"The database {self._paths.database} ends at record {self._store.head.seq}, but this house signed "
+                f"record {self._signed}: records are missing.",
+                hint=f"Restore the newest copy of it; to accept the loss, move {self._paths.checkpoints} away.",
+            )
+
+    def _append(self, head: Head) -> None:
+        self._paths.checkpoints.parent.mkdir(mode=0o700, exist_ok=True)
+        checkpoints.append(self._paths.checkpoints, self._key, head, self._clock.wall_us())
+        self._signed = head.seq
 
     def _write_segment(self, last: int) -> tuple[Path, int, str, str] | None:
         db = open_for_reading(self._paths.database)
@@ -106,6 +150,7 @@ class Keeper:
                 return None
             file = self._paths.segments / f"records-{first:012d}-{last:012d}.jsonl.gz"
             partial.rename(file)
+            sync_folder(self._paths.segments)
             return file, first, prev, hash_
         finally:
             partial.unlink(missing_ok=True)

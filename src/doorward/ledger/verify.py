@@ -13,7 +13,9 @@ import msgspec
 
 from doorward import record
 from doorward.ledger import checkpoints
+from doorward.ledger.keeper import NOTED
 from doorward.ledger.paths import LedgerPaths
+from doorward.store import keepsakes
 from doorward.store import ledger as sql
 from doorward.store.sqlite import open_for_reading
 
@@ -41,6 +43,7 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
         anchors = checkpoints.read(paths.checkpoints)
         seen.expect(anchors)
         found = sql.segments(db)
+        seen.count(keepsakes.read(db, NOTED), paths.checkpoints)
         for segment in found:
             seen.segment(paths.segments, segment)
         for row in sql.rows(db):
@@ -67,8 +70,18 @@ class _Walk:
         for number, anchor in enumerate(anchors, 1):
             if anchor is None or not anchor.is_genuine(self._key):
                 raise _Bad(f"checkpoint {number} is not one that this house signed")
+            if anchor.seq <= self._last_anchor:
+                raise _Bad(f"checkpoint {number} does not follow the one before it")
             self.anchors[anchor.seq] = anchor.hash
-            self._last_anchor = max(self._last_anchor, anchor.seq)
+            self._last_anchor = anchor.seq
+
+    @staticmethod
+    def count(noted: str | None, file: Path) -> None:
+        """Compare with the file as it is now, since a server may have signed one after it was first read."""
+        known = int(noted) if noted is not None and noted.isdecimal() else 0
+        there = len(checkpoints.read(file))
+        if there < known:
+            raise _Bad(f"{known} checkpoints were signed, and {there} are there")
 
     def segment(self, folder: Path, segment: dict[str, Any]) -> None:
         name, last = segment["file"], segment["last"]

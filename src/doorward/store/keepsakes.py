@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from doorward.store.sqlite import Statement, Store
 
 
 async def get(store: Store, name: str) -> str | None:
     rows = await store.read("SELECT body FROM keepsakes WHERE name = ?", (name,))
     return rows[0]["body"] if rows else None
+
+
+def read(db: sqlite3.Connection, name: str) -> str | None:
+    """The same on a connection of one's own."""
+    row = db.execute("SELECT body FROM keepsakes WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else None
 
 
 def put(name: str, body: str) -> Statement:

@@ -1,0 +1,82 @@
+"""Help is there for every subcommand, and a wrong command line says what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from doorward.cli.main import SUBCOMMANDS, cli
+from doorward_process import Doorward
+
+
+def subcommands(name: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Each way to a subcommand below `name`, with the names below it."""
+    command = cli.get_command(click.Context(cli), name)
+    below = list(command.commands) if isinstance(command, click.Group) else []
+    yield [name], below
+    for one in below:
+        yield [name, one], []
+
+
+def test_help_mentions_every_subcommand_with_its_sentence(shared: Doorward) -> None:
+    ended = shared("--help")
+    assert ended.code == 0
+    shown = " ".join(ended.out.split())
+    assert [name for name, sentence in SUBCOMMANDS.items() if f"{name} {sentence}" not in shown] == []
+
+
+def test_help_makes_no_home_folder(shared: Doorward) -> None:
+    assert shared("--help").code == shared("run", "--help").code == 0
+    assert not shared.home.exists()
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_every_subcommand_has_help(name: str, shared: Doorward) -> None:
+    for path, below in subcommands(name):
+        ended = shared(*path, "--help")
+        assert (ended.code, ended.err) == (0, ""), path
+        assert ended.out.startswith(f"Usage: doorward {' '.join(path)}"), path
+        assert [one for one in below if f"  {one} " not in ended.out] == [], path
+
+
+def test_the_version_is_told(shared: Doorward) -> None:
+    ended = shared("--version")
+    assert ended.code == 0
+    assert ended.out.startswith("doorward, version ")
+
+
+def test_the_package_can_be_run_as_a_module(shared: Doorward) -> None:
+    seen = shared.on_terminal("python -m doorward --help")
+    assert seen.code == 0
+    assert "Usage: doorward " in seen.out
+
+
+def test_an_unknown_subcommand_is_a_wrong_command_line(shared: Doorward) -> None:
+    ended = shared("rnu")
+    assert ended.code == 2
+    assert "No such command 'rnu'" in ended.err
+    assert "doorward --help" in ended.err
+
+
+def test_a_governed_command_without_run_is_told_how(shared: Doorward) -> None:
+    ended = shared("data/list", "--collection=rooms")
+    assert ended.code == 2
+    assert "run it with: doorward run data/list --collection=rooms" in ended.err
+
+
+def test_run_without_a_command_says_what_to_name(shared: Doorward) -> None:
+    ended = shared("run")
+    assert ended.code == 2
+    assert "Name a command, such as data/list" in ended.err
+
+
+@pytest.mark.parametrize(
+    "args", [["explain"], ["rooms", "create", "lab"], ["audit", "tail", "-n", "0"], ["up", "--port=x"]]
+)
+def test_a_wrong_option_or_a_missing_one_ends_with_2(args: list[str], shared: Doorward) -> None:
+    ended = shared(*args)
+    assert ended.code == 2
+    assert ended.err.startswith("Usage: doorward ")
+    assert "Error: " in ended.err

@@ -1,0 +1,199 @@
+"""Every place where JSON comes in refuses what JSON forbids."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import doorward
+from doorward.app import FAMILIES
+from doorward.calltext import typed
+from doorward.cli.data import JsonText
+from doorward.doors.http import Server
+from doorward.errors import BadParams, DoorwardError
+from doorward.recipes.recipe import parse
+from doorward.registry import Registry
+from doorward.settings import Data, Settings
+from doorward.store.paging import read_cursor
+from json_texts import FORBIDDEN, OURS_REFUSED
+
+REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
+
+OUTSIDE = {
+    "calltext.py": "parameters written as text, by the terminal and by chat",
+    "cli/data.py": "the --filter option",
+    "doors/http.py": "the body of every request",
+    "recipes/recipe.py": "recipe files, and the text of recipe/put",
+    "store/attached.py": "the id of a record with several key columns",
+    "store/paging.py": "the cursor of a page",
+}
+"""The readers of texts from outside; all read with strictjson, and each has a test below."""
+
+OUR_OWN = {
+    "app.py": "what the throttle left for the next process",
+    "approvals/approvals.py": "the approvers, written when the question was stored",
+    "backends/approval.py": "parameters of a stored question",
+    "backends/data/collection.py": "before-images",
+    "backends/data/managed.py": "before-images",
+    "backends/debug.py": "our log; a line that is none is shown as it is",
+    "backends/recipe.py": "a recipe that was checked when it came in",
+    "backends/room.py": "before-images",
+    "backends/user.py": "before-images",
+    "cli/client.py": "the answer of our own server on the owner's socket",
+    "gate/gate.py": "parameters of a stored question",
+    "ledger/checkpoints.py": "checkpoints, whose signature is checked",
+    "ledger/verify.py": "moved-out records, whose hashes are checked",
+    "recipes/schema.py": "the published schema, part of the package",
+    "rooms/tokens.py": "the rooms of a stored token",
+    "store/attached_changes.py": "before-images",
+    "store/collections.py": "values that the database itself wrote as JSON",
+    "store/records.py": "records and schemas that were checked when they came in",
+    "store/sql_functions.py": "access lists; what is no list of texts lets nobody in",
+    "store/values.py": "values that the database itself wrote as JSON",
+    "strictjson.py": "the strict reader itself",
+}
+"""Readers of what Doorward wrote itself, or of what is checked in another way."""
+
+_READER = re.compile(
+    r"json\.loads?\(|json\.decode\(|json\.Decoder|JSONDecoder|literal_eval|yaml\.|pickle\.|orjson|ujson"
+)
+
+
+def test_every_reader_of_json_in_the_source_is_known_here() -> None:
+    """A new reader of texts from outside belongs into OUTSIDE, reads with strictjson, and gets a test below."""
+    source = Path(doorward.__file__).parent
+    readers = {
+        str(file.relative_to(source)): file.read_text()
+        for file in source.rglob("*.py")
+        if _READER.search(file.read_text()) or "strictjson.loads" in file.read_text()
+    }
+    assert set(readers) - {*OUTSIDE, *OUR_OWN} == set(), "say in this file where their texts come from"
+    assert {*OUTSIDE, *OUR_OWN} - set(readers) == set(), "these read no JSON any more"
+    for name in OUTSIDE:
+        loose = _READER.findall(readers[name].replace("strictjson.loads(", ""))
+        assert not loose, f"{name} reads texts from outside with {loose}; use strictjson.loads"
+
+
+def registry() -> Registry:
+    return Registry(list(FAMILIES))
+
+
+@pytest.mark.parametrize(
+    ("command", "parameter"), [("data/list", "filter"), ("data/list", "limit"), ("data/list", "fields")]
+)
+def test_a_parameter_written_as_text(command: str, parameter: str) -> None:
+    declared = registry()[command]
+    taken = []
+    for text in REFUSED:
+        try:
+            taken.append((text, typed(declared, [(parameter, text.decode("utf-8", "surrogateescape"))])))
+        except BadParams as refusal:
+            assert refusal.message.startswith(f"{command}: parameter {parameter} must be "), text
+            assert len(refusal.message) < 400, text
+    assert taken == []
+
+
+def test_the_filter_option_of_the_data_command() -> None:
+    for text in REFUSED:
+        with pytest.raises(Exception, match="given") as refusal:
+            JsonText().convert(text.decode("utf-8", "surrogateescape"), None, None)
+        assert type(refusal.value).__name__ == "BadParameter", text
+
+
+def test_a_recipe_file() -> None:
+    for text in REFUSED:
+        with pytest.raises(DoorwardError):
+            parse(text, "research.json")
+
+
+async def test_recipe_files_in_the_folder_and_recipe_put(driver: Any) -> None:
+    book = driver.house.services.recipes
+    before = [recipe.recipe_id for recipe in book.recipes()]
+    folder = driver.house.home.recipes
+    for number, text in enumerate(REFUSED):
+        (folder / f"bad-{number}.json").write_bytes(text)
+    await book.load()
+    assert [recipe.recipe_id for recipe in book.recipes()] == before
+    assert set(book.problems) == {f"bad-{number}.json" for number in range(len(REFUSED))}
+    for text in REFUSED[:: len(REFUSED) // 25]:
+        given = text.decode("utf-8", "surrogateescape")
+        outcome = await driver.ask("recipe/put", by="", room="", params={"id": "mine", "text": given})
+        assert (outcome.status, outcome.code) in {("refused", "bad_params"), ("failed", "command_failed")}, outcome
+        assert not (folder / "mine.json").exists()
+
+
+async def test_the_body_of_a_request_to_the_owners_socket(driver: Any) -> None:
+    server = Server(driver.house.gate, driver.house.services)
+    for wrap in (lambda text: text, lambda text: b'{"command":"data/list","params":' + text + b"}"):
+        for text in REFUSED:
+            for path in ("/api/run", "/api/explain"):
+                status, body = await _post(server.private, path, wrap(text))
+                assert status == 400, (text, body)
+                assert b'"code":"bad_params"' in body, (text, body)
+    assert [row for row in await driver.ledger() if row["command"] == "data/list"] == []
+
+
+def test_the_cursor_of_a_page() -> None:
+    for text in REFUSED:
+        with pytest.raises(BadParams, match="The cursor does not belong to this list"):
+            read_cursor(base64.urlsafe_b64encode(text).decode().rstrip("="), "mark", 1)
+
+
+async def test_the_id_of_a_record_with_several_keys(opened: Callable[..., Any], tmp_path: Path) -> None:
+    database = tmp_path / "shop.db"
+    _make_shop(database)
+    async with opened(changes=_with_database(database)) as driver:
+        found = await driver.owner("data/read", collection="shop.stock", id='["a", 1]')
+        assert found.result["amount"] == 5
+        for text in REFUSED[:: len(REFUSED) // 40]:
+            given = text.decode("utf-8", "surrogateescape")
+            outcome = await driver.ask("data/read", by="", room="", params={"collection": "shop.stock", "id": given})
+            assert outcome.code in ("bad_params", "not_found"), (text, outcome)
+
+
+def _make_shop(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.executescript(
+        "CREATE TABLE stock (place TEXT, shelf INTEGER, amount INTEGER, PRIMARY KEY (place, shelf)) WITHOUT ROWID;"
+        "INSERT INTO stock VALUES ('a', 1, 5);"
+    )
+    db.close()
+
+
+def _with_database(file: Path) -> Any:
+    return Settings(data=Data(databases={"shop": f"sqlite:///{file}"}))
+
+
+async def _post(app: Any, path: str, body: bytes) -> tuple[int, bytes]:
+    """One request to an application, without a socket in between."""
+    sent: list[dict[str, Any]] = []
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "headers": [(b"content-type", b"application/json")],
+        "server": ("doorward", None),
+        "client": None,
+    }
+    await app(scope, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
