@@ -13,7 +13,7 @@ def new_id() -> str:
 
     An id is a name, not a secret: whoever shows one is still asked who they are.
     """
-    number = (time.time_ns() // 1_000_000 << 35) | random.getrandbits(35)  # noqa: S311
+    number = (time.time_ns() // 1_000_000 << 35) | random.getrandbits(35)
     letters = []
     for _ in range(16):
         letters.append(_ALPHABET[number & 31])

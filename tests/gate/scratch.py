@@ -20,7 +20,13 @@ class Scratch:
     def __init__(self) -> None:
         self.runs: list[str] = []
         self.gate = asyncio.Event()
+        self._arrived = asyncio.Event()
         self.family = Family("scratch", category="test")
+
+        def ran(text: str) -> None:
+            self.runs.append(text)
+            self._arrived.set()
+
         common: dict[str, Any] = {
             "access": Access.READ,
             "safety": Safety.SAFE,
@@ -34,26 +40,26 @@ class Scratch:
         @self.family.command("look", **reads)
         async def look(ctx: Any, text: Text) -> dict[str, Any]:
             """Look at something."""
-            self.runs.append(text)
+            ran(text)
             return {"text": text}
 
         @self.family.command("touch", **writes)
         async def touch(ctx: Any, text: Text) -> dict[str, Any]:
             """Change something."""
-            self.runs.append(text)
+            ran(text)
             return {"text": text}
 
         @self.family.command("wait", **writes)
         async def wait(ctx: Any, text: Text) -> dict[str, Any]:
             """Change something, once the test lets it."""
-            self.runs.append(text)
+            ran(text)
             await self.gate.wait()
             return {"text": text}
 
         @self.family.command("fail", **writes)
         async def fail(ctx: Any, text: Text) -> dict[str, Any]:
             """Fail in the way that is asked for."""
-            self.runs.append(text)
+            ran(text)
             if text == "broken":
                 raise ZeroDivisionError("a defect with password=hunter2 in it")
             raise CommandFailed(f"It did not work: {text}.")
@@ -62,6 +68,12 @@ class Scratch:
         async def many(ctx: Any, text: Text) -> dict[str, Any]:
             """Give a list as long as the text says."""
             return {"items": [{"n": n, "filler": "f" * 90} for n in range(int(text))]}
+
+    async def until(self, count: int) -> None:
+        """Wait until so many commands have begun."""
+        while len(self.runs) < count:
+            self._arrived.clear()
+            await self._arrived.wait()
 
 
 def recipe(**ai_commands: Any) -> dict[str, Any]:

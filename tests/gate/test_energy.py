@@ -20,8 +20,7 @@ async def spend(driver, scratch, clock, seconds: float, text: str):
     scratch.gate.clear()
     count = len(scratch.runs)
     task = asyncio.create_task(driver.ask("scratch/wait", room="lab", params={"text": text}))
-    while len(scratch.runs) == count and not task.done():
-        await asyncio.sleep(0)
+    await scratch.until(count + 1)
     clock.advance(seconds)
     scratch.gate.set()
     return await task
@@ -65,8 +64,7 @@ async def test_failed_work_costs_too_and_refused_work_costs_nothing(house, scrat
         denied = await driver.ask("scratch/look", room="lab", params={"nope": 1})
         untouched = driver.house.services.energy_of(caller)["level"]
         task = asyncio.create_task(driver.ask("scratch/wait", room="lab", params={"text": "slow"}))
-        while "slow" not in scratch.runs:
-            await asyncio.sleep(0)
+        await scratch.until(1)
         clock.advance(10)
         failed = await task
     assert (parked.status, denied.status, untouched) == ("parked", "refused", 100.0)

@@ -121,8 +121,7 @@ async def test_a_command_that_takes_too_long_is_stopped_and_recorded(house, scra
 async def test_a_caller_that_hangs_up_cannot_lose_the_record(house, scratch):
     async with house() as driver:
         task = asyncio.create_task(driver.ask("scratch/wait", room="lab", params={"text": "x"}))
-        while not scratch.runs:
-            await asyncio.sleep(0)
+        await scratch.until(1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -156,8 +155,7 @@ async def test_five_run_ten_wait_and_the_sixteenth_is_refused_at_once(house, scr
         ]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         refused = next(iter(done)).result()
-        while len(scratch.runs) < 5:
-            await asyncio.sleep(0)
+        await scratch.until(5)
         running = len(scratch.runs)
         other = asyncio.create_task(driver.ask("scratch/look", room="lab", params={"text": "y"}, session="two"))
         assert (await other).status == "done"
@@ -173,8 +171,7 @@ async def test_a_waiting_caller_that_hangs_up_gives_its_place_to_the_next(house,
             asyncio.create_task(driver.ask("scratch/wait", room="lab", params={"text": str(n)}, session="one"))
             for n in range(3)
         ]
-        while not scratch.runs:
-            await asyncio.sleep(0)
+        await scratch.until(1)
         second.cancel()
         await asyncio.wait([second])
         scratch.gate.set()

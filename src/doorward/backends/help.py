@@ -16,8 +16,8 @@ family = Family("help", category="help")
 
 _WORDS = re.compile(r"[a-z0-9]+")
 _STOP = frozenset(
-    ("a", "an", "the", "of", "in", "on", "for", "to", "is", "are", "was", "be", "i", "me", "my", "we", "what", "which")
-    + ("who", "how", "do", "does", "did", "can", "show", "give", "with", "and", "or", "all")
+    {"a", "an", "the", "of", "in", "on", "for", "to", "is", "are", "was", "be", "i", "me", "my", "we", "what", "which"}
+    | {"who", "how", "do", "does", "did", "can", "show", "give", "with", "and", "or", "all"}
 )
 
 

@@ -38,13 +38,13 @@ def insert(row: dict[str, Any]) -> Statement:
 def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
     """One person's verdict. Counts only while the approval is pending and not expired, and once a person."""
     late = "it was decided already, or has expired"
-    settle = (
-        "UPDATE approvals SET state = 'denied', params = redacted, decided_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?"
+    change = (
+        "state = 'denied', params = redacted"
         if verdict == "deny"
-        else "UPDATE approvals SET decided_at = ?, state = CASE WHEN (SELECT count(*) FROM decisions AS d"
-        " WHERE d.approval = approvals.id AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
-        " WHERE id = ? AND state = 'pending' AND expires_at > ?"
+        else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
+        " AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
     )
+    settle = f"UPDATE approvals SET decided_at = ?, {change} WHERE id = ? AND state = 'pending' AND expires_at > ?"
     return [
         Statement(
             "INSERT INTO decisions (approval, decider, verdict, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -64,7 +64,8 @@ def expire(now: float, decided_before: float) -> list[Statement]:
             (now,),
         ),
         Statement(
-            "UPDATE approvals SET params = redacted WHERE state = 'approved' AND decided_at <= ? AND params != redacted",
+            "UPDATE approvals SET params = redacted"
+            " WHERE state = 'approved' AND decided_at <= ? AND params != redacted",
             (decided_before,),
         ),
     ]
