@@ -64,6 +64,9 @@ PLUGINS = "doorward.families"
 """The entry-point group by which an installed package adds a family of commands."""
 
 _THROTTLE = "throttle"
+ALIASES = {"read_file": "file/read", "list_directory": "file/list", "remove_file": "file/delete"}
+"""Names that other systems have taught to models."""
+
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
 
@@ -98,7 +101,7 @@ def plugin_families() -> list[Family]:
 
 def _registry(families: Iterable[Family]) -> Registry:
     try:
-        return Registry([*FAMILIES, *plugin_families(), *families])
+        return Registry([*FAMILIES, *plugin_families(), *families], ALIASES)
     except TypeError as error:
         raise Unusable(f"The commands of Doorward and its plugins do not fit together: {error}.") from error
 
@@ -154,9 +157,10 @@ async def _assemble(
     energy = Energy(store, clock, configured)
     throttle = Throttle(clock, configured)
     keeper = Keeper(LedgerPaths.of(home.path), store, key, clock, configured)
-    if home.is_empty_of_recipes():
+    await people.load()
+    if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
-    for part in (people, rooms, tokens, recipes, energy):
+    for part in (rooms, tokens, recipes, energy):
         await part.load()
     left = await keepsakes.get(store, _THROTTLE)
     if left is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from doorward import strictjson
 from doorward.command import Command, shortened
 from doorward.errors import BadParams
 
+_KEY = re.compile(r"--(?P<key>[^\s=]+)(?P<given>=?)")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_JSON_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -21,6 +25,65 @@ def read_args(arguments: Sequence[str]) -> tuple[tuple[str, str], ...]:
         key, given, value = argument[2:].partition("=")
         pairs.append((key, value if given else "true"))
     return tuple(pairs)
+
+
+def read_line(line: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A call as models write it: `EXECUTE: data/list --collection=rooms --filter={"name": "a b"} --limit=10`.
+
+    Values may be quoted (double quotes with JSON's escapes, single quotes as they are) or be a JSON object or list
+    with blanks in it.
+    """
+    text = line.strip().removeprefix("EXECUTE:").strip()
+    name, _, rest = text.partition(" ")
+    pairs = []
+    while rest := rest.lstrip():
+        match = _KEY.match(rest)
+        if match is None:
+            raise BadParams(f"Parameters are written --key=value; given {shortened(rest)}.")
+        rest = rest[match.end() :]
+        value, rest = _text_value(rest) if match["given"] else ("true", rest)
+        pairs.append((match["key"], value))
+    return name, tuple(pairs)
+
+
+def _text_value(rest: str) -> tuple[str, str]:
+    """The value at the beginning of a text, and what follows it."""
+    first = rest[:1]
+    if first == "'":
+        value, closed, rest = rest[1:].partition("'")
+        if not closed:
+            raise BadParams(f"A quote is opened and never closed: {shortened(first + value)}.")
+        return value, rest
+    if first == '"':
+        match = _QUOTED.match(rest)
+        if match is None:
+            raise BadParams(f"A quote is opened and never closed: {shortened(rest)}.")
+        return _unescaped(match[0]), rest[match.end() :]
+    if first in ("{", "["):
+        end = _end_of_json(rest)
+        return rest[:end], rest[end:]
+    value, blank, rest = rest.partition(" ")
+    return value, blank + rest
+
+
+def _unescaped(quoted: str) -> str:
+    try:
+        return str(strictjson.loads(quoted))
+    except strictjson.NotJson:
+        return quoted[1:-1]
+
+
+def _end_of_json(text: str) -> int:
+    """Where the object or list that a text begins with ends; the whole text when it never does."""
+    depth = 0
+    for match in _JSON_PARTS.finditer(text):
+        if match[0] in "[{":
+            depth += 1
+        elif match[0] in "]}":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return len(text)
 
 
 def typed(command: Command, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """R7.1 and R7.6: the user's own SQLite databases as collections."""
 
 from __future__ import annotations

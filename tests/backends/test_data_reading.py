@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """R7.1: reading the house's own collections and managed ones."""
 
 from __future__ import annotations

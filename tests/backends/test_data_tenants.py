@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """R7.4: two tenants with the same names never see or change each other, in any data command."""
 
 from __future__ import annotations

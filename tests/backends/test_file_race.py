@@ -12,7 +12,6 @@ from pathlib import Path
 from file_house import FileHouse
 
 from doorward.errors import BadParams, Conflict, NotFound
-from doorward.store import before_images
 
 SECONDS = 10.0
 

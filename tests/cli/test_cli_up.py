@@ -76,17 +76,14 @@ class TestRunning:
         assert shared("audit", "tail").code == 0
         assert shared("audit", "verify").code == 0
 
-    def test_an_edited_recipe_holds_without_a_restart(self, server: Server, shared: Doorward) -> None:
-        file = shared.folder / "meek.json"
-        meek = {"recipeId": "meek", "displayName": "Meek", "strategy": {"aiCommands": {"enabled": True}}}
-        file.write_text(json.dumps(meek))
-        assert shared("recipe", "put", str(file)).code == 0
-        assert shared("rooms", "create", "hall", "--recipe=meek").code == 0
-        assert shared("run", "--room=hall", "recipe/list").code == 3
-        meek["strategy"] = {"aiCommands": {"enabled": True, "whitelist": ["recipe/list"]}}
-        file.write_text(json.dumps(meek))
-        assert shared("recipe", "put", str(file)).code == 0
-        assert shared("run", "--room=hall", "recipe/list").code == 0
+    def test_an_edited_recipe_file_holds_without_a_restart(self, server: Server, shared: Doorward) -> None:
+        assert shared("rooms", "create", "hall", "--recipe=casual-chat").code == 0
+        assert shared("explain", "--room=hall", "recipe/list").code == 3
+        file = shared.home / "recipes" / "casual-chat.json"
+        file.write_text(file.read_text().replace('"enabled": false', '"enabled": true, "whitelist": ["recipe/list"]'))
+        asked = (shared("explain", "--room=hall", "recipe/list") for _ in range(100))
+        told = next(ended for ended in asked if ended.code == 0)
+        assert told.json["rule"] == 'recipe casual-chat: whitelist "recipe/list"'
 
     @pytest.mark.parametrize("host", ["evil.example", "a/?x=", "127.0.0.1.evil.example", "user@localhost", ""])
     def test_a_host_that_is_not_ours_is_refused(self, host: str, server: Server) -> None:

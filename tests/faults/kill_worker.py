@@ -61,7 +61,7 @@ async def work(home: Home, seed: int) -> None:
             await ask(house, "recipe/put", id="yard", text=json.dumps(RECIPE))
         if house.services.rooms.get("local", "yard") is None:
             await ask(house, "room/create", name="yard", recipe="yard")
-        if not (await ask(house, "data/describe", collection="things")).status == "done":
+        if (await ask(house, "data/describe", collection="things")).status != "done":
             await ask(house, "collection/define", name="things", schema=THINGS)
         say("ready", house.recovered)
         await asyncio.gather(*(_go_on(house, f"{seed}-{number}") for number in range(TASKS)))

@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """R7.3: one read-only SELECT, held by the database to the caller's own rows and to its limits."""
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from doorward.calltext import read_args
+from doorward.calltext import read_args, read_line
 from doorward.cli import client, completing, report
 from doorward.doors.local import Ask
 from doorward.model import Outcome
@@ -85,11 +85,15 @@ def command(
     doorward run --dry-run file/write --path=notes.txt --content="hello"
     """
     given = ctx.obj or []
+    if " " in name.strip() or name.startswith("EXECUTE:"):
+        name, pairs = read_line(" ".join([name, *given]))
+    else:
+        pairs = read_args(given)
     if not name and not ticket:
         raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
     ask = Ask(
         command=name,
-        args=list(read_args(given)) if name else None,
+        args=list(pairs) if name else None,
         room=room,
         speak_as="" if agent == "me" else agent,
         token=token,
