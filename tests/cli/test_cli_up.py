@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from doorward_process import Doorward, Server
+from doorward_process import BIN, Doorward, Server
 
 
 def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
@@ -120,6 +120,12 @@ def test_a_signal_ends_it_in_good_order(doorward: Doorward) -> None:
             assert (server.process.returncode, err) == (0, "")
             assert out.endswith("Doorward has stopped.\n")
         assert not (doorward.home / "doorward.sock").exists()
+
+
+def test_what_it_tells_to_type_works_where_doorward_is_not_on_the_path(doorward: Doorward) -> None:
+    doorward.env["PATH"] = "/usr/bin:/bin"
+    with doorward.up() as server:
+        assert f"  {BIN / 'doorward'} audit tail" in server.said
 
 
 def test_the_owner_can_stop_it_from_the_terminal(doorward: Doorward) -> None:

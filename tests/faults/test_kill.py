@@ -9,6 +9,7 @@ import os
 import random
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -149,7 +150,7 @@ def test_a_kill_of_the_real_command_during_first_use_leaves_a_home_that_opens(tm
 
 async def _check(home: Home, answered: dict[str, list[Any]]) -> int:
     """Open a home as the next process would, and hold its ledger against what the dead one had answered."""
-    if home.database.exists() and (home.path / "secret.key").exists():
+    if _has_a_ledger(home):
         assert _verified(home), "before anything was repaired"
     async with open_house(home) as house:
         assert house.services.recipes.problems == {}
@@ -177,6 +178,13 @@ async def _check(home: Home, answered: dict[str, list[Any]]) -> int:
         if status == "done" and command == "data/create":
             assert name in there
     return recovered
+
+
+def _has_a_ledger(home: Home) -> bool:
+    if not home.database.exists():
+        return False
+    with contextlib.closing(sqlite3.connect(home.database)) as db:
+        return bool(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _verified(home: Home) -> bool:

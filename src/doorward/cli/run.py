@@ -45,7 +45,7 @@ def _free(args: list[str], place: int) -> bool:
 
 
 @click.command("run", cls=RunCommand)
-@click.argument("name", metavar="COMMAND", default="", shell_complete=completing.commands)
+@click.argument("name", metavar="COMMAND [--KEY=VALUE]...", default="", shell_complete=completing.commands)
 @click.option(
     "--room", default=DEFAULT_ROOM, show_default=True, help="The room to act in; its recipe decides. Empty: none."
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
+import sys
 
 import click
 
@@ -50,6 +52,7 @@ async def _up(home: Home, host: str, port: int) -> None:
 
 def _welcome(house: House, host: str, port: int) -> None:
     where = f"[{host}]" if ":" in host else host
+    program = "doorward" if shutil.which("doorward") else sys.argv[0]
     lines = [*(f"  {line}" for line in house.made), ""] if house.made else []
     if house.made:
         lines.insert(0, "Made a new home for Doorward:")
@@ -62,9 +65,9 @@ def _welcome(house: House, host: str, port: int) -> None:
         f"  home     {house.home.path}",
         "",
         "In another terminal:",
-        "  doorward run data/list --collection=rooms",
-        "  doorward explain --room general file/write",
-        "  doorward audit tail",
+        f"  {program} run data/list --collection=rooms",
+        f"  {program} explain --room general file/write",
+        f"  {program} audit tail",
         "",
         "Ctrl-C stops it.",
     ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
 from doorward.errors import NotFound, Unusable
+from doorward.home import sync_folder
 from doorward.recipes.recipe import LARGEST, BadRecipe
 
 
@@ -66,6 +68,19 @@ def read(file: Path) -> bytes:
 
 def replace(file: Path, text: bytes) -> None:
     """Write a file so that readers see the old text or the new one, and nothing between."""
+    _put(file, text, os.replace)
+
+
+def create(file: Path, text: bytes) -> bool:
+    """Write a file that does not exist yet, whole or not at all; False when something has that name already."""
+    try:
+        _put(file, text, os.link)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _put(file: Path, text: bytes, into_place: Callable[[str, Path], None]) -> None:
     unfinished = None
     try:
         descriptor, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=file.parent)
@@ -73,37 +88,21 @@ def replace(file: Path, text: bytes) -> None:
             stream.write(text)
             stream.flush()
             os.fsync(descriptor)
-        os.replace(unfinished, file)
-        _sync_folder(file.parent)
+        into_place(unfinished, file)
+        sync_folder(file.parent)
+    except FileExistsError:
+        raise
     except OSError as error:
+        raise _cannot_be_written(file, error) from error
+    finally:
         if unfinished is not None:
             Path(unfinished).unlink(missing_ok=True)
-        raise _cannot_be_written(file, error) from error
-
-
-def create(file: Path, text: bytes) -> bool:
-    """Write a file that does not exist yet; False when something has that name already."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise _cannot_be_written(file, error) from error
-    try:
-        with open(descriptor, "wb") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(descriptor)
-    except OSError as error:
-        file.unlink(missing_ok=True)
-        raise _cannot_be_written(file, error) from error
-    return True
 
 
 def remove(file: Path) -> None:
     try:
         file.unlink()
-        _sync_folder(file.parent)
+        sync_folder(file.parent)
     except FileNotFoundError as error:
         raise NotFound(f"There is no recipe file {shown_name(file)}; nothing was removed.") from error
     except OSError as error:
@@ -115,14 +114,6 @@ def make(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise _cannot_be_written(folder, error) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _cannot_be_written(file: Path, error: OSError) -> Unusable:
