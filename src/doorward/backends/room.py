@@ -57,13 +57,24 @@ async def list_rooms(ctx: Context) -> dict[str, Any]:
 )
 async def create(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]:
     """Make a room that a recipe governs, with you as its owner."""
+    room = _new(ctx, name, recipe)
+    await ctx.house.rooms.create(room, _keep(ctx, name, None, room))
+    return _shown(room)
+
+
+@create.shows_effect
+async def create_effect(ctx: Context, name: str, recipe: str) -> dict[str, Any]:
+    if ctx.house.rooms.get(ctx.caller.tenant, name) is not None:
+        raise Conflict(f"There is a room {name!r} already.")
+    return {"before": None, "after": _shown(_new(ctx, name, recipe))}
+
+
+def _new(ctx: Context, name: str, recipe: str) -> Room:
     if ctx.caller.kind != "human":
         raise NotPermitted("A room needs an owner who is a person; you act as an agent.")
     _check_recipe(ctx, recipe)
     members = {ctx.caller.id: Member(ctx.caller.id, "human", Role.OWNER)}
-    room = Room(ctx.caller.tenant, name, name, recipe, members)
-    await ctx.house.rooms.create(room, _keep(ctx, name, None, room))
-    return _shown(room)
+    return Room(ctx.caller.tenant, name, name, recipe, members)
 
 
 @family.command(
@@ -80,9 +91,18 @@ async def create(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]
 )
 async def recipe(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]:
     """Put a room under another recipe. It holds from the next command on."""
+    return await _change(ctx, *_with_recipe(ctx, name, recipe))
+
+
+@recipe.shows_effect
+async def recipe_effect(ctx: Context, name: str, recipe: str) -> dict[str, Any]:
+    return _difference(*_with_recipe(ctx, name, recipe))
+
+
+def _with_recipe(ctx: Context, name: str, recipe: str) -> tuple[Room, Room]:
     room = _administered(ctx, name)
     _check_recipe(ctx, recipe)
-    return await _change(ctx, room, msgspec.structs.replace(room, recipe=recipe))
+    return room, msgspec.structs.replace(room, recipe=recipe)
 
 
 @family.command(
@@ -101,6 +121,12 @@ async def archive(ctx: Context, name: Name) -> dict[str, Any]:
     """Close a room: it stays readable, and nothing runs in it any more."""
     room = _administered(ctx, name)
     return await _change(ctx, room, msgspec.structs.replace(room, archived=True))
+
+
+@archive.shows_effect
+async def archive_effect(ctx: Context, name: str) -> dict[str, Any]:
+    room = _administered(ctx, name)
+    return _difference(room, msgspec.structs.replace(room, archived=True))
 
 
 @family.command(
@@ -122,6 +148,15 @@ async def join(
     role: Annotated[Literal["owner", "admin", "member"], Meta(description="What they may do there")] = "member",
 ) -> dict[str, Any]:
     """Make somebody a member of a room, or change their role in it."""
+    return await _change(ctx, *_with_member(ctx, name, member, role))
+
+
+@join.shows_effect
+async def join_effect(ctx: Context, name: str, member: str, role: str = "member") -> dict[str, Any]:
+    return _difference(*_with_member(ctx, name, member, role))
+
+
+def _with_member(ctx: Context, name: str, member: str, role: str) -> tuple[Room, Room]:
     room = _administered(ctx, name)
     user = ctx.house.people.get(ctx.caller.tenant, member)
     kind = user.kind if user is not None else "ai"
@@ -129,7 +164,7 @@ async def join(
         raise BadParams(f"Only people own or administer rooms; {member!r} is an agent, so its role is member.")
     members = {**room.members, member: Member(member, kind, Role(role))}
     _check_owner(members)
-    return await _change(ctx, room, msgspec.structs.replace(room, members=members))
+    return room, msgspec.structs.replace(room, members=members)
 
 
 @family.command(
@@ -146,12 +181,21 @@ async def join(
 )
 async def leave(ctx: Context, name: Name, member: MemberName) -> dict[str, Any]:
     """Take somebody out of a room."""
+    return await _change(ctx, *_without_member(ctx, name, member))
+
+
+@leave.shows_effect
+async def leave_effect(ctx: Context, name: str, member: str) -> dict[str, Any]:
+    return _difference(*_without_member(ctx, name, member))
+
+
+def _without_member(ctx: Context, name: str, member: str) -> tuple[Room, Room]:
     room = _administered(ctx, name)
     if member not in room.members:
         raise BadParams(f"{member!r} is not in room {name!r}; there are: {', '.join(sorted(room.members))}.")
     members = {id: one for id, one in room.members.items() if id != member}
     _check_owner(members)
-    return await _change(ctx, room, msgspec.structs.replace(room, members=members))
+    return room, msgspec.structs.replace(room, members=members)
 
 
 @family.command(
@@ -203,6 +247,10 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
 
 async def _change(ctx: Context, old: Room, new: Room) -> dict[str, Any]:
     return _shown(await ctx.house.rooms.change(new, _keep(ctx, old.id, old, new)))
+
+
+def _difference(old: Room, new: Room) -> dict[str, Any]:
+    return {"before": _shown(old), "after": _shown(new)}
 
 
 def _keep(ctx: Context, name: str, old: Room | None, new: Room | None) -> Statement:

@@ -37,8 +37,23 @@ async def undo(ctx: Context, execution: Execution) -> dict[str, Any]:
     return await undo_execution(ctx, execution)
 
 
+@undo.shows_effect
+async def undo_effect(ctx: Context, execution: str) -> dict[str, Any]:
+    images = await images_to_restore(ctx, execution)
+    return {"command": images[0].command, "wouldRestore": [f"{image.kind} {image.target}" for image in images]}
+
+
 async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> dict[str, Any]:
     """Restore every before-image of an execution, provided the caller might have made the change itself."""
+    images = await images_to_restore(ctx, execution, kinds)
+    restored = await ctx.house.registry.undoer(images[0].kind).restore(ctx, images)
+    return {"undone": execution, "command": images[0].command, **restored}
+
+
+async def images_to_restore(
+    ctx: Context, execution: str, kinds: Collection[str] | None = None
+) -> list[before_images.BeforeImage]:
+    """The before-images of an execution that this caller may take back now."""
     images = await before_images.of_call(ctx.store, ctx.caller.tenant, execution)
     if not images or (kinds is not None and images[0].kind not in kinds):
         raise NotFound(
@@ -60,5 +75,4 @@ async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | 
         ruling = ctx.may(first.command)
         if not ruling.allowed:
             raise NotPermitted(f"Undoing {first.command} needs the right to run it: {ruling.reason}", rule=ruling.rule)
-    restored = await ctx.house.registry.undoer(first.kind).restore(ctx, images)
-    return {"undone": execution, "command": first.command, **restored}
+    return images

@@ -11,6 +11,7 @@ from doorward.backends.context import Context, listing
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
 from doorward.errors import BadParams, Conflict
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.model import Kind
 from doorward.rooms.people import LOCAL, OWNER, User
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
@@ -65,10 +66,18 @@ async def create(
     tenant: Annotated[str, Meta(description="Another tenant; only for the house's owner", max_length=63)] = "",
 ) -> dict[str, Any]:
     """Add a user to your tenant (the house's owner: to any tenant)."""
-    home = _tenant(ctx, tenant)
-    user = User(home, id, name or id, kind, Access[access.upper()])
+    user = User(_tenant(ctx, tenant), id, name or id, kind, Access[access.upper()])
     await ctx.house.people.add(user, _keep(ctx, None, user))
     return _shown(user)
+
+
+@create.shows_effect
+async def create_effect(
+    ctx: Context, id: str, access: str = "read", kind: Kind = "human", name: str = "", tenant: str = ""
+) -> dict[str, Any]:
+    user = User(_tenant(ctx, tenant), id, name or id, kind, Access[access.upper()])
+    ctx.house.people.check_new(user)
+    return {"before": None, "after": _shown(user)}
 
 
 @family.command(
@@ -91,6 +100,18 @@ async def change(
     active: Annotated[bool | None, Meta(description="Whether they may act at all")] = None,
 ) -> dict[str, Any]:
     """Change how far a user's access reaches, or whether they may act at all."""
+    old, new = _changed(ctx, id, access, active)
+    await ctx.house.people.change(new, _keep(ctx, old, new))
+    return _shown(new)
+
+
+@change.shows_effect
+async def change_effect(ctx: Context, id: str, access: str | None = None, active: bool | None = None) -> dict[str, Any]:
+    old, new = _changed(ctx, id, access, active)
+    return {"before": _shown(old), "after": _shown(new)}
+
+
+def _changed(ctx: Context, id: str, access: str | None, active: bool | None) -> tuple[User, User]:
     old = ctx.house.people.known(ctx.caller.tenant, id)
     new = msgspec.structs.replace(
         old,
@@ -99,8 +120,7 @@ async def change(
     )
     if (new.tenant, new.id) == (LOCAL, OWNER) and new != old:
         raise Conflict("The owner of this house keeps root access; nobody else could give it back.")
-    await ctx.house.people.change(new, _keep(ctx, old, new))
-    return _shown(new)
+    return old, new
 
 
 @family.undoer("user")

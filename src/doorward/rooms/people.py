@@ -54,6 +54,15 @@ class People:
         return [user for user in self._users.values() if user.tenant == tenant]
 
     async def add(self, user: User, *also: Statement) -> None:
+        self.check_new(user)
+        at = self._clock.now()
+        await self._store.write(
+            sql.insert_user(user.tenant, user.id, user.name, user.kind, int(user.access), at), *also
+        )
+        self._users[user.tenant, user.id] = user
+
+    def check_new(self, user: User) -> None:
+        """Refuse a user that cannot be added."""
         for what, value in (("tenant", user.tenant), ("user", user.id)):
             if not _NAME.fullmatch(value):
                 raise BadParams(
@@ -64,11 +73,6 @@ class People:
             raise BadParams(f"{user.id!r} is the name of a role; choose another.")
         if (user.tenant, user.id) in self._users:
             raise Conflict(f"There is a user {user.id!r} in this tenant already.")
-        at = self._clock.now()
-        await self._store.write(
-            sql.insert_user(user.tenant, user.id, user.name, user.kind, int(user.access), at), *also
-        )
-        self._users[user.tenant, user.id] = user
 
     async def change(self, user: User, *also: Statement) -> None:
         if (user.tenant, user.id) not in self._users:

@@ -12,7 +12,7 @@ from doorward.backends.context import Context, listing
 from doorward.backends.file.changing import KIND, Make, change, sizes
 from doorward.backends.file.family import FilePath, family, moment
 from doorward.backends.file.text import digest
-from doorward.backends.undo import Execution, undo_execution
+from doorward.backends.undo import Execution, images_to_restore, undo_execution
 from doorward.beneath import Root, normal
 from doorward.command import READS_ONLY, Example, Undo
 from doorward.errors import BadParams, Conflict
@@ -39,6 +39,12 @@ async def undo(ctx: Context, execution: Execution) -> dict[str, Any]:
     Refused when the file changed since. An undo can itself be undone, by its own execution.
     """
     return await undo_execution(ctx, execution, kinds={KIND})
+
+
+@undo.shows_effect
+async def undo_effect(ctx: Context, execution: str) -> dict[str, Any]:
+    images = await images_to_restore(ctx, execution, kinds={KIND})
+    return {"command": images[0].command, "wouldRestore": [image.target for image in images]}
 
 
 @family.undoer(KIND)
