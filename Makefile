@@ -19,8 +19,8 @@ test: .venv/ready lint ## set up and run every check and every test
 	@$(BIN)/python -m pytest
 
 lint: .venv/ready ## style, types, layers, generated docs
-	@$(BIN)/ruff check src tests bench
-	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/ruff check src tests bench docs
+	@$(BIN)/ruff format --check src tests bench docs
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 

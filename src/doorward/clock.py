@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -29,3 +30,8 @@ class Clock:
     def wall_us(self) -> int:
         """Microseconds since 1970, for the ledger."""
         return time.time_ns() // 1_000
+
+
+def iso(seconds: float) -> str:
+    """A time as results show it: `2026-11-16T08:00:00.000Z`."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import traceback
-from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import msgspec
 
 from doorward import redact
+from doorward.clock import iso
 from doorward.errors import Unusable
 from doorward.visible import storable
 
@@ -24,7 +25,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "at": iso(record.created),
             "level": record.levelname,
             "logger": record.name,
             "message": _clean(record.getMessage()),
@@ -62,7 +63,8 @@ def write_to(home: Path) -> logging.Handler:
 
 def stop(handler: logging.Handler) -> None:
     logging.getLogger("doorward").removeHandler(handler)
-    handler.close()
+    with contextlib.suppress(OSError):  # what a full disk did not take of the last lines
+        handler.close()
 
 
 def _clean(text: str) -> str:

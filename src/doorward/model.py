@@ -108,7 +108,7 @@ class Permit(msgspec.Struct, frozen=True):
 Status = Literal["done", "refused", "failed", "parked"]
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How a request ended, in the shape every door translates from."""
 
     status: Status

@@ -129,7 +129,7 @@ async def test_a_folder_is_listed_with_types_sizes_and_times(house: FileHouse) -
         ("link", "symlink"),
     ]
     assert listed["items"][0]["size"] == 3
-    assert listed["items"][0]["modified"] == "1970-01-02T00:00:00Z"
+    assert listed["items"][0]["modified"] == "1970-01-02T00:00:00.000Z"
     assert listed["hiddenLeftOut"] == 1
     assert not listed["cut"]
     deep = await house.run("file/list", path="./b/..", recursive=True, hidden=True, limit=3)

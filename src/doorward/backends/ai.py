@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from doorward.backends.context import Context, listing
+from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
@@ -84,10 +85,6 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
         "meanMs": round(row["mean"] / 1_000, 3) if row["mean"] is not None else None,
         "longestMs": round(row["longest"] / 1_000, 3),
         "energy": row["energy"],
-        "first": _iso(row["first"]),
-        "last": _iso(row["last"]),
+        "first": iso(row["first"] / 1_000_000),
+        "last": iso(row["last"] / 1_000_000),
     }
-
-
-def _iso(microseconds: int) -> str:
-    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat(timespec="milliseconds")

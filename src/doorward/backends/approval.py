@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from doorward.approvals.approvals import Approval
 from doorward.backends.context import Context, listing
+from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
 
@@ -116,7 +117,7 @@ def _shown(approval: Approval) -> dict[str, Any]:
         "caller": approval.caller,
         "command": approval.command,
         "params": json.loads(approval.redacted),
-        "createdAt": approval.created_at,
-        "expiresAt": approval.expires_at,
+        "createdAt": iso(approval.created_at),
+        "expiresAt": iso(approval.expires_at),
         "usedBy": approval.used_by,
     }

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from doorward.backends.context import Context, listing
+from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
 from doorward.errors import BadParams, Conflict
 from doorward.facts import Access, Effects, Safety, Tier
@@ -166,7 +167,7 @@ async def list_tokens(ctx: Context) -> dict[str, Any]:
                 "kind": token.kind,
                 "access": token.access.label,
                 "rooms": list(token.rooms) if token.rooms is not None else "all",
-                "expiresAt": token.expires_at,
+                "expiresAt": iso(token.expires_at),
                 "revoked": token.revoked_at is not None,
             }
             for token in found
@@ -219,7 +220,7 @@ async def create_token(
         rooms=None if rooms is None else tuple(rooms),
         days=days,
     )
-    return {"id": token.id, "token": text, "expiresAt": token.expires_at}
+    return {"id": token.id, "token": text, "expiresAt": iso(token.expires_at)}
 
 
 @tokens.command(

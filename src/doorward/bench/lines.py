@@ -42,6 +42,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LINES = (
+    Line(key="step", says="this machine: a step of an empty Python loop", unit="ns"),
     Line(key="gate", says="gate, 64 agents in a room: CPU of a call", unit="µs", below=150),
     Line(key="gate_outside", says="gate, 64 calls of people outside rooms: CPU of a call", unit="µs", below=150),
     Line(key="gate_single", says="gate, one agent alone: CPU of a call", unit="µs"),

@@ -11,9 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from doorward.ids import new_id
+from doorward.record import COLUMNS
 from doorward.store import migrations
 
 _APPEND = "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CALL = COLUMNS.index("call")
 
 
 class Plain:
@@ -22,16 +25,20 @@ class Plain:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
         migrations.migrate(self._db)
-        self._seq = 0
+        self._last = 0
 
-    def append(self, row: Sequence[Any], count: int, together: int) -> None:
-        """Append this row so many times under new numbers, so many of them to a commit."""
-        for start in range(0, count, together):
-            rows = [(self._seq + n, *row) for n in range(1, min(together, count - start) + 1)]
+    def copies(self, row: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
+        """A stored row so many times, each with the next number and a call of its own."""
+        numbers = range(self._last + 1, self._last + count + 1)
+        self._last += count
+        return [(number, *row[1:_CALL], new_id(), *row[_CALL + 1 :]) for number in numbers]
+
+    def append(self, rows: Sequence[tuple[Any, ...]], together: int) -> None:
+        """Append rows, so many of them to a commit."""
+        for start in range(0, len(rows), together):
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany(_APPEND, rows)
+            self._db.executemany(_APPEND, rows[start : start + together])
             self._db.execute("COMMIT")
-            self._seq += len(rows)
 
     def __enter__(self) -> Plain:
         return self

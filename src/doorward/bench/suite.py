@@ -22,7 +22,7 @@ class Measure(NamedTuple):
 
 MEASURES = (
     Measure(
-        ("gate", "gate_outside", "gate_single", "calls", "changes", "plain", "of_plain"),
+        ("step", "gate", "gate_outside", "gate_single", "calls", "changes", "plain", "of_plain"),
         calls.measure,
     ),
     Measure(("decision", "decision_first"), decisions.measure),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+from collections.abc import Iterable
 
 import click
 import msgspec
@@ -21,20 +22,23 @@ _WIDTHS = (max(len(line.says) for line in lines.LINES), 12, max(len(line.target)
 @json_option
 def command(full: bool, as_json: bool) -> None:
     """Measure Doorward on this machine and print each number beside its target. Your own home is not touched."""
-    found: dict[str, float] = {}
-    if not as_json:
-        click.echo(
-            f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
-            f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}\n"
-        )
-        click.echo(click.style(_row("what", "measured", "target", ""), bold=True))
-    for line, value in suite.run(full):
-        if value is not None:
-            found[line.key] = value
-        if not as_json:
-            click.echo(_shown(line, value))
+    results = suite.run(full)
     if as_json:
+        found = {line.key: value for line, value in results if value is not None}
         click.echo(msgspec.json.format(msgspec.json.encode({"items": lines.report(found)}), indent=2).decode())
+    else:
+        show(results)
+
+
+def show(results: Iterable[tuple[lines.Line, float | None]]) -> None:
+    """One line for each number, as soon as it is known."""
+    click.echo(
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}\n"
+    )
+    click.echo(click.style(_row("what", "measured", "target", ""), bold=True))
+    for line, value in results:
+        click.echo(_shown(line, value))
 
 
 def _shown(line: lines.Line, value: float | None) -> str:

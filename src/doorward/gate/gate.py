@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from doorward.approvals.approvals import Approval, Approvals
-from doorward.clock import Clock
+from doorward.clock import Clock, iso
 from doorward.command import Command
 from doorward.errors import (
     Cancelled,
@@ -251,7 +251,7 @@ class Gate:
             retry="later",
             hint=f"It is open for {approval.expires_at - approval.created_at:g} s; ask again with the ticket then.",
             ticket=approval.id,
-            result={"ticket": approval.id, "shown": approval.shown, "expiresAt": approval.expires_at},
+            result={"ticket": approval.id, "shown": approval.shown, "expiresAt": iso(approval.expires_at)},
         )
 
     async def _refuse(self, request: Request, seen: _Seen, refusal: Refused) -> Outcome:

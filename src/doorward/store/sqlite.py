@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
 import sqlite3
 import threading
@@ -292,15 +293,25 @@ def _is_about_the_statement(error: Exception) -> bool:
 
 def _unavailable(error: Exception, path: Path, way: str) -> LedgerUnavailable:
     """A database error as a refusal that says what to do."""
-    return LedgerUnavailable(f"The record could not be {way} {path}: {error}.", hint=_advice(error), retry_after=5.0)
+    reason = _reason(error, path)
+    return LedgerUnavailable(f"The record could not be {way} {path}: {reason}.", hint=_advice(reason), retry_after=5.0)
 
 
 def _unusable(error: Exception, path: Path) -> Unusable:
-    return Unusable(f"The database {path} cannot be opened: {error}.", hint=_advice(error))
+    reason = _reason(error, path)
+    return Unusable(f"The database {path} cannot be opened: {reason}.", hint=_advice(reason))
 
 
-def _advice(error: Exception) -> str:
-    text = str(error).lower()
+def _reason(error: Exception, path: Path) -> str:
+    """SQLite calls a full disk an I/O error when it is its shared memory that finds no room."""
+    with contextlib.suppress(OSError):
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR:
+            return f"{error}, since the disk is full" if os.statvfs(path.parent).f_bavail == 0 else str(error)
+    return str(error)
+
+
+def _advice(reason: str) -> str:
+    text = reason.lower()
     if "full" in text or "no space" in text:
         return "Free some space on that disk; Doorward goes on by itself."
     if "readonly" in text or "read-only" in text:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from doorward.clock import iso
 from doorward.command import shortened
 from doorward.errors import BadParams
 
@@ -63,7 +64,7 @@ def shown_time(value: Any) -> Any:
     """Stored seconds as people read them."""
     if not isinstance(value, int | float):
         return value
-    return datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso(value)
 
 
 def shown(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from doorward.beneath import Entry
+from doorward.clock import iso
 from doorward.command import Family
 
 family = Family("file", category="files")
@@ -27,10 +27,6 @@ Hidden = Annotated[bool, Meta(description="Whether to include names that start w
 _UNUSABLE_NAME = "this name is not valid text, so no command can be given it"
 
 
-def moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
 def printable(path: str) -> str:
     """A path as text; bytes in it that are no text are shown as `\\x..`."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -42,7 +38,7 @@ def described(entry: Entry) -> dict[str, Any]:
     facts: dict[str, Any] = {"path": shown, "type": entry.kind}
     if entry.kind == "file":
         facts["size"] = entry.status.st_size
-    facts["modified"] = moment(entry.status.st_mtime)
+    facts["modified"] = iso(entry.status.st_mtime)
     if shown != entry.path:
         facts["note"] = _UNUSABLE_NAME
     return facts

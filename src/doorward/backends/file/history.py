@@ -10,10 +10,11 @@ from msgspec import Meta
 
 from doorward.backends.context import Context, listing
 from doorward.backends.file.changing import KIND, Make, change, sizes
-from doorward.backends.file.family import FilePath, family, moment
+from doorward.backends.file.family import FilePath, family
 from doorward.backends.file.text import digest
 from doorward.backends.undo import Execution, images_to_restore, undo_execution
 from doorward.beneath import Root, normal
+from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Undo
 from doorward.errors import BadParams, Conflict
 from doorward.facts import Access, Effects, Safety, Tier
@@ -108,7 +109,7 @@ def _described(trace: Trace, size_after: int | None) -> dict[str, Any]:
         "execution": trace.call,
         "command": trace.command,
         "caller": trace.caller,
-        "at": moment(trace.at),
+        "at": iso(trace.at),
         "created": trace.size is None,
         "deleted": not trace.after,
         "bytesBefore": trace.size,
