@@ -105,9 +105,10 @@ def _value(command: Command, key: str, text: str) -> Any:
         try:
             return strictjson.loads(text)
         except strictjson.NotJson as error:
+            wanted = " or ".join(sorted(kinds - {"null"}))
+            why = f": {error}" if kinds & {"array", "object"} else ""
             raise BadParams(
-                f"{command.name}: parameter {key} must be {' or '.join(sorted(kinds - {'null'}))}: {error}; "
-                f"given {shortened(text)}."
+                f"{command.name}: parameter {key} must be of type {wanted}{why}; given {shortened(text)}."
             ) from error
     value = _json_or_text(text)
     return value if _is_one_of(value, kinds) else text

@@ -51,14 +51,14 @@ class Home(msgspec.Struct, frozen=True):
 
     def make(self) -> None:
         """Make the folder, for its owner only."""
-        try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.recipes.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise Unusable(
-                f"The home folder {self.path} cannot be made: {error.strerror}.",
-                hint="Set DOORWARD_HOME to a folder that this account may write to.",
-            ) from error
+        for what, folder in (("home folder", self.path), ("recipe folder", self.recipes)):
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise Unusable(
+                    f"The {what} {folder} cannot be made: {error.strerror}.",
+                    hint="Set DOORWARD_HOME to a folder that this account may write to.",
+                ) from error
 
     def key(self) -> bytes:
         """The house's own secret, made at first use. Without it no signature of this house can be checked."""

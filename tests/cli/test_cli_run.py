@@ -40,7 +40,7 @@ class TestParameters:
             assert items(shared("run", "debug/logs", given)) == []
         ended = shared("run", "debug/logs", "--includeErrorsOnly=yes")
         assert (ended.code, ended.json["code"]) == (3, "bad_params")
-        assert "must be boolean" in ended.json["message"]
+        assert "must be of type boolean" in ended.json["message"]
 
     def test_numbers_are_numbers(self, shared: Doorward) -> None:
         assert len(items(shared("run", "data/list", "--collection=recipes", "--limit=2"))) == 2

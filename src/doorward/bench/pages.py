@@ -60,7 +60,7 @@ async def _fill(house: House, rows: int) -> None:
 
 async def _list(house: House) -> None:
     credential = Credential(owner=True)
-    params = {"collection": "audit", "limit": PAGE}
+    params = {"collection": "audit", "orderBy": "-id", "limit": PAGE}
     outcome = await house.gate.handle(Request("data/list", credential, "bench", "", params))
     if outcome.status != "done":
         raise RuntimeError(f"data/list was to be measured, but it was {outcome.status}: {outcome.message}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,8 @@ from doorward.ledger.verify import read_segment, verify
 from doorward.record import COLUMNS, Record, from_row
 from doorward.settings import home_folder
 from doorward.store import ledger as sql
-from doorward.store.sqlite import open_for_reading
+from doorward.store.sqlite import open_for_reading, unusable
+from doorward.visible import storable
 
 
 @click.group("audit")
@@ -36,15 +39,15 @@ def command() -> None:
 @json_option
 def tail(lines: int, follow: bool, as_json: bool) -> None:
     """Show the newest records."""
-    db = _open()
-    records = [_record(row) for row in sql.newest(db, lines)]
-    _print(records, as_json)
-    while follow:
-        time.sleep(0.3)
-        last = records[-1].seq if records else 0
-        newer = [_record(row) for row in sql.newest(db, 1_000, after=last)]
-        records = newer or records
-        _print(newer, as_json)
+    with _opened() as db:
+        records = [_record(row) for row in sql.newest(db, lines)]
+        _print(records, as_json)
+        while follow:
+            time.sleep(0.3)
+            last = records[-1].seq if records else 0
+            newer = [_record(row) for row in sql.newest(db, 1_000, after=last)]
+            records = newer or records
+            _print(newer, as_json)
 
 
 @command.command()
@@ -52,8 +55,8 @@ def tail(lines: int, follow: bool, as_json: bool) -> None:
 @json_option
 def show(which: str, as_json: bool) -> None:
     """Show the records of one execution, or the record with one number."""
-    db = _open()
-    rows = sql.by_seq(db, int(which)) if which.isdecimal() and len(which) < 16 else sql.of_call(db, which)
+    with _opened() as db:
+        rows = sql.by_seq(db, int(which)) if which.isdecimal() and len(which) < 16 else sql.of_call(db, storable(which))
     if not rows:
         raise NotFound(f"There is no record {which!r}; give an execution's id or a record's number.")
     for row in rows:
@@ -69,8 +72,8 @@ def show(which: str, as_json: bool) -> None:
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of the terminal.")
 def export(output: Path | None) -> None:
     """Write every record as a line of JSON, moved-out ones included."""
-    paths, db = LedgerPaths.of(home_folder()), _open()
-    with click.open_file(str(output or "-"), "w") as out:
+    paths = LedgerPaths.of(home_folder())
+    with _opened() as db, click.open_file(str(output or "-"), "w") as out:
         for segment in sql.segments(db):
             for row in read_segment(paths.segments / Path(segment["file"]).name):
                 out.write(_line(row))
@@ -83,7 +86,8 @@ def export(output: Path | None) -> None:
 @click.pass_context
 def verify_(ctx: click.Context, as_json: bool) -> None:
     """Check that no record was changed, dropped, moved or cut off."""
-    _open().close()
+    with _opened():
+        pass
     found = verify(LedgerPaths.of(home_folder()), Home(home_folder()).key())
     if as_json or not sys.stdout.isatty():
         click.echo(msgspec.json.encode(found).decode())
@@ -116,11 +120,16 @@ def rotate(keep: int) -> None:
     click.echo(f"Moved to {file}." if file else "Nothing to move.")
 
 
-def _open() -> sqlite3.Connection:
+@contextlib.contextmanager
+def _opened() -> Iterator[sqlite3.Connection]:
     home = Home(home_folder())
     if not home.database.exists():
         raise Unusable(f"There is no ledger yet in {home.path}.", hint="Make one with: doorward init")
-    return open_for_reading(home.database)
+    with contextlib.closing(open_for_reading(home.database)) as db:
+        try:
+            yield db
+        except sqlite3.Error as error:
+            raise unusable(error, home.database) from error
 
 
 def _record(row: tuple[Any, ...]) -> Record:

@@ -106,17 +106,15 @@ def command(
         outcome = _decided(ask, outcome, wait, as_json)
     code = report.show(outcome, as_json)
     if outcome.status == "parked":
-        report.note(
-            f"A person decides with: doorward approvals approve {outcome.ticket}\n"
-            f"Then resume with:      doorward run --as={ask.speak_as or 'me'} --ticket={outcome.ticket}"
-        )
+        _say_how_to_go_on(outcome)
     ctx.exit(code)
 
 
 def _decided(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
     """A person sits at this terminal: let them decide here. Otherwise wait if told to, or leave it parked."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
-    if sys.stdin.isatty() and sys.stdout.isatty() and not as_json and not ask.token:
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
+    if at_terminal and not ask.token and outcome.result["kind"] != "human":
         report.note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")
         verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
@@ -128,6 +126,17 @@ def _decided(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
     while _state(outcome.ticket) == "pending":
         time.sleep(0.3)
     return client.run(resumed)
+
+
+def _say_how_to_go_on(outcome: Outcome) -> None:
+    by_hand = outcome.result["kind"] == "human"
+    who = "Another person decides" if by_hand else "A person decides"
+    report.note(
+        f"{who} with: doorward approvals approve {outcome.ticket}\n"
+        f"Then resume with: doorward run --as={'me' if by_hand else outcome.result['caller']} --ticket={outcome.ticket}"
+    )
+    if by_hand:
+        report.note("Nobody decides about their own request. Outside rooms (--room=) your own access decides.")
 
 
 def _state(ticket: str) -> str:

@@ -16,6 +16,7 @@ from doorward.approvals.approvals import Approval, Approvals
 from doorward.clock import Clock, iso
 from doorward.command import Command
 from doorward.errors import (
+    BadParams,
     Cancelled,
     Conflict,
     DoorwardError,
@@ -42,6 +43,7 @@ from doorward.recipes.policy import Policy
 from doorward.settings import Settings
 from doorward.store import results
 from doorward.store.sqlite import Statement
+from doorward.visible import storable
 
 
 class Gate:
@@ -86,6 +88,8 @@ class Gate:
             return await self._park(request, seen, parked)
         except Refused as refusal:
             return await self._refuse(request, seen, refusal)
+        except UnicodeEncodeError:
+            return await self._refuse(request, seen, BadParams("The request holds bytes that are not UTF-8 text."))
 
     async def _pass(self, request: Request, seen: _Seen) -> Outcome:
         caller = seen.caller = self._authenticator.caller(request.credential)
@@ -94,12 +98,13 @@ class Gate:
         if request.dry_run:
             return await self._try_out(request, call)
         ruling = self._authorizer.authorize(call)
-        self._throttle.admit(call, self._policy(call))
+        policy = self._policy(call)
+        self._throttle.admit(call, policy)
         with self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
             try:
                 spend = self._approver.approve(call, ticket)
-                permit = Permit(call, ruling, self._timeout(call), ticket.id if ticket else "", reservation.amount)
+                permit = Permit(call, ruling, _timeout(call, policy), ticket.id if ticket else "", reservation.amount)
                 return await self._run(permit, place, reservation, spend, request.cache)
             finally:
                 self._energy.settle(call, reservation, None)
@@ -177,8 +182,9 @@ class Gate:
 
     async def _try_out(self, request: Request, call: Call) -> Outcome:
         """A dry run: decided and shown, not executed. Recorded, since its preview may show data."""
-        self._throttle.admit(call, self._policy(call))
-        shown = await self._dry_run.show(Permit(call, self._dry_run.ruling(call), self._timeout(call)))
+        policy = self._policy(call)
+        self._throttle.admit(call, policy)
+        shown = await self._dry_run.show(Permit(call, self._dry_run.ruling(call), _timeout(call, policy)))
         await self._recorder.refused(
             request, call.caller, call, status="done", code="dry_run", note="", rule=shown["rule"]
         )
@@ -205,11 +211,6 @@ class Gate:
 
     def _policy(self, call: Call) -> Policy | None:
         return self._authorizer.policy(call.caller, call.room) if call.room else None
-
-    def _timeout(self, call: Call) -> float:
-        policy = self._policy(call)
-        most = policy.limits.timeout if policy is not None else None
-        return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)
 
     async def _park(self, request: Request, seen: _Seen, parked: Parked) -> Outcome:
         approval, call = parked.approval, seen.call
@@ -251,7 +252,13 @@ class Gate:
             retry="later",
             hint=f"It is open for {approval.expires_at - approval.created_at:g} s; ask again with the ticket then.",
             ticket=approval.id,
-            result={"ticket": approval.id, "shown": approval.shown, "expiresAt": iso(approval.expires_at)},
+            result={
+                "ticket": approval.id,
+                "shown": approval.shown,
+                "caller": approval.caller,
+                "kind": approval.kind,
+                "expiresAt": iso(approval.expires_at),
+            },
         )
 
     async def _refuse(self, request: Request, seen: _Seen, refusal: Refused) -> Outcome:
@@ -343,13 +350,18 @@ def _as_asked(request: Request, ticket: Approval | None) -> Request:
     )
 
 
+def _timeout(call: Call, policy: Policy | None) -> float:
+    most = policy.limits.timeout if policy is not None else None
+    return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)
+
+
 def _refusal(error: DoorwardError, call: Call | None, request: Request) -> Outcome:
     return Outcome(
         status="refused",
         code=error.code,
         message=error.message,
         call=call.id if call else "",
-        command=call.command.name if call else request.command[:200],
+        command=call.command.name if call else storable(request.command[:200]),
         text=present.failure(error),
         retry=error.retry,
         effect=error.effect,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from typing import Any
 
 from doorward.clock import Clock
@@ -13,6 +14,7 @@ from doorward.settings import Settings
 
 _MOST_KEPT = 20_000
 _KEPT_TEXT = 4_000
+_MOST_TIMES = 16
 MINUTE = 60.0
 
 
@@ -57,6 +59,7 @@ class Throttle:
         if repeat is None:
             repeat = _remembered(self._repeats, call.digest, _Repeat())
         repeat.at.append(self._clock.steady())
+        del repeat.at[:-_MOST_TIMES]
 
     def answered(self, call: Call, text: str) -> None:
         """Remember how this call ended, for whoever asks the same again and again."""
@@ -88,13 +91,12 @@ class Throttle:
         repeat = self._repeats.get(call.digest)
         if repeat is None:
             return
-        while repeat.at and repeat.at[0] <= now - self._limits.loop_seconds:
-            repeat.at.popleft()
-        if len(repeat.at) + 1 < self._limits.loop_repeats:
+        recent = [at for at in repeat.at if at > now - self._limits.loop_seconds]
+        if len(recent) + 1 < self._limits.loop_repeats:
             return
-        wait = repeat.at[0] + self._limits.loop_seconds - now
+        wait = recent[0] + self._limits.loop_seconds - now
         raise Looping(
-            f"The same {call.command.name} call was made {len(repeat.at)} times within "
+            f"The same {call.command.name} call was made {len(recent)} times within "
             f"{self._limits.loop_seconds:g} s; its answer was: {repeat.text or '(none yet)'}",
             hint="Use that answer, or ask for something else.",
             retry_after=wait,
@@ -140,10 +142,12 @@ class Throttle:
 
 
 class _Repeat:
+    """The last times of one and the same call, and its last answer. A list, since a short deque is ten times larger."""
+
     __slots__ = ("at", "text")
 
-    def __init__(self, at: list[float] | None = None, text: str = "") -> None:
-        self.at = deque(at or [], maxlen=16)
+    def __init__(self, at: Sequence[float] = (), text: str = "") -> None:
+        self.at = list(at)
         self.text = text
 
 

@@ -17,7 +17,10 @@ from doorward.ledger.keeper import NOTED
 from doorward.ledger.paths import LedgerPaths
 from doorward.store import keepsakes
 from doorward.store import ledger as sql
-from doorward.store.sqlite import open_for_reading
+from doorward.store.sqlite import open_for_reading, unusable
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""What SQLite says of a database that somebody changed; a locked or unreadable one says nothing about its records."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -49,7 +52,11 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
         for row in sql.rows(db):
             seen.row(row)
         seen.end(sql.head(db))
-    except (_Bad, sqlite3.DatabaseError) as bad:
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF not in _DAMAGE:
+            raise unusable(error, paths.database) from error
+        return Finding(seen.seq, seen.hash, len(seen.anchors), 0, f"the database is damaged: {error}")
+    except _Bad as bad:
         return Finding(seen.seq, seen.hash, len(seen.anchors), 0, str(bad))
     finally:
         db.close()

@@ -59,7 +59,9 @@ async def open_calls(store: Store) -> list[dict[str, Any]]:
 
 async def length(store: Store) -> int:
     """How many records the table holds; those moved out to files do not count."""
-    (row,) = await store.read("SELECT coalesce(max(seq) - min(seq) + 1, 0) AS n FROM ledger")
+    (row,) = await store.read(
+        "SELECT coalesce((SELECT max(seq) FROM ledger) - (SELECT min(seq) FROM ledger) + 1, 0) AS n"
+    )
     return int(row["n"])
 
 

@@ -178,8 +178,9 @@ def _explained(error: Exception, source: Source, settings: Data, views: list[str
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_RANGE):
             return other
+    why = str(error).rstrip(".")
     return BadParams(
-        f"The query was refused: {error}; valid is one SELECT over {', '.join(views[:60]) or 'no table'}.",
+        f"The query was refused: {why}; valid is one SELECT over {', '.join(views[:60]) or 'no table'}.",
         hint="Only these views can be read, nothing can be written, and only common functions can be called.",
     )
 

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 _ROWS_AT_ONCE = 32
 _JOBS_AT_ONCE = 512
+_LOG_PAGES = 4_000
+"""16 MB of log before it is brought into the database: the ledger's pages are then written there less often."""
 _INSERT = f"INSERT INTO ledger ({', '.join(record.COLUMNS)}) VALUES "
 _ONE_ROW = f"({', '.join('?' * len(record.COLUMNS))})"
 _INSERT_ONE = _INSERT + _ONE_ROW
@@ -226,15 +228,27 @@ class Store:
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, whatever it is asked."""
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_on_a_read_only_disk(path) else ''}"
+    db = None
     try:
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
-        )
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA schema_version")
         db.row_factory = sqlite3.Row
         return db
     except sqlite3.Error as error:
-        raise _unusable(error, path) from error
+        if db is not None:
+            db.close()
+        raise unusable(error, path) from error
+
+
+def _is_on_a_read_only_disk(path: Path) -> bool:
+    """There SQLite cannot make the files it shares with writers; nobody can write, so a whole database needs none."""
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        return bool(os.statvfs(path.parent).f_flag & os.ST_RDONLY) and not (log.exists() and log.stat().st_size)
+    except OSError:
+        return False
 
 
 def _open_for_writing(path: Path, key: bytes) -> tuple[sqlite3.Connection, Head]:
@@ -243,6 +257,7 @@ def _open_for_writing(path: Path, key: bytes) -> tuple[sqlite3.Connection, Head]
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
         path.chmod(0o600)
         db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA secure_delete = FAST")
         migrations.migrate(db)
@@ -250,13 +265,19 @@ def _open_for_writing(path: Path, key: bytes) -> tuple[sqlite3.Connection, Head]
     except (sqlite3.Error, OSError, Unusable) as error:
         if db is not None:
             db.close()
-        raise error if isinstance(error, Unusable) else _unusable(error, path) from error
+        raise error if isinstance(error, Unusable) else unusable(error, path) from error
 
 
 def _read_head(db: sqlite3.Connection, key: bytes) -> Head:
-    row = db.execute("SELECT seq, hash FROM ledger_head").fetchone()
+    row = db.execute("SELECT seq, hash, signature FROM ledger_head").fetchone()
     if row is not None:
-        return Head(*row)
+        seq, hash_, signature = row
+        if not record.is_signed(key, signature, "head", seq, hash_):
+            raise Unusable(
+                "The end of the ledger was not signed with this house's secret; the secret or the database is another.",
+                hint="Restore both from one copy. `doorward audit verify` says more.",
+            )
+        return Head(seq, hash_)
     signature = record.sign(key, "head", 0, record.GENESIS)
     db.execute("INSERT INTO ledger_head VALUES (1, 0, ?, ?)", (record.GENESIS, signature))
     return Head(0, record.GENESIS)
@@ -297,7 +318,8 @@ def _unavailable(error: Exception, path: Path, way: str) -> LedgerUnavailable:
     return LedgerUnavailable(f"The record could not be {way} {path}: {reason}.", hint=_advice(reason), retry_after=5.0)
 
 
-def _unusable(error: Exception, path: Path) -> Unusable:
+def unusable(error: Exception, path: Path) -> Unusable:
+    """A database error that stops a program which only reads, or which cannot begin."""
     reason = _reason(error, path)
     return Unusable(f"The database {path} cannot be opened: {reason}.", hint=_advice(reason))
 
