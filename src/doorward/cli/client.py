@@ -12,7 +12,7 @@ import msgspec
 
 from doorward.cli import report
 from doorward.doors.local import Ask
-from doorward.errors import DoorwardError, Unreachable
+from doorward.errors import BadParams, DoorwardError, Unreachable, leaves
 from doorward.home import Home, Lock, short_path
 from doorward.model import Outcome
 from doorward.settings import home_folder
@@ -65,6 +65,9 @@ def _connect(home: Home) -> http.client.HTTPConnection | None:
 def _over(connection: http.client.HTTPConnection, what: str, ask: Ask) -> Any:
     try:
         body = msgspec.json.encode(ask)
+    except UnicodeEncodeError as error:
+        raise BadParams("The request holds bytes that are not UTF-8 text.") from error
+    try:
         connection.request("POST", f"/api/{what}", body, {"Content-Type": "application/json"})
         answer = msgspec.json.decode(connection.getresponse().read())
     except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
@@ -74,15 +77,14 @@ def _over(connection: http.client.HTTPConnection, what: str, ask: Ask) -> Any:
     finally:
         connection.close()
     if "error" in answer:
-        raise _Told(answer["error"])
+        raise _told(answer["error"])
     return answer
 
 
-class _Told(DoorwardError):
+def _told(error: dict[str, Any]) -> DoorwardError:
     """An error as the server told it."""
-
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told["message"], hint=told.get("hint", ""))
+    kinds = {kind.code: kind for kind in leaves()}
+    return kinds.get(error["code"], Unreachable)(error["message"], hint=error.get("hint", ""))
 
 
 async def _directly(home: Home, what: str, ask: Ask) -> Any:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from doorward import logs
-from doorward.errors import DoorwardError, Unusable
+from doorward.errors import DoorwardError, Failed, Unusable
 from doorward.model import Outcome
 from doorward.settings import home_folder
 from doorward.visible import visible
@@ -63,8 +63,9 @@ def unexpected(error: Exception) -> int:
         complain("unusable", error.code, error.message, error.hint)
         return UNUSABLE
     if isinstance(error, DoorwardError):
-        complain("refused", error.code, error.message, error.hint, error.rule)
-        return EXIT_CODES["refused"]
+        status = "failed" if isinstance(error, Failed) else "refused"
+        complain(status, error.code, error.message, error.hint, error.rule)
+        return EXIT_CODES[status]
     if isinstance(error, OSError):
         complain("failed", "system", f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return EXIT_CODES["failed"]

@@ -13,8 +13,7 @@ from doorward.recipes.policy import Policy
 from doorward.settings import Settings
 
 _MOST_KEPT = 20_000
-_KEPT_TEXT = 4_000
-_MOST_TIMES = 16
+_KEPT_TEXT = 1_000
 MINUTE = 60.0
 
 
@@ -54,12 +53,14 @@ class Throttle:
         window.append(now)
 
     def note(self, call: Call) -> None:
-        """Remember that this call runs: its like is a repetition."""
+        """Remember that this call runs: in a room, its like is a repetition."""
+        if not call.room:
+            return
         repeat = self._repeats.get(call.digest)
         if repeat is None:
             repeat = _remembered(self._repeats, call.digest, _Repeat())
         repeat.at.append(self._clock.steady())
-        del repeat.at[:-_MOST_TIMES]
+        del repeat.at[: -self._limits.loop_repeats]
 
     def answered(self, call: Call, text: str) -> None:
         """Remember how this call ended, for whoever asks the same again and again."""
@@ -142,7 +143,7 @@ class Throttle:
 
 
 class _Repeat:
-    """The last times of one and the same call, and its last answer. A list, since a short deque is ten times larger."""
+    """The last times of one and the same call, and its last answer; a list, as a short deque is ten times larger."""
 
     __slots__ = ("at", "text")
 
