@@ -28,10 +28,7 @@ async def two_tenants(driver):
     written = await driver.owner("file/write", path=f"w-{CANARY}.txt", content=CANARY)
     parked = await driver.ask("file/write", params={"path": f"p-{CANARY}", "content": CANARY})
     await driver.owner("user/create", id="boss", access="root", tenant="rival")
-    user = house.services.people.known("rival", "boss")
-    _, token = await house.services.tokens.issue(
-        user, name="laptop", kind="human", access=user.access, rooms=None, days=1
-    )
+    token = await driver.token("laptop", user="boss", tenant="rival", kind="human", access="root")
     return driver, token, {"written": written.call, "record": record.call, "ticket": parked.ticket}
 
 
@@ -87,3 +84,21 @@ async def test_nothing_of_the_other_tenant_was_changed_meanwhile(two_tenants, cl
     assert (await driver.owner("recipe/list")).result == recipes.result
     assert files == sorted([f"{CANARY}.txt", f"w-{CANARY}.txt"])
     assert (await driver.owner("approval/show", id=ids["ticket"])).result["state"] in ("pending", "expired")
+
+
+async def test_a_new_tenant_can_work_on_its_own(two_tenants):
+    driver, token, _ = two_tenants
+    made = await driver.ask("room/create", token=token, room="", params={"name": "general", "recipe": "admin"})
+    helper = await driver.ask("token/create", token=token, room="", params={"name": "helper", "access": "full"})
+    written = await driver.ask(
+        "file/write", token=helper.result["token"], room="general", params={"path": "a.txt", "content": "ours"}
+    )
+    other = await driver.ask(
+        "user/create", token=token, room="", params={"id": "mole", "access": "root", "tenant": "local"}
+    )
+    forged = await driver.ask(
+        "token/create", token=token, room="", params={"name": "x", "user": "owner", "tenant": "local"}
+    )
+    assert [made.status, helper.status, written.status] == ["done"] * 3
+    assert (driver.house.home.path / "tenants" / "rival" / "workspace" / "a.txt").read_text() == "ours"
+    assert [other.code, forged.code] == ["not_permitted"] * 2

@@ -18,6 +18,8 @@ from doorward.visible import storable
 LOG_FILE = Path("logs") / "doorward.log"
 _LARGEST = 10_000_000
 _KEPT = 3
+_LOGGERS = {"doorward": logging.INFO, "uvicorn": logging.WARNING}
+"""Ours, and the HTTP server's, which would else write to the terminal whatever strangers send."""
 
 
 class JsonLines(logging.Formatter):
@@ -54,15 +56,17 @@ def write_to(home: Path) -> logging.Handler:
         ) from error
     handler = LogFile(file, maxBytes=_LARGEST, backupCount=_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(JsonLines())
-    root = logging.getLogger("doorward")
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    root.propagate = False
+    for name, level in _LOGGERS.items():
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = False
     return handler
 
 
 def stop(handler: logging.Handler) -> None:
-    logging.getLogger("doorward").removeHandler(handler)
+    for name in _LOGGERS:
+        logging.getLogger(name).removeHandler(handler)
     with contextlib.suppress(OSError):  # what a full disk did not take of the last lines
         handler.close()
 

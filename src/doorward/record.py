@@ -78,7 +78,7 @@ def sign(key: bytes, *parts: object) -> str:
 
 
 def is_signed(key: bytes, signature: str, *parts: object) -> bool:
-    return hmac.compare_digest(signature, sign(key, *parts))
+    return hmac.compare_digest(signature.encode(), sign(key, *parts).encode())
 
 
 def from_row(row: tuple[object, ...]) -> Record:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 HIDDEN = "[redacted]"
@@ -36,6 +37,7 @@ _ASSIGNED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SHORTEST_SHAPE = 10
+_LONGEST_KEY = 200
 _SHORTEST = 4
 """Hiding a shorter secret wherever its letters occur would hide ordinary words, and protect little."""
 
@@ -54,10 +56,13 @@ def text(value: str, known: Iterable[str] = ()) -> str:
 
 def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
     """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
-    return {
-        _key(key): HIDDEN if key in secret or _SECRET_KEY.search(key) else _value(value, largest)
-        for key, value in given.items()
+    shown = {
+        _key(key): HIDDEN if key in secret or _names_a_secret(key) else _value(value, largest)
+        for key, value in islice(given.items(), largest)
     }
+    if len(given) > largest:
+        shown["…"] = f"[{len(given) - largest} more]"
+    return shown
 
 
 def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
@@ -73,7 +78,7 @@ def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]
 def _secret_values(given: Any, secret: Collection[str], hidden: bool = False) -> Iterator[str | int | float]:
     if isinstance(given, Mapping):
         for key, value in given.items():
-            yield from _secret_values(value, (), hidden or key in secret or bool(_SECRET_KEY.search(key)))
+            yield from _secret_values(value, (), hidden or key in secret or _names_a_secret(key))
     elif isinstance(given, list | tuple):
         for value in given:
             yield from _secret_values(value, (), hidden)
@@ -81,8 +86,14 @@ def _secret_values(given: Any, secret: Collection[str], hidden: bool = False) ->
         yield given
 
 
+def _names_a_secret(key: str) -> bool:
+    return _SECRET_KEY.search(key, 0, _LONGEST_KEY) is not None
+
+
 def _key(key: str) -> str:
-    return text(key) if len(key) >= _SHORTEST_SHAPE else key
+    if len(key) < _SHORTEST_SHAPE:
+        return key
+    return text(key) if len(key) <= _LONGEST_KEY else f"{text(key[:_LONGEST_KEY])}… ({len(key)} characters)"
 
 
 def _value(value: Any, largest: int) -> Any:

@@ -200,7 +200,7 @@ async def test_another_tenant_does_not_even_see_an_approval(lab):
     async with lab() as driver:
         parked = await ask(driver)
         await driver.owner("user/create", id="boss", access="root", tenant="elsewhere")
-        token = await _foreign_token(driver)
+        token = await driver.token("phone", user="boss", tenant="elsewhere", kind="human", access="root")
         seen = [
             await driver.ask(command, token=token, room="", params={"id": parked.ticket})
             for command in ("approval/show", "approval/approve", "approval/deny")
@@ -208,13 +208,6 @@ async def test_another_tenant_does_not_even_see_an_approval(lab):
         listed = await driver.ask("approval/list", token=token, room="")
     assert {outcome.code for outcome in seen} == {"not_found"}
     assert listed.result["items"] == []
-
-
-async def _foreign_token(driver):
-    services = driver.house.services
-    user = services.people.known("elsewhere", "boss")
-    _, text = await services.tokens.issue(user, name="phone", kind="human", access=user.access, rooms=None, days=1)
-    return text
 
 
 async def test_a_quorum_needs_different_people(lab):

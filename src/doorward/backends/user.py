@@ -10,7 +10,7 @@ from msgspec import Meta
 from doorward.backends.context import Context, listing
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
-from doorward.errors import BadParams, Conflict
+from doorward.errors import BadParams, Conflict, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Kind
 from doorward.rooms.people import LOCAL, OWNER, User
@@ -203,9 +203,10 @@ async def create_token(
         list[str] | None, Meta(description="The rooms it is good for; by default all of its user's")
     ] = None,
     days: Annotated[float, Meta(description="How long it lasts", gt=0, le=366)] = 30,
+    tenant: Annotated[str, Meta(description="Another tenant; only for the house's owner", max_length=63)] = "",
 ) -> dict[str, Any]:
     """Make a token that an agent or program shows to act for a user. It is shown this once."""
-    owner = ctx.house.people.known(ctx.caller.tenant, user or ctx.caller.id)
+    owner = ctx.house.people.known(_tenant(ctx, tenant), user or ctx.caller.id)
     if owner.id != ctx.caller.id and ctx.caller.access < Access.ROOT:
         raise BadParams("Only root may make tokens for others.")
     if kind != "human" and (named := ctx.house.people.get(owner.tenant, name)) and named.kind == "human":
@@ -243,7 +244,7 @@ async def revoke(ctx: Context, id: Annotated[str, Meta(description="The token's 
 
 def _tenant(ctx: Context, tenant: str) -> str:
     if tenant and tenant != ctx.caller.tenant and (ctx.caller.tenant, ctx.caller.id) != (LOCAL, OWNER):
-        raise BadParams("Only the owner of this house adds users to other tenants.")
+        raise NotPermitted("Only the owner of this house makes users and tokens of other tenants.")
     return tenant or ctx.caller.tenant
 
 

@@ -124,7 +124,7 @@ def _decided(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
         return outcome
     report.note(f"Waiting for a person: doorward approvals approve {outcome.ticket}")
     while _state(outcome.ticket) == "pending":
-        time.sleep(0.3)
+        time.sleep(1.0)
     return client.run(resumed)
 
 

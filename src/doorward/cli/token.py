@@ -24,14 +24,35 @@ def list_(as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
+@click.option("--user", help="Whose token it is; by default yours.")
+@click.option("--tenant", help="The tenant of that user; by default yours.")
 @click.option("--kind", type=KINDS, default="ai", show_default=True)
 @click.option("--access", type=LEVELS, default="edit", show_default=True)
 @click.option("--room", "rooms", multiple=True, help="A room it is good for; may be repeated. By default all.")
 @click.option("--days", type=float, default=30, show_default=True)
 @json_option
-def create(name: str, kind: str, access: str, rooms: tuple[str, ...], days: float, as_json: bool) -> None:
+def create(
+    name: str,
+    user: str | None,
+    tenant: str | None,
+    kind: str,
+    access: str,
+    rooms: tuple[str, ...],
+    days: float,
+    as_json: bool,
+) -> None:
     """Make a token. It is shown this once."""
-    as_owner("token/create", as_json, name=name, kind=kind, access=access, rooms=list(rooms) or None, days=days)
+    as_owner(
+        "token/create",
+        as_json,
+        name=name,
+        user=user,
+        tenant=tenant,
+        kind=kind,
+        access=access,
+        rooms=list(rooms) or None,
+        days=days,
+    )
 
 
 @command.command()

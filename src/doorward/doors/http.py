@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -25,6 +26,8 @@ from doorward.gate.gate import Gate
 log = logging.getLogger(__name__)
 
 LARGEST_BODY = 24 * 1024 * 1024
+LONGEST_ARRIVAL = 10.0
+"""Seconds in which the whole body of a request must have come."""
 
 
 class Server:
@@ -72,10 +75,18 @@ class Server:
 async def _json(request: Request) -> Any:
     """The body as strict JSON, read no further than its limit."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise BadParams(f"The request is too large; at most {LARGEST_BODY} bytes are read.")
+    try:
+        async with asyncio.timeout(LONGEST_ARRIVAL):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LARGEST_BODY:
+                    raise BadParams(f"The request is too large; at most {LARGEST_BODY} bytes are read.")
+    except ClientDisconnect as error:
+        raise BadParams("The caller hung up before its request had come whole.") from error
+    except TimeoutError as error:
+        raise BadParams(
+            f"The request did not arrive whole within {LONGEST_ARRIVAL:g} s; {len(body)} bytes came."
+        ) from error
     try:
         return strictjson.loads(bytes(body), max_bytes=LARGEST_BODY)
     except strictjson.NotJson as error:
@@ -99,8 +110,7 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    if not isinstance(error, ClientDisconnect):
-        log.error("a request broke", exc_info=error)
+    log.error("a request broke", exc_info=error)
     return await _refused(
         request, Broken("This request failed because of a defect in Doorward; the log has the details.")
     )

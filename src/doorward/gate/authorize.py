@@ -100,7 +100,7 @@ class Authorizer:
 
     @staticmethod
     def _why(call: Call) -> str:
-        return f"To see the rule: doorward explain --room {call.room} {call.command.name}" if call.room else ""
+        return f"To see the rule: doorward explain --room {call.room[:80]} {call.command.name}" if call.room else ""
 
 
 def _denied(rule: str, reason: str) -> Ruling:

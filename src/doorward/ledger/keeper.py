@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import logging
 import os
+import threading
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 NOTED = "checkpoints"
 """The keepsake that says how many checkpoints were signed."""
+SEGMENT_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+"""How the file of a segment begins: gzip, without a name or a time."""
 
 
 class Keeper:
@@ -36,13 +39,15 @@ class Keeper:
         self._settings = settings.ledger
         self._signed = 0
         self._checkpoints = 0
+        self._signing = threading.Lock()
 
     async def recover(self) -> int:
         """Give every call that a dead process left open its one end. Returns how many there were.
 
         A database that ends before a signed checkpoint has lost records, and is not written to.
         """
-        self._know(await asyncio.to_thread(checkpoints.read, self._paths.checkpoints))
+        noted = await keepsakes.get(self._store, NOTED)
+        self._know(await asyncio.to_thread(checkpoints.read, self._paths.checkpoints), int(noted or 0))
         lost = await sql.open_calls(self._store)
         for row in lost:
             start = record.from_row(tuple(row[name] for name in record.COLUMNS)).entry
@@ -72,7 +77,6 @@ class Keeper:
             return
         await self._store.write(keepsakes.put(NOTED, str(self._checkpoints)))
         await asyncio.to_thread(self._append, head)
-        self._checkpoints += 1
         await self._store.write(keepsakes.put(NOTED, str(self._checkpoints)), durable=False)
 
     async def watch(self) -> None:
@@ -112,21 +116,27 @@ class Keeper:
         log.info("records %d to %d moved to %s", first, last, file.name)
         return file
 
-    def _know(self, signed: list[checkpoints.Checkpoint | None]) -> None:
-        genuine = [one for one in signed if one is not None and one.is_genuine(self._key)]
-        self._checkpoints = len(signed)
-        self._signed = max((one.seq for one in genuine), default=0)
+    def _know(self, signed: list[checkpoints.Checkpoint | None], noted: int) -> None:
+        """Start from what earlier processes signed. Where checkpoints are missing the count stays, as evidence."""
+        self._checkpoints = max(noted, len(signed))
+        self._signed = max((one.seq for one in signed if one is not None and one.is_genuine(self._key)), default=0)
         if self._signed > self._store.head.seq:
             raise Unusable(
                 f"The database {self._paths.database} ends at record {self._store.head.seq}, but this house signed "
                 f"record {self._signed}: records are missing.",
-                hint=f"Restore the newest copy of it; to accept the loss, move {self._paths.checkpoints} away.",
+                hint=f"Restore the newest copy of it. To go on without them, move {self._paths.checkpoints} away; "
+                "`doorward audit verify` will tell of it.",
             )
 
     def _append(self, head: Head) -> None:
-        self._paths.checkpoints.parent.mkdir(mode=0o700, exist_ok=True)
-        checkpoints.append(self._paths.checkpoints, self._key, head, self._clock.wall_us())
-        self._signed = head.seq
+        """On a thread, which goes on when whoever waits for it is cancelled, so another may come meanwhile."""
+        with self._signing:
+            if head.seq <= self._signed:
+                return
+            self._paths.checkpoints.parent.mkdir(mode=0o700, exist_ok=True)
+            checkpoints.append(self._paths.checkpoints, self._key, head, self._clock.wall_us())
+            self._signed = head.seq
+            self._checkpoints += 1
 
     def _write_segment(self, last: int) -> tuple[Path, int, str, str] | None:
         db = open_for_reading(self._paths.database)

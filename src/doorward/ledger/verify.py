@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from doorward import record
+from doorward.errors import Unusable
 from doorward.ledger import checkpoints
-from doorward.ledger.keeper import NOTED
+from doorward.ledger.keeper import NOTED, SEGMENT_HEAD
 from doorward.ledger.paths import LedgerPaths
 from doorward.store import keepsakes
 from doorward.store import ledger as sql
@@ -53,7 +54,7 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
             seen.row(row)
         seen.end(sql.head(db))
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF not in _DAMAGE:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE:
             raise unusable(error, paths.database) from error
         return Finding(seen.seq, seen.hash, len(seen.anchors), 0, f"the database is damaged: {error}")
     except _Bad as bad:
@@ -95,11 +96,17 @@ class _Walk:
         parts = (segment["first"], last, name, segment["prev"], segment["hash"])
         if not record.is_signed(self._key, segment["signature"], "segment", *parts):
             raise _Bad(f"the note about segment {name} is not one that this house signed")
+        file = folder / Path(name).name
         try:
-            for row in read_segment(folder / Path(name).name):
+            with file.open("rb") as raw:
+                if raw.read(len(SEGMENT_HEAD)) != SEGMENT_HEAD:
+                    raise _Bad(f"segment {name} does not begin as it was written")
+            for row in read_segment(file):
                 self.row(row)
-        except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
-            raise _Bad(f"segment {name} cannot be read: {error}") from error
+        except OSError as error:
+            raise _Bad(f"segment {name} cannot be read: {error.strerror}") from error
+        except Unusable as error:
+            raise _Bad(f"segment {name} cannot be read: {error.__cause__}") from error
         if self.seq != last or self.hash != segment["hash"]:
             raise _Bad(f"segment {name} ends at record {self.seq}; it was closed at record {last}")
 
@@ -131,8 +138,13 @@ class _Walk:
 
 
 def read_segment(file: Path) -> Iterator[tuple[Any, ...]]:
-    """The rows of a moved-out segment, in order."""
-    with gzip.open(file, "rb") as lines:
-        for line in lines:
-            value = msgspec.json.decode(line, type=dict[str, Any])
-            yield tuple(value.get(name) for name in record.COLUMNS)
+    """The rows of a moved-out segment, in order; Unusable when the file is not as it was written."""
+    try:
+        with gzip.open(file, "rb") as lines:
+            for line in lines:
+                value = msgspec.json.decode(line, type=dict[str, Any])
+                if tuple(value) != record.COLUMNS:
+                    raise msgspec.ValidationError("a line holds other fields than a record's")
+                yield tuple(value.values())
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unusable(f"The segment {file} cannot be read: {error}.", hint="See: doorward audit verify") from error

@@ -72,7 +72,7 @@ def move_out(first: int, last: int, file: str, prev: str, hash_: str, signature:
             "INSERT INTO segments (first, last, file, prev, hash, signature) VALUES (?, ?, ?, ?, ?, ?)",
             (first, last, file, prev, hash_, signature),
         ),
-        Statement("DROP TRIGGER ledger_is_never_cut"),
+        Statement("DROP TRIGGER IF EXISTS ledger_is_never_cut"),
         Statement("DELETE FROM ledger WHERE seq <= ?", (last,), rows=last - first + 1),
         Statement(
             "CREATE TRIGGER ledger_is_never_cut BEFORE DELETE ON ledger"
