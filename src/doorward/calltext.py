@@ -11,8 +11,9 @@ from doorward.command import Command, shortened
 from doorward.errors import BadParams
 
 _KEY = re.compile(r"--(?P<key>[^\s=]+)(?P<given>=?)")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_JSON_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_BLANKS = re.compile(r"\s*")
+_QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_JSON_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -35,35 +36,40 @@ def read_line(line: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """
     text = line.strip().removeprefix("EXECUTE:").strip()
     name, _, rest = text.partition(" ")
-    pairs = []
-    while rest := rest.lstrip():
-        match = _KEY.match(rest)
+    pairs, at = [], 0
+    while (at := _after_blanks(rest, at)) < len(rest):
+        match = _KEY.match(rest, at)
         if match is None:
-            raise BadParams(f"Parameters are written --key=value; given {shortened(rest)}.")
-        rest = rest[match.end() :]
-        value, rest = _text_value(rest) if match["given"] else ("true", rest)
+            raise BadParams(f"Parameters are written --key=value; given {shortened(rest[at:])}.")
+        value, at = _text_value(rest, match.end()) if match["given"] else ("true", match.end())
         pairs.append((match["key"], value))
     return name, tuple(pairs)
 
 
-def _text_value(rest: str) -> tuple[str, str]:
-    """The value at the beginning of a text, and what follows it."""
-    first = rest[:1]
+def _after_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _text_value(text: str, at: int) -> tuple[str, int]:
+    """The value that begins at a place in a text, and where it ends."""
+    first = text[at : at + 1]
     if first == "'":
-        value, closed, rest = rest[1:].partition("'")
-        if not closed:
-            raise BadParams(f"A quote is opened and never closed: {shortened(first + value)}.")
-        return value, rest
+        end = text.find("'", at + 1)
+        if end < 0:
+            raise BadParams(f"A quote is opened and never closed: {shortened(text[at:])}.")
+        return text[at + 1 : end], end + 1
     if first == '"':
-        match = _QUOTED.match(rest)
+        match = _QUOTED.match(text, at)
         if match is None:
-            raise BadParams(f"A quote is opened and never closed: {shortened(rest)}.")
-        return _unescaped(match[0]), rest[match.end() :]
+            raise BadParams(f"A quote is opened and never closed: {shortened(text[at:])}.")
+        return _unescaped(match[0]), match.end()
     if first in ("{", "["):
-        end = _end_of_json(rest)
-        return rest[:end], rest[end:]
-    value, blank, rest = rest.partition(" ")
-    return value, blank + rest
+        end = _end_of_json(text, at)
+    else:
+        end = text.find(" ", at)
+        end = len(text) if end < 0 else end
+    return text[at:end], end
 
 
 def _unescaped(quoted: str) -> str:
@@ -73,10 +79,10 @@ def _unescaped(quoted: str) -> str:
         return quoted[1:-1]
 
 
-def _end_of_json(text: str) -> int:
-    """Where the object or list that a text begins with ends; the whole text when it never does."""
+def _end_of_json(text: str, at: int) -> int:
+    """Where the object or list ends that begins at a place in a text; the text's end when it never does."""
     depth = 0
-    for match in _JSON_PARTS.finditer(text):
+    for match in _JSON_PARTS.finditer(text, at):
         if match[0] in "[{":
             depth += 1
         elif match[0] in "]}":

@@ -6,6 +6,8 @@ import random
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_SHIFTS = range(70, -1, -10)
 
 
 def new_id() -> str:
@@ -14,8 +16,4 @@ def new_id() -> str:
     An id is a name, not a secret: whoever shows one is still asked who they are.
     """
     number = (time.time_ns() // 1_000_000 << 35) | random.getrandbits(35)
-    letters = []
-    for _ in range(16):
-        letters.append(_ALPHABET[number & 31])
-        number >>= 5
-    return "".join(reversed(letters))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
