@@ -148,9 +148,9 @@ class Gate:
         """Settle, record the end, publish. `seconds` is None when the command itself did not run."""
         call, error = permit.call, ending.error
         spent, also = self._energy.settle(call, reservation, seconds)
-        outcome = self._failed(call, error) if error else self._done(permit, ending.result, seconds is None)
+        text = present.failure(error) if error else present.as_text(ending.result)
+        outcome = self._failed(call, error) if error else self._done(permit, ending.result, text, seconds is None)
         if outcome.truncated:
-            text = present.as_text(ending.result)
             also.append(results.keep(call, text, self._clock.now()))
         try:
             await self._recorder.end(
@@ -280,9 +280,8 @@ class Gate:
             self._publish(seen.call, outcome, 0.0)
         return outcome
 
-    def _done(self, permit: Permit, result: Any, cached: bool) -> Outcome:
+    def _done(self, permit: Permit, result: Any, text: str, cached: bool) -> Outcome:
         call, limit = permit.call, self._settings.limits.result_characters
-        text = present.as_text(result)
         return Outcome(
             status="done",
             code="cached" if cached else "ok",

@@ -55,6 +55,7 @@ class Policy:
             for pattern, by_parameter in commands.parameter_rules.items()
         }
         self._rulings: dict[tuple[str, Tier], Ruling] = {}
+        self._unnarrowed = Ruling(True, self._named("parameter rules"))
 
     def rule(self, command: Command) -> Ruling:
         """Whether AIs may call this command."""
@@ -70,13 +71,15 @@ class Policy:
 
     def check_params(self, command: Command, params: Mapping[str, Any]) -> Ruling:
         """Whether these parameters keep to every rule of every pattern that matches the command."""
+        if not self._parameter_rules:
+            return self._unnarrowed
         for pattern in from_specific_to_general(command.name):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
                 if parameter in params and rule.allows(params[parameter]):
                     continue
                 reason = _refused_value(command, parameter, rule, params)
                 return Ruling(False, self._named(f'parameter rule "{pattern}" on {parameter}'), reason)
-        return Ruling(True, self._named("parameter rules"))
+        return self._unnarrowed
 
     def approval(self, command: Command) -> ApprovalTerms | None:
         """The terms on which a human must approve this command, or None when nobody needs to."""
