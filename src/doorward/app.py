@@ -193,7 +193,7 @@ async def _assemble(
         slots=slots,
         energy=energy,
         approvals=approvals,
-        recorder=Recorder(store, clock, configured),
+        recorder=Recorder(store, registry, clock, configured),
         events=events,
         clock=clock,
         settings=configured,

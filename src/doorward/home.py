@@ -86,7 +86,8 @@ class Home(msgspec.Struct, frozen=True):
         key = secrets.token_bytes(KEY_BYTES)
         partial = file.with_suffix(".partial")
         try:
-            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
+            partial.unlink(missing_ok=True)
+            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
                 out.write(key)
                 out.flush()
                 os.fsync(out.fileno())

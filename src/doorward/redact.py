@@ -6,6 +6,8 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from typing import Any
 
@@ -32,20 +34,38 @@ _AFTER_COLON = re.compile(
     r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)"  # user:password in an address
 )
 _ASSIGNED = re.compile(
-    rf"((?:{_NAMES})[\w-]{{0,40}}+\\?[\"']?\s*+[=:]\s*+)(?!\[redacted\])"
-    r"(?:\\\"(?:[^\"\\]|\\[^\"])*+(?:\\\")?|\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\]|\\.)*+'?|[^\s,;&\"']++)",
+    rf"((?:{_NAMES})[\w-]{{0,40}}+\\*+[\"']?\s*+[=:]\s*+)(?!\[redacted\])"
+    r"(?:(?P<quote>\\*+[\"'])(?:(?!(?P=quote))(?:\\++.|[^\\]))*+(?P=quote)?|[^\s,;&\"']++)",
     re.IGNORECASE | re.DOTALL,
 )
+_CUT = re.compile("…")
 _SHORTEST_SHAPE = 10
 _LONGEST_KEY = 200
 _SHORTEST = 4
 """Hiding a shorter secret wherever its letters occur would hide ordinary words, and protect little."""
 
+_known: ContextVar[tuple[str, ...]] = ContextVar("known", default=())
 
-def text(value: str, known: Iterable[str] = ()) -> str:
-    """A text with everything hidden that looks like a secret, or is one of those known."""
-    for secret in known:
-        value = value.replace(secret, HIDDEN)
+
+@contextmanager
+def hiding(given: Mapping[str, Any], secret: Collection[str] = ()) -> Iterator[None]:
+    """Hide the secrets among these parameters in every text meanwhile, whatever it looks like."""
+    before = _known.set(tuple(secrets(given, secret)))
+    try:
+        yield
+    finally:
+        _known.reset(before)
+
+
+def known(value: str, given: Mapping[str, Any], secret: Collection[str] = ()) -> str:
+    """A text without the secrets among these parameters; what else may look like one stays."""
+    return _without(value, secrets(given, secret))
+
+
+def text(value: str) -> str:
+    """A text with everything hidden that looks like a secret, or is one of those being hidden."""
+    if hidden := _known.get():
+        value = _without(value, hidden)
     value = _SECRET_VALUE.sub(HIDDEN, value)
     if ":" in value:
         value = _AFTER_COLON.sub(HIDDEN, value)
@@ -56,6 +76,34 @@ def text(value: str, known: Iterable[str] = ()) -> str:
 
 def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
     """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
+    if not secrets(given, secret):
+        return _params(given, secret, largest)
+    with hiding(given, secret):
+        return _params(given, secret, largest)
+
+
+def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
+    """The secrets among parameters, in every spelling a sentence may quote them in; longest first."""
+    found: set[str] = set()
+    for value in _secret_values(given, secret):
+        whole = str(value)
+        quoted = repr(whole)[1:-1]
+        found.update((whole, quoted, json.dumps(whole)[1:-1], json.dumps(whole, ensure_ascii=False)[1:-1]))
+    return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
+
+
+def _without(value: str, known: Iterable[str]) -> str:
+    """Hide secrets, and the beginnings of secrets where a sentence was shortened."""
+    for secret in known:
+        value = value.replace(secret, HIDDEN)
+        for end in [match.start() for match in _CUT.finditer(value)][::-1]:
+            length = next((n for n in range(min(len(secret), end), 0, -1) if value.endswith(secret[:n], 0, end)), 0)
+            if length >= _SHORTEST:
+                value = value[: end - length] + HIDDEN + value[end:]
+    return value
+
+
+def _params(given: Mapping[str, Any], secret: Collection[str], largest: int) -> dict[str, Any]:
     shown = {
         _key(key): HIDDEN if key in secret or _names_a_secret(key) else _value(value, largest)
         for key, value in islice(given.items(), largest)
@@ -65,25 +113,24 @@ def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: i
     return shown
 
 
-def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
-    """The secrets among parameters, in every spelling a sentence may quote them in; longest first."""
-    found: set[str] = set()
-    for value in _secret_values(given, secret):
-        whole = str(value)
-        quoted = repr(whole)[1:-1]
-        found.update((whole, quoted, quoted[:79], json.dumps(whole)[1:-1], json.dumps(whole, ensure_ascii=False)[1:-1]))
-    return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
+def _secret_values(given: Mapping[str, Any], secret: Collection[str]) -> Iterator[str | int | float]:
+    for key, value in given.items():
+        if key in secret or _names_a_secret(key):
+            yield from _leaves(value)
+        elif isinstance(value, dict):
+            yield from _secret_values(value, ())
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, dict):
+                    yield from _secret_values(item, ())
 
 
-def _secret_values(given: Any, secret: Collection[str], hidden: bool = False) -> Iterator[str | int | float]:
-    if isinstance(given, Mapping):
-        for key, value in given.items():
-            yield from _secret_values(value, (), hidden or key in secret or _names_a_secret(key))
-    elif isinstance(given, list | tuple):
-        for value in given:
-            yield from _secret_values(value, (), hidden)
-    elif hidden and isinstance(given, str | int | float) and not isinstance(given, bool):
-        yield given
+def _leaves(value: Any) -> Iterator[str | int | float]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield value
 
 
 def _names_a_secret(key: str) -> bool:
@@ -103,7 +150,7 @@ def _value(value: Any, largest: int) -> Any:
             return f"[{len(value)} characters, sha256 {digest[:16]}]"
         return text(value)
     if isinstance(value, Mapping):
-        return params(value, largest=largest)
+        return _params(value, (), largest)
     if isinstance(value, list | tuple):
         if len(value) > largest:
             return f"[{len(value)} items]"

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from doorward import redact
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
 from doorward.model import Permit
 
@@ -52,7 +53,8 @@ async def _within_time(permit: Permit, work: Awaitable[Any]) -> Ending:
             return Ending(
                 error=TimedOut(f"{call.command.name} was stopped after {permit.timeout:g} s, the most it may take.")
             )
-        log.exception("call %s (%s) broke", call.id, call.command.name)
+        with redact.hiding(call.params, call.command.secret):
+            log.exception("call %s (%s) broke", call.id, call.command.name)
         return Ending(
             error=Broken(
                 f"{call.command.name} failed because of a defect in Doorward; the log has the details under {call.id}."

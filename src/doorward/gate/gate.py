@@ -21,6 +21,7 @@ from doorward.errors import (
     Conflict,
     DoorwardError,
     LedgerUnavailable,
+    Looping,
     NotApproved,
     Refused,
     Unrecorded,
@@ -269,7 +270,7 @@ class Gate:
                 seen.call,
                 status="refused",
                 code=refusal.code,
-                note=refusal.message,
+                note="" if isinstance(refusal, Looping) else refusal.message,  # which repeats an earlier result
                 rule=refusal.rule,
                 approval=request.ticket[:64],
             )

@@ -10,9 +10,11 @@ import msgspec
 
 from doorward import redact
 from doorward.clock import Clock
-from doorward.errors import Broken, Conflict, LedgerUnavailable, Unrecorded
+from doorward.command import Command
+from doorward.errors import Broken, Conflict, LedgerUnavailable, UnknownCommand, Unrecorded
 from doorward.model import ANONYMOUS, Call, Caller, Permit, Request
 from doorward.record import Entry, Phase
+from doorward.registry import Registry
 from doorward.settings import Settings
 from doorward.store.sqlite import Statement, Store
 from doorward.visible import storable
@@ -26,8 +28,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Recorder:
-    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, registry: Registry, clock: Clock, settings: Settings) -> None:
         self._store = store
+        self._registry = registry
         self._clock = clock
         self._largest = settings.ledger.largest_value
 
@@ -78,6 +81,7 @@ class Recorder:
         """Store a request that did not run, as far as it was understood."""
         who = caller or ANONYMOUS
         given = call.params if call else request.params if request.params is not None else dict(request.args or ())
+        command = call.command if call else self._meant(request.command)
         entry = Entry(
             at=self._clock.wall_us(),
             phase="whole",
@@ -87,21 +91,28 @@ class Recorder:
             kind=who.kind,
             behalf=who.on_behalf_of,
             door=request.door,
-            room=_short(request.room),
-            command=call.command.name if call else _short(redact.text(request.command)),
-            tier=call.command.facts.tier if call else "",
-            params=self._redacted(given, call.command.secret if call else ()),
+            room=_short(redact.text(request.room)),
+            command=command.name if command else _short(redact.text(request.command)),
+            tier=command.facts.tier if command else "",
+            params=self._redacted(given, command.secret if command else given),
             digest=call.digest if call else "",
             rule=rule,
-            approval=storable(approval),
+            approval=storable(redact.text(approval)),
             reserved=0.0,
             spent=0.0,
             status=status,
             code=code,
-            note=_note(note, given, call.command.secret if call else ()),
+            note=_note(note, given, command.secret if command else ()),
             duration=0,
         )
         await self._store.write(*also, entries=[entry], durable=bool(also))
+
+    def _meant(self, name: str) -> Command | None:
+        """The command of a request that was refused early; it says which parameters are secret. None: all may be."""
+        try:
+            return self._registry.resolve(name, ())
+        except UnknownCommand:
+            return None
 
     def _entry(
         self,
@@ -164,4 +175,5 @@ def _note(text: str, given: Mapping[str, Any], secret: Collection[str]) -> str:
     """A sentence as it may be recorded: cut only once its secrets are hidden, since half a secret looks like none."""
     if not text:
         return ""
-    return storable(redact.text(text[:_MOST_READ], redact.secrets(given, secret))[:_MOST_NOTE])
+    with redact.hiding(given, secret):
+        return storable(redact.text(text[:_MOST_READ])[:_MOST_NOTE])

@@ -6,6 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
+from doorward import redact
 from doorward.clock import Clock
 from doorward.errors import Looping, TooFast
 from doorward.model import Call
@@ -14,6 +15,8 @@ from doorward.settings import Settings
 
 _MOST_KEPT = 20_000
 _KEPT_TEXT = 1_000
+_MOST_TEXTS = 100
+"""So many answers are left for the next process, without secrets."""
 MINUTE = 60.0
 
 
@@ -66,16 +69,19 @@ class Throttle:
         """Remember how this call ended, for whoever asks the same again and again."""
         repeat = self._repeats.get(call.digest)
         if repeat is not None:
-            repeat.text = text[:_KEPT_TEXT]
+            repeat.text = redact.known(text[:_KEPT_TEXT], call.params, call.command.secret)
 
     def state(self, boot: str) -> dict[str, Any]:
         """What must outlive this process when it is one of many short ones on the same machine."""
         since = self._clock.steady() - MINUTE
+        newest = list(self._repeats.values())[-_MOST_TEXTS:]
         return {
             "boot": boot,
             "windows": {key: list(times) for key, times in self._windows.items() if times and times[-1] > since},
             "repeats": {
-                key: [list(repeat.at), repeat.text] for key, repeat in self._repeats.items() if repeat.at[-1] > since
+                key: [list(repeat.at), redact.text(repeat.text) if repeat in newest else ""]
+                for key, repeat in self._repeats.items()
+                if repeat.at[-1] > since
             },
         }
 

@@ -84,14 +84,17 @@ def move_out(first: int, last: int, file: str, prev: str, hash_: str, signature:
 async def report(
     store: Store, tenant: str, *, caller: str = "", room: str = "", since: int = 0, until: int = 0
 ) -> list[dict[str, Any]]:
-    """Calls per caller and room, in a span of microseconds since 1970; whatever is empty does not narrow."""
+    """Calls per caller and room, in a span of microseconds since 1970; whatever is empty does not narrow.
+
+    Times are compared as the collections show them, in seconds: that is what the index is over.
+    """
     return await store.read(
         "SELECT caller, kind, room, count(*) AS calls,"
         " sum(status = 'done') AS done, sum(status = 'refused') AS refused, sum(status = 'failed') AS failed,"
         " sum(status = 'parked') AS parked, avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
         " max(duration) AS longest, sum(spent) AS energy, min(at) AS first, max(at) AS last"
-        " FROM ledger WHERE phase != 'start' AND tenant = :tenant AND at >= :since"
-        " AND (:caller = '' OR caller = :caller) AND (:room = '' OR room = :room) AND (:until = 0 OR at < :until)"
+        " FROM ledger WHERE phase != 'start' AND tenant = :tenant AND at / 1000000.0 >= :since"
+        " AND (:caller = '' OR caller = :caller) AND (:room = '' OR room = :room) AND (:until = 0 OR at / 1000000.0 < :until)"
         " GROUP BY caller, kind, room ORDER BY calls DESC",
-        {"tenant": tenant, "caller": caller, "room": room, "since": since, "until": until},
+        {"tenant": tenant, "caller": caller, "room": room, "since": since / 1_000_000, "until": until / 1_000_000},
     )

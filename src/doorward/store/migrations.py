@@ -16,7 +16,7 @@ CREATE TABLE ledger (
     note TEXT NOT NULL, duration INTEGER NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL
 ) STRICT;
 CREATE INDEX ledger_call ON ledger (call);
-CREATE INDEX ledger_at ON ledger (at);
+CREATE INDEX ledger_at ON ledger (at / 1000000.0);
 CREATE TRIGGER ledger_is_never_changed BEFORE UPDATE ON ledger
     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER ledger_is_never_cut BEFORE DELETE ON ledger
@@ -104,14 +104,19 @@ CREATE TABLE records (
 STEPS = (FOUNDATION,)
 
 
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring an opened database to the newest step; refuse one that is newer than this program."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > len(STEPS):
+def version(db: sqlite3.Connection) -> int:
+    """Which step an opened database has reached; refused when that is newer than this program."""
+    (reached,) = db.execute("PRAGMA user_version").fetchone()
+    if reached > len(STEPS):
         raise Unusable(
-            f"This home folder was written by a newer Doorward (data version {version}); "
+            f"This home folder was written by a newer Doorward (data version {reached}); "
             f"this one reads up to version {len(STEPS)}.",
             hint="Upgrade Doorward, or use another home folder with DOORWARD_HOME.",
         )
-    for number in range(version, len(STEPS)):
+    return int(reached)
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring an opened database to the newest step."""
+    for number in range(version(db), len(STEPS)):
         db.executescript(f"BEGIN;\n{STEPS[number]}\nPRAGMA user_version = {number + 1};\nCOMMIT;")

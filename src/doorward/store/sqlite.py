@@ -255,11 +255,12 @@ def _open_for_writing(path: Path, key: bytes) -> tuple[sqlite3.Connection, Head]
     db = None
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
+        migrations.version(db)
         path.chmod(0o600)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA secure_delete = FAST")
+        db.execute("PRAGMA secure_delete = ON")
         migrations.migrate(db)
         return db, _read_head(db, key)
     except (sqlite3.Error, OSError, Unusable) as error:

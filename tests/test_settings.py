@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import doorward.settings
+from doorward.errors import Unusable
+from doorward.settings import Settings, home_folder, load
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "doorward.toml"
+
+
+def test_without_a_file_the_defaults_hold(file: Path) -> None:
+    assert load(file) == Settings()
+
+
+def test_a_file_changes_what_it_names_and_nothing_else(file: Path) -> None:
+    file.write_text('[server]\nport = 9\n[data.databases]\nshop = "sqlite:///shop.db"\n')
+    read = load(file)
+    assert read.server.port == 9
+    assert read.data.databases == {"shop": "sqlite:///shop.db"}
+    assert read.server.host == "127.0.0.1"
+    assert read.limits == Settings().limits
+
+
+def test_every_setting_has_a_type_a_default_and_a_sentence() -> None:
+    tables = {field.name: field.type for field in msgspec.structs.fields(Settings)}
+    tree = ast.parse(Path(doorward.settings.__file__).read_text())
+    said: dict[str, list[str]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            for field, after in zip(node.body, [*node.body[1:], None], strict=True):
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    sentence = after.value if isinstance(after, ast.Expr) else None
+                    assert field.value is not None, field.target.id
+                    if node.name != "Settings":
+                        assert isinstance(sentence, ast.Constant), f"{node.name}.{field.target.id}"
+                        assert str(sentence.value).endswith("."), f"{node.name}.{field.target.id}"
+                    said.setdefault(node.name, []).append(field.target.id)
+    for table in tables.values():
+        assert said[table.__name__] == [field.name for field in msgspec.structs.fields(table)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "port = 1",
+        "[server]\nnope = 1",
+        "[server]\nport = '1'",
+        "[server]\nport = true",
+        "[server]\nport = -1",
+        "[server]\nport = 1.0",
+        "[server]\nhost = 1",
+        "[limits]\nrunning = 0",
+        "[limits]\nrunning = -5",
+        "[limits]\nqueued = -1",
+        "[limits]\nloop_repeats = 1",
+        "[limits]\nloop_seconds = 0",
+        "[limits]\nloop_seconds = nan",
+        "[limits]\nloop_seconds = inf",
+        "[limits]\nresult_hours = inf",
+        "[energy]\nstart = nan",
+        "[energy]\nfloor = -inf",
+        "[energy]\nceiling = inf",
+        "[energy]\nper_second = -1",
+        "[energy]\nper_second = nan",
+        "[energy]\nenabled = 1",
+        "[approvals]\nuse_within = nan",
+        "[approvals]\nuse_within = 0",
+        "[ledger]\nrotate_at = 1",
+        "[data]\ndatabases = []",
+        "[data.databases]\na = 1",
+        "[server]\n[server]",
+        "[server",
+        "= 1",
+        "a",
+        "\ufeff[server]",
+        "a = " + "[" * 5_000,
+        "a = " + "9" * 5_000,
+        "a = 1979-05-32",
+    ],
+    ids=ascii,
+)
+def test_a_file_that_is_not_valid_is_refused_by_name(text: str, file: Path) -> None:
+    """A limit that is not a number would limit nothing, so it is refused as well."""
+    file.write_text(text)
+    with pytest.raises(Unusable, match="is not valid") as refusal:
+        load(file)
+    assert str(file) in refusal.value.message
+    assert refusal.value.hint
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(text=st.binary(max_size=60) | st.text("[]=\n.'\"serverpot019{},# ", max_size=60).map(str.encode))
+def test_any_bytes_give_settings_or_a_sentence(text: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "any.toml"
+    file.write_bytes(text)
+    try:
+        assert isinstance(load(file), Settings)
+    except Unusable as refusal:
+        said = refusal.message
+    else:
+        return
+    assert "is not valid" in said
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "doorward.toml").mkdir()
+    with pytest.raises(Unusable, match="cannot be read: Is a directory"):
+        load(tmp_path / "doorward.toml")
+
+
+def test_the_home_folder_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOORWARD_HOME", str(tmp_path / "named"))
+    assert home_folder() == tmp_path / "named"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOORWARD_HOME", "relative")
+    assert home_folder() == tmp_path / "relative"
+    monkeypatch.delenv("DOORWARD_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home_folder() == tmp_path / ".doorward"
+    monkeypatch.setenv("DOORWARD_HOME", "")
+    assert home_folder() == tmp_path / ".doorward"
+
+
+def test_a_home_folder_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOORWARD_HOME", "/tmp/h\udcffme")
+    with pytest.raises(Unusable, match="is not UTF-8 text"):
+        home_folder()
+    monkeypatch.delenv("DOORWARD_HOME")
+    monkeypatch.setenv("HOME", "/tmp/h\udcffme")
+    with pytest.raises(Unusable, match="is not UTF-8 text"):
+        home_folder()
