@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import traceback
+from collections.abc import Sequence
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from doorward.errors import Unusable
 from doorward.visible import storable
 
 LOG_FILE = Path("logs") / "doorward.log"
+SECRETS = "secrets"
+"""The `extra` of a message: what must not appear in it, whatever it looks like."""
 _LARGEST = 10_000_000
 _KEPT = 3
 _LOGGERS = {"doorward": logging.INFO, "uvicorn": logging.WARNING}
@@ -26,14 +29,15 @@ class JsonLines(logging.Formatter):
     """One line a message; whatever looks like a secret is hidden before it is written."""
 
     def format(self, record: logging.LogRecord) -> str:
+        known = getattr(record, SECRETS, ())
         line = {
             "at": iso(record.created),
             "level": record.levelname,
             "logger": record.name,
-            "message": _clean(record.getMessage()),
+            "message": _clean(record.getMessage(), known),
         }
         if record.exc_info:
-            line["trace"] = _clean("".join(traceback.format_exception(*record.exc_info)))
+            line["trace"] = _clean("".join(traceback.format_exception(*record.exc_info)), known)
         return msgspec.json.encode(line).decode()
 
 
@@ -71,5 +75,5 @@ def stop(handler: logging.Handler) -> None:
         handler.close()
 
 
-def _clean(text: str) -> str:
-    return storable(redact.text(text))
+def _clean(text: str, known: Sequence[str]) -> str:
+    return storable(redact.text(text, known))

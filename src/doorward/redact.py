@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -44,28 +43,11 @@ _LONGEST_KEY = 200
 _SHORTEST = 4
 """Hiding a shorter secret wherever its letters occur would hide ordinary words, and protect little."""
 
-_known: ContextVar[tuple[str, ...]] = ContextVar("known", default=())
 
-
-@contextmanager
-def hiding(given: Mapping[str, Any], secret: Collection[str] = ()) -> Iterator[None]:
-    """Hide the secrets among these parameters in every text meanwhile, whatever it looks like."""
-    before = _known.set(tuple(secrets(given, secret)))
-    try:
-        yield
-    finally:
-        _known.reset(before)
-
-
-def known(value: str, given: Mapping[str, Any], secret: Collection[str] = ()) -> str:
-    """A text without the secrets among these parameters; what else may look like one stays."""
-    return _without(value, secrets(given, secret))
-
-
-def text(value: str) -> str:
-    """A text with everything hidden that looks like a secret, or is one of those being hidden."""
-    if hidden := _known.get():
-        value = _without(value, hidden)
+def text(value: str, known: Sequence[str] = ()) -> str:
+    """A text with everything hidden that looks like a secret, or is one of those known."""
+    if known:
+        value = without(value, known)
     value = _SECRET_VALUE.sub(HIDDEN, value)
     if ":" in value:
         value = _AFTER_COLON.sub(HIDDEN, value)
@@ -76,10 +58,7 @@ def text(value: str) -> str:
 
 def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
     """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
-    if not secrets(given, secret):
-        return _params(given, secret, largest)
-    with hiding(given, secret):
-        return _params(given, secret, largest)
+    return _params(given, secret, secrets(given, secret), largest)
 
 
 def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
@@ -92,8 +71,8 @@ def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]
     return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
 
 
-def _without(value: str, known: Iterable[str]) -> str:
-    """Hide secrets, and the beginnings of secrets where a sentence was shortened."""
+def without(value: str, known: Sequence[str]) -> str:
+    """A text without these secrets, and without their beginnings where a sentence was shortened."""
     for secret in known:
         value = value.replace(secret, HIDDEN)
         for end in [match.start() for match in _CUT.finditer(value)][::-1]:
@@ -103,9 +82,9 @@ def _without(value: str, known: Iterable[str]) -> str:
     return value
 
 
-def _params(given: Mapping[str, Any], secret: Collection[str], largest: int) -> dict[str, Any]:
+def _params(given: Mapping[str, Any], secret: Collection[str], known: Sequence[str], largest: int) -> dict[str, Any]:
     shown = {
-        _key(key): HIDDEN if key in secret or _names_a_secret(key) else _value(value, largest)
+        _key(key, known): HIDDEN if key in secret or _names_a_secret(key) else _value(value, known, largest)
         for key, value in islice(given.items(), largest)
     }
     if len(given) > largest:
@@ -134,25 +113,33 @@ def _leaves(value: Any) -> Iterator[str | int | float]:
 
 
 def _names_a_secret(key: str) -> bool:
-    return _SECRET_KEY.search(key, 0, _LONGEST_KEY) is not None
+    return _is_telling(key) if len(key) <= 64 else _SECRET_KEY.search(key, 0, _LONGEST_KEY) is not None
 
 
-def _key(key: str) -> str:
-    if len(key) < _SHORTEST_SHAPE:
+@functools.lru_cache(4_096)
+def _is_telling(key: str) -> bool:
+    """For the few names that parameters have, asked for in every call."""
+    return _SECRET_KEY.search(key) is not None
+
+
+def _key(key: str, known: Sequence[str]) -> str:
+    if len(key) < _SHORTEST_SHAPE and not known:
         return key
-    return text(key) if len(key) <= _LONGEST_KEY else f"{text(key[:_LONGEST_KEY])}… ({len(key)} characters)"
+    if len(key) <= _LONGEST_KEY:
+        return text(key, known)
+    return f"{text(key[:_LONGEST_KEY], known)}… ({len(key)} characters)"
 
 
-def _value(value: Any, largest: int) -> Any:
+def _value(value: Any, known: Sequence[str], largest: int) -> Any:
     if isinstance(value, str):
         if len(value) > largest:
             digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
             return f"[{len(value)} characters, sha256 {digest[:16]}]"
-        return text(value)
+        return text(value, known)
     if isinstance(value, Mapping):
-        return _params(value, (), largest)
+        return _params(value, (), known, largest)
     if isinstance(value, list | tuple):
         if len(value) > largest:
             return f"[{len(value)} items]"
-        return [_value(item, largest) for item in value]
+        return [_value(item, known, largest) for item in value]
     return value

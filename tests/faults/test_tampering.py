@@ -3,140 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gzip
 import json
 import os
-import random
 import shutil
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from evil_ledger import Ledger, ask, changed, forged, found, live
 
 from doorward import record
-from doorward.app import House, open_house
+from doorward.app import open_house
 from doorward.home import Home
 from doorward.ledger.paths import LedgerPaths
-from doorward.ledger.verify import Finding, verify
-from doorward.model import Credential, Request
 
 DOORWARD = Path(sys.executable).with_name("doorward")
-RULES = {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 1_000_000}
-RECIPE = {"recipeId": "lax", "displayName": "Lax", "strategy": {"aiCommands": RULES}}
-
-
-class Ledger:
-    """A copy of a real ledger, to be done evil to."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = Home(folder)
-        self.paths = LedgerPaths.of(folder)
-
-    def verify(self) -> Finding:
-        return verify(self.paths, self.home.key())
-
-    @contextlib.contextmanager
-    def database(self) -> Iterator[sqlite3.Connection]:
-        """As somebody has it who owns the file: no trigger stops them."""
-        with contextlib.closing(sqlite3.connect(self.paths.database, isolation_level=None)) as db:
-            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-                db.execute(f"DROP TRIGGER {name}")
-            yield db
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        with contextlib.closing(sqlite3.connect(self.paths.database)) as db:
-            return db.execute(f"SELECT {', '.join(record.COLUMNS)} FROM ledger ORDER BY seq").fetchall()
-
-    def put(self, rows: list[tuple[Any, ...]]) -> None:
-        with self.database() as db:
-            db.execute("DELETE FROM ledger")
-            db.executemany(f"INSERT INTO ledger VALUES ({', '.join('?' * len(record.COLUMNS))})", rows)
-
-    def checkpoint_lines(self) -> list[bytes]:
-        return self.paths.checkpoints.read_bytes().splitlines(keepends=True)
-
-    def put_checkpoints(self, lines: list[bytes]) -> None:
-        self.paths.checkpoints.write_bytes(b"".join(lines))
-
-
-async def ask(house: House, command: str, *, by: str = "", **params: Any) -> None:
-    await house.gate.handle(
-        Request(
-            command=command,
-            credential=Credential(owner=True, speak_as=by),
-            door="test",
-            room="lax" if by else "",
-            params=params,
-        )
-    )
-
-
-async def live(house: House, first: int, last: int) -> None:
-    """Reads, changes, failures and refusals, a few records each."""
-    for number in range(first, last):
-        by = f"agent{number}"
-        await ask(house, "file/write", by=by, path=f"{number}.txt", content="text")
-        await ask(house, "data/list", by=by, collection="rooms")
-        await ask(house, "file/read", by=by, path="missing.txt")
-        await ask(house, "no/such", by=by)
-        await ask(house, "file/read", by=by, nothing=1)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A house with about 200 records and four checkpoints."""
-    folder = tmp_path_factory.mktemp("made") / "home"
-
-    async def make() -> None:
-        for part in range(4):
-            async with open_house(Home(folder)) as house:
-                if part == 0:
-                    await ask(house, "recipe/put", id="lax", text=json.dumps(RECIPE))
-                    await ask(house, "room/create", name="lax", recipe="lax")
-                await live(house, part * 9, part * 9 + 9)
-                await house.keeper.checkpoint()
-
-    asyncio.run(make())
-    return folder
-
-
-@pytest.fixture(scope="module")
-def rotated(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with two segments moved out."""
-    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("rotated") / "home"))
-
-    async def rotate() -> None:
-        async with open_house(Home(folder)) as house:
-            await house.keeper.rotate(150)
-            await live(house, 100, 104)
-            await house.keeper.rotate(80)
-
-    asyncio.run(rotate())
-    return folder
-
-
-@pytest.fixture
-def ledger(made: Path, tmp_path: Path) -> Ledger:
-    return Ledger(Path(shutil.copytree(made, tmp_path / "home")))
-
-
-@pytest.fixture
-def segmented(rotated: Path, tmp_path: Path) -> Ledger:
-    return Ledger(Path(shutil.copytree(rotated, tmp_path / "home")))
-
-
-def found(ledger: Ledger, *words: str) -> None:
-    finding = ledger.verify()
-    assert finding.broken, "nothing was found"
-    assert 10 < len(finding.broken) < 300, finding.broken
-    for word in words:
-        assert word in finding.broken, finding.broken
 
 
 def test_an_untouched_ledger_verifies(ledger: Ledger) -> None:
@@ -154,14 +38,6 @@ def test_an_untouched_ledger_verifies(ledger: Ledger) -> None:
     }
 
 
-def test_a_ledger_that_was_rotated_twice_verifies(segmented: Ledger) -> None:
-    finding = segmented.verify()
-    assert finding.broken == ""
-    assert finding.segments == 2
-    assert finding.records >= 220
-    assert len(segmented.rows()) < finding.records
-
-
 @pytest.mark.parametrize("column", record.COLUMNS)
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 def test_a_changed_field(column: str, place: str, ledger: Ledger) -> None:
@@ -169,17 +45,12 @@ def test_a_changed_field(column: str, place: str, ledger: Ledger) -> None:
     at = {"first": 0, "middle": len(rows) // 2, "last": len(rows) - 1}[place]
     index, row = record.COLUMNS.index(column), list(rows[at])
     value = row[index]
-    row[index] = value + 1 if isinstance(value, int | float) else _other(value)
+    row[index] = value + 1 if isinstance(value, int | float) else changed(value)
     rows[at] = tuple(row)
     if column == "seq" and place != "last":
         del rows[at + 1]
     ledger.put(rows)
     found(ledger, "record" if column == "seq" else f"record {at + 1}")
-
-
-def _other(text: str) -> str:
-    """One letter changed, or one added where there is none."""
-    return chr(ord(text[0]) ^ 1) + text[1:] if text else "x"
 
 
 @pytest.mark.parametrize(
@@ -302,11 +173,11 @@ async def test_an_older_copy_of_the_whole_database(made: Path, tmp_path: Path) -
         (lambda lines: [*lines, b"{}\n"], "checkpoint 5 is not one that this house signed"),
         (lambda lines: [*lines, b"\xff\n"], "checkpoint 5 is not one that this house signed"),
         (lambda lines: [b"\n", *lines], "checkpoint 1 is not one that this house signed"),
-        (lambda lines: [*lines, _forged(lines[-1], seq=9_999)], "checkpoint 5 is not one that this house signed"),
-        (lambda lines: [*lines[:-1], _forged(lines[-1], hash="0" * 64)], "checkpoint 4 is not one"),
-        (lambda lines: [*lines[:-1], _forged(lines[-1], at=1)], "checkpoint 4 is not one"),
-        (lambda lines: [*lines[:-1], _forged(lines[-1], signature="0" * 64)], "checkpoint 4 is not one"),
-        (lambda lines: [*lines[:-1], _forged(lines[-1], signature="é")], "checkpoint 4 is not one"),
+        (lambda lines: [*lines, forged(lines[-1], seq=9_999)], "checkpoint 5 is not one that this house signed"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], hash="0" * 64)], "checkpoint 4 is not one"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], at=1)], "checkpoint 4 is not one"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], signature="0" * 64)], "checkpoint 4 is not one"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], signature="é")], "checkpoint 4 is not one"),
     ],
     ids=range(17),
 )
@@ -322,10 +193,6 @@ async def test_missing_checkpoints_stay_missing_when_the_house_goes_on(made: Pat
         async with open_house(ledger.home) as house:
             await live(house, number, number + 1)
     found(ledger, "6 checkpoints were signed, and 4 are there")
-
-
-def _forged(line: bytes, **changes: Any) -> bytes:
-    return json.dumps(json.loads(line) | changes, ensure_ascii=False).encode() + b"\n"
 
 
 def test_a_checkpoint_of_another_house(ledger: Ledger, tmp_path: Path) -> None:
@@ -355,145 +222,6 @@ def test_a_line_that_a_crash_cut_is_no_forgery_and_is_mended(ledger: Ledger) -> 
     assert len(ledger.checkpoint_lines()) == 5
 
 
-def _segments(ledger: Ledger) -> list[Path]:
-    return sorted(ledger.paths.segments.glob("records-*.jsonl.gz"))
-
-
-def _rewrite(file: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
-    """As whoever knows how we write them would."""
-    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
-    with file.open("wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as out:
-        out.write(b"".join(change(lines)))
-
-
-@pytest.mark.parametrize("which", [0, 1])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda lines: lines[:-1],
-        lambda lines: lines[1:],
-        lambda lines: [*lines[:5], *lines[6:]],
-        lambda lines: [*lines[:5], lines[6], lines[5], *lines[7:]],
-        lambda lines: [*lines, lines[-1]],
-        lambda lines: [],
-        lambda lines: [*lines[:5], _forged(lines[5], caller="somebody"), *lines[6:]],
-        lambda lines: [*lines[:5], _forged(lines[5], more="than there was"), *lines[6:]],
-        lambda lines: [*lines[:5], b"{}\n", *lines[6:]],
-        lambda lines: [*lines[:5], b"\xff\n", *lines[6:]],
-        lambda lines: [*lines[:5], b"[" * 100_000 + b"\n", *lines[6:]],
-        lambda lines: [*lines, b"\n"],
-    ],
-    ids=[
-        "cut",
-        "beheaded",
-        "dropped",
-        "moved",
-        "doubled",
-        "emptied",
-        "edited",
-        "added",
-        "blank",
-        "bytes",
-        "deep",
-        "line",
-    ],
-)
-def test_a_changed_segment(change: Callable[[list[bytes]], list[bytes]], which: int, segmented: Ledger) -> None:
-    _rewrite(_segments(segmented)[which], lambda lines: lines)
-    assert segmented.verify().broken == ""
-    _rewrite(_segments(segmented)[which], change)
-    found(segmented)
-
-
-def test_a_segment_that_is_gone_or_cut_or_exchanged(segmented: Ledger) -> None:
-    first, second = _segments(segmented)
-    kept = first.read_bytes()
-    for spoil in (
-        lambda: first.unlink(),
-        lambda: first.write_bytes(b""),
-        lambda: first.write_bytes(kept[: len(kept) // 2]),
-        lambda: first.write_bytes(kept[:-1]),
-        lambda: first.write_bytes(kept + b"more"),
-        lambda: first.write_bytes(second.read_bytes()),
-    ):
-        spoil()
-        found(segmented)
-        first.write_bytes(kept)
-    assert segmented.verify().broken == ""
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "DELETE FROM segments WHERE first = 1",
-        "DELETE FROM segments WHERE first > 1",
-        "DELETE FROM segments",
-        "UPDATE segments SET last = last - 1",
-        "UPDATE segments SET file = 'another.jsonl.gz'",
-        "UPDATE segments SET hash = lower(hex(randomblob(32)))",
-        "UPDATE segments SET prev = lower(hex(randomblob(32)))",
-        "UPDATE segments SET signature = lower(hex(randomblob(32)))",
-        "INSERT INTO segments SELECT first + 1, last, file, prev, hash, signature FROM segments WHERE first = 1",
-    ],
-)
-def test_a_changed_note_about_a_segment(change: str, segmented: Ledger) -> None:
-    with segmented.database() as db:
-        db.execute(change)
-    found(segmented)
-
-
-def test_any_one_byte_of_a_segment(segmented: Ledger) -> None:
-    chance = random.Random(5)
-    file = _segments(segmented)[0]
-    kept = file.read_bytes()
-    places = [*range(12), *range(len(kept) - 9, len(kept)), *(chance.randrange(len(kept)) for _ in range(150))]
-    for place in places:
-        spoilt = bytearray(kept)
-        spoilt[place] ^= 0xFF
-        file.write_bytes(spoilt)
-        assert segmented.verify().broken, f"byte {place} of {len(kept)}"
-
-
-async def test_a_ledger_verifies_while_it_is_written_signed_and_rotated(made: Path, tmp_path: Path) -> None:
-    ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
-    async with open_house(ledger.home) as house:
-        writing = asyncio.gather(*(live(house, first, first + 25) for first in range(200, 600, 100)))
-        looked = 0
-        while not writing.done():
-            finding, *_ = await asyncio.gather(asyncio.to_thread(ledger.verify), house.keeper.checkpoint())
-            assert finding.broken == ""
-            looked += 1
-            if looked % 4 == 0:
-                await house.keeper.rotate(100)
-        await writing
-        assert looked > 3
-    finding = ledger.verify()
-    assert finding.broken == ""
-    assert finding.records > 600
-
-
-async def test_the_start_of_a_running_call_is_not_moved_out(made: Path, tmp_path: Path) -> None:
-    """Recovery after a crash looks for it in the table."""
-    ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
-    async with open_house(ledger.home) as house:
-        before = house.services.store.head.seq
-        entry = record.from_row(ledger.rows()[-1]).entry
-        await house.services.store.write(entries=[_running(entry)])
-        await live(house, 50, 53)
-        await house.keeper.rotate(0)
-        left = await house.services.store.read("SELECT min(seq) AS first FROM ledger")
-        assert left[0]["first"] == before + 1
-    async with open_house(ledger.home) as house:
-        assert house.recovered == 1
-        ends = await house.services.store.read("SELECT code FROM ledger WHERE call = 'still-running' AND phase = 'end'")
-        assert [row["code"] for row in ends] == ["interrupted"]
-    assert ledger.verify().broken == ""
-
-
-def _running(entry: record.Entry) -> record.Entry:
-    return msgspec.structs.replace(entry, phase="start", status="started", call="still-running")
-
-
 def test_the_command_names_the_record_and_fails(segmented: Ledger) -> None:
     environment = {**os.environ, "DOORWARD_HOME": str(segmented.home.path)}
 
@@ -508,14 +236,14 @@ def test_the_command_names_the_record_and_fails(segmented: Ledger) -> None:
     assert len(exported) == json.loads(good.stdout)["records"]
     with segmented.database() as db:
         (seq, digest) = db.execute("SELECT seq, digest FROM ledger WHERE digest != '' LIMIT 1").fetchone()
-        db.execute("UPDATE ledger SET digest = ? WHERE seq = ?", (_other(digest), seq))
+        db.execute("UPDATE ledger SET digest = ? WHERE seq = ?", (changed(digest), seq))
     bad = audit("verify")
     assert bad.returncode == 1
     assert f"record {seq} was changed after it was written" in json.loads(bad.stdout)["broken"]
     assert f"record {seq} was changed after it was written" in bad.stderr
     assert "Traceback" not in bad.stderr
     assert len(audit("export").stdout.splitlines()) == len(exported), "a damaged ledger can still be taken out"
-    _segments(segmented)[0].write_bytes(b"\x1f\x8b\x08")
+    segmented.segments()[0].write_bytes(b"\x1f\x8b\x08")
     gone = audit("export")
     assert gone.returncode == 5
     assert "cannot be read" in gone.stderr

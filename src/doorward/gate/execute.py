@@ -11,6 +11,7 @@ import msgspec
 
 from doorward import redact
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
+from doorward.logs import SECRETS
 from doorward.model import Permit
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,8 @@ async def _within_time(permit: Permit, work: Awaitable[Any]) -> Ending:
             return Ending(
                 error=TimedOut(f"{call.command.name} was stopped after {permit.timeout:g} s, the most it may take.")
             )
-        with redact.hiding(call.params, call.command.secret):
-            log.exception("call %s (%s) broke", call.id, call.command.name)
+        known = redact.secrets(call.params, call.command.secret)
+        log.exception("call %s (%s) broke", call.id, call.command.name, extra={SECRETS: known})
         return Ending(
             error=Broken(
                 f"{call.command.name} failed because of a defect in Doorward; the log has the details under {call.id}."

@@ -175,5 +175,4 @@ def _note(text: str, given: Mapping[str, Any], secret: Collection[str]) -> str:
     """A sentence as it may be recorded: cut only once its secrets are hidden, since half a secret looks like none."""
     if not text:
         return ""
-    with redact.hiding(given, secret):
-        return storable(redact.text(text[:_MOST_READ])[:_MOST_NOTE])
+    return storable(redact.text(text[:_MOST_READ], redact.secrets(given, secret))[:_MOST_NOTE])

@@ -69,17 +69,17 @@ class Throttle:
         """Remember how this call ended, for whoever asks the same again and again."""
         repeat = self._repeats.get(call.digest)
         if repeat is not None:
-            repeat.text = redact.known(text[:_KEPT_TEXT], call.params, call.command.secret)
+            repeat.text = redact.without(text[:_KEPT_TEXT], redact.secrets(call.params, call.command.secret))
 
     def state(self, boot: str) -> dict[str, Any]:
         """What must outlive this process when it is one of many short ones on the same machine."""
         since = self._clock.steady() - MINUTE
-        newest = list(self._repeats.values())[-_MOST_TEXTS:]
+        told = set(list(self._repeats)[-_MOST_TEXTS:])
         return {
             "boot": boot,
             "windows": {key: list(times) for key, times in self._windows.items() if times and times[-1] > since},
             "repeats": {
-                key: [list(repeat.at), redact.text(repeat.text) if repeat in newest else ""]
+                key: [list(repeat.at), redact.text(repeat.text) if key in told else ""]
                 for key, repeat in self._repeats.items()
                 if repeat.at[-1] > since
             },

@@ -94,7 +94,8 @@ async def report(
         " sum(status = 'parked') AS parked, avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
         " max(duration) AS longest, sum(spent) AS energy, min(at) AS first, max(at) AS last"
         " FROM ledger WHERE phase != 'start' AND tenant = :tenant AND at / 1000000.0 >= :since"
-        " AND (:caller = '' OR caller = :caller) AND (:room = '' OR room = :room) AND (:until = 0 OR at / 1000000.0 < :until)"
+        " AND (:until = 0 OR at / 1000000.0 < :until)"
+        " AND (:caller = '' OR caller = :caller) AND (:room = '' OR room = :room)"
         " GROUP BY caller, kind, room ORDER BY calls DESC",
         {"tenant": tenant, "caller": caller, "room": room, "since": since / 1_000_000, "until": until / 1_000_000},
     )

@@ -1,30 +1,15 @@
-"""Whatever is sent to the terminal's door or typed behind `doorward`: an answer with a code and a sentence, and life
+"""Whatever is sent to the terminal's door: an answer with a code and a sentence, and life
 goes on. (CVE-2026-28466: a client sent the internal "approved" field; CVE-2026-42074: one asked for no sandbox.)
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from raw_server import Server, read
 
-from doorward.home import short_path
-
-DOORWARD = Path(sys.executable).with_name("doorward")
-LAX = {
-    "recipeId": "lax",
-    "displayName": "Lax",
-    "strategy": {"aiCommands": {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 100_000}},
-}
 WRITE: dict[str, Any] = {"command": "file/write", "room": "lax", "speakAs": "tester"}
 PARAMS = {"path": "evil.txt", "content": "x"}
 PRIVILEGED = (
@@ -60,95 +45,6 @@ PRIVILEGED = (
     "$schema",
     "",
 )
-
-
-class Server:
-    """A real server, spoken to over its owner's socket in raw bytes."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.workspace = home / "workspace"
-        self.environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(home)}
-        self._process = subprocess.Popen(
-            [DOORWARD, "up", "--port", "0"], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith(b"Ctrl-C"):
-                return
-        raise AssertionError(self._process.communicate())
-
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        _, said = self._process.communicate(timeout=60)
-        assert self._process.returncode == 0
-        assert b"Traceback" not in said, said
-
-    def connect(self) -> socket.socket:
-        sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(60)
-        with short_path(self.home / "doorward.sock") as address:
-            sock.connect(address)
-        return sock
-
-    def raw(self, request: bytes, *, half: bool = False) -> bytes:
-        """Send bytes as they are, and read what comes until the server closes."""
-        with self.connect() as sock:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                sock.sendall(request)
-                if half:
-                    sock.shutdown(socket.SHUT_WR)
-            return _read(sock)
-
-    def post(self, body: bytes | dict[str, Any], path: str = "/api/run", head: str = "") -> tuple[int, dict[str, Any]]:
-        text = body if isinstance(body, bytes) else json.dumps(body).encode()
-        answer = self.raw(
-            f"POST {path} HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n{head}"
-            f"Content-Length: {len(text)}\r\n\r\n".encode()
-            + text
-        )
-        status, _, rest = answer.partition(b"\r\n")
-        return int(status.split()[1]), json.loads(rest.partition(b"\r\n\r\n")[2])
-
-    def run(self, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [DOORWARD, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-    def lives(self) -> bool:
-        return self.raw(b"GET /health HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n\r\n").startswith(
-            b"HTTP/1.1 200"
-        )
-
-
-def _read(sock: socket.socket) -> bytes:
-    answer = b""
-    with contextlib.suppress(ConnectionResetError):
-        while some := sock.recv(65_536):
-            answer += some
-    return answer
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("bad-input") / "home")
-    try:
-        recipe = {"command": "recipe/put", "params": {"id": "lax", "text": json.dumps(LAX)}}
-        assert server.post(recipe)[0] == 200
-        assert server.post({"command": "room/create", "params": {"name": "lax", "recipe": "lax"}})[0] == 200
-        yield server
-        assert server.lives()
-    finally:
-        server.stop()
-    verified = server.run("audit", "verify")
-    assert verified.returncode == 0, verified.stderr
-    logged = b"".join(file.read_bytes() for file in (server.home / "logs").iterdir())
-    assert b"Traceback" not in logged, logged
 
 
 def refused(server: Server, body: bytes | dict[str, Any], path: str = "/api/run") -> str:
@@ -348,87 +244,8 @@ def test_a_body_that_never_ends_is_answered_while_others_are_served(server: Serv
     for number in range(20):
         assert server.post(body(json.dumps({"path": f"meanwhile-{number}.txt", "content": "x"})))[0] == 200
     for sock in stalled:
-        answer = _read(sock)
+        answer = read(sock)
         sock.close()
         assert answer.startswith(b"HTTP/1.1 400"), answer
         assert b"did not arrive whole within 10 s" in answer
     assert not (server.workspace / "evil.txt").exists()
-
-
-BAD_ARGUMENTS: list[tuple[tuple[str | bytes, ...], int, str]] = [
-    (("run", "no/such"), 3, "There is no command 'no/such'; the nearest you may use: "),
-    (("run", "data/list", "--nope=1"), 3, "unknown parameter 'nope'; valid: collection,"),
-    (("run", "data/list", "--collection=rooms", "--approved=true"), 3, "unknown parameter 'approved'"),
-    (("run", "data/list", "--collection=rooms", "--limit=x"), 3, "parameter limit must be of type integer"),
-    (("run", "data/list", "--collection=rooms", "--limit=NaN"), 3, "given 'NaN'"),
-    (("run", "data/list", "--collection=rooms", "--limit=1e999"), 3, "given '1e999'"),
-    (("run", "data/list", "--collection=rooms", "--limit=-1"), 3, "less than the minimum of 1; given -1"),
-    (("run", "data/list", "--collection=rooms", "--limit=1.5"), 3, "given 1.5"),
-    (("run", "data/list", "--collection=rooms", "--filter=" + "[" * 1_000 + "]" * 1_000), 3, "nests too deeply"),
-    (("run", "data/list", "--collection=rooms", '--filter={"a":1,"a":2}'), 3, "the key 'a' appears twice"),
-    (("run", "data/list", "--collection=rooms", '--filter={"a":Infinity}'), 3, "Infinity is not a JSON number"),
-    (("run", "data/list", "--collection=rooms", '--filter={"name":"\\u0000"}'), 1, "NUL"),
-    (("run", "data/list", "--collection=rooms", "--filter=" + "x" * 120_000), 3, "(120002 characters)"),
-    (("run", "data/list", "--collection=rooms", "--collection=rooms"), 3, "'collection' is given twice"),
-    (("run", "data/list", "rooms"), 3, "Parameters are written --key=value; given 'rooms'"),
-    (("run", "data/list", "--=x"), 3, "unknown parameter ''"),
-    (("run",), 2, "Name a command"),
-    (("run", "--nosuch"), 2, "No such option"),
-    (("nosuch",), 2, "No such command 'nosuch'"),
-    (("data", "list", "rooms", "--filter", "NaN"), 2, "NaN is not a JSON number"),
-    (("up", "--port", "70000"), 2, "not in the range"),
-    (("audit", "show", "nothing"), 3, "There is no record 'nothing'"),
-    (("run", b"\xff/\xfe"), 3, ""),
-    (("run", "file/read", b"--path=\xff"), 3, "not UTF-8 text"),
-    (("run", "file/read", b"--\xff=1"), 3, "not UTF-8 text"),
-    (("run", "--room", b"\xff", "data/list", "--collection=rooms"), 3, "not UTF-8 text"),
-    (("run", "--as", b"\xff", "data/list", "--collection=rooms"), 3, ""),
-    (("run", b"--ticket=\xff"), 3, "not UTF-8 text"),
-    (("run", b"--token=\xff", "data/list"), 3, ""),
-    (("explain", b"\xff"), 3, ""),
-    (("audit", "show", b"\xff"), 3, "There is no record"),
-    (("data", "list", "rooms", "--filter", b'{"a":"\xff"}'), 2, "half of a surrogate pair"),
-    (("token", "create", b"\xff"), 3, "not UTF-8 text"),
-    (("recipe", "show", b"\xff"), 3, "not UTF-8 text"),
-    ((b"\xff",), 2, "No such command"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "code", "says"), BAD_ARGUMENTS, ids=lambda part: ascii(part)[:60])
-def test_arguments_that_make_no_sense_with_a_server(
-    arguments: tuple[str | bytes, ...], code: int, says: str, server: Server
-) -> None:
-    _complains(server.run(*arguments), code, says)
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("alone") / "home"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"), [one for one in BAD_ARGUMENTS if any(isinstance(arg, bytes) for arg in one[0])][:-1]
-)
-def test_arguments_that_are_no_text_without_a_server(
-    arguments: tuple[str | bytes, ...], code: int, says: str, alone: Path
-) -> None:
-    environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(alone)}
-    done = subprocess.run(
-        [DOORWARD, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    _complains(done, code, says)
-
-
-def test_a_recipe_file_of_twenty_megabytes(server: Server, tmp_path: Path) -> None:
-    file = tmp_path / "big.json"
-    file.write_bytes(b'{"recipeId": "' + b"x" * 20_000_000 + b'"}')
-    _complains(server.run("recipe", "put", str(file)), 3, "longer than")
-    _complains(server.run("recipe", "check", str(file)), 5, "too large")
-
-
-def _complains(done: subprocess.CompletedProcess[str], code: int, says: str) -> None:
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert says in done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "defect" not in done.stderr
-    assert 10 < len(done.stderr) < 2_000

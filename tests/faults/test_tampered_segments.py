@@ -1,0 +1,160 @@
+"""R5.2: old segments rotate out to files that still verify, and whatever is done to them is found."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from evil_ledger import Ledger, forged, found, live
+
+from doorward import record
+from doorward.app import open_house
+
+
+def test_a_ledger_that_was_rotated_twice_verifies(segmented: Ledger) -> None:
+    finding = segmented.verify()
+    assert finding.broken == ""
+    assert finding.segments == 2
+    assert finding.records >= 220
+    assert len(segmented.rows()) < finding.records
+
+
+def _rewrite(file: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    """As whoever knows how we write them would."""
+    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    with file.open("wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as out:
+        out.write(b"".join(change(lines)))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines[:-1],
+        lambda lines: lines[1:],
+        lambda lines: [*lines[:5], *lines[6:]],
+        lambda lines: [*lines[:5], lines[6], lines[5], *lines[7:]],
+        lambda lines: [*lines, lines[-1]],
+        lambda lines: [],
+        lambda lines: [*lines[:5], forged(lines[5], caller="somebody"), *lines[6:]],
+        lambda lines: [*lines[:5], forged(lines[5], more="than there was"), *lines[6:]],
+        lambda lines: [*lines[:5], b"{}\n", *lines[6:]],
+        lambda lines: [*lines[:5], b"\xff\n", *lines[6:]],
+        lambda lines: [*lines[:5], b"[" * 100_000 + b"\n", *lines[6:]],
+        lambda lines: [*lines, b"\n"],
+    ],
+    ids=[
+        "cut",
+        "beheaded",
+        "dropped",
+        "moved",
+        "doubled",
+        "emptied",
+        "edited",
+        "added",
+        "blank",
+        "bytes",
+        "deep",
+        "line",
+    ],
+)
+def test_a_changed_segment(change: Callable[[list[bytes]], list[bytes]], which: int, segmented: Ledger) -> None:
+    _rewrite(segmented.segments()[which], lambda lines: lines)
+    assert segmented.verify().broken == ""
+    _rewrite(segmented.segments()[which], change)
+    found(segmented)
+
+
+def test_a_segment_that_is_gone_or_cut_or_exchanged(segmented: Ledger) -> None:
+    first, second = segmented.segments()
+    kept = first.read_bytes()
+    for spoil in (
+        lambda: first.unlink(),
+        lambda: first.write_bytes(b""),
+        lambda: first.write_bytes(kept[: len(kept) // 2]),
+        lambda: first.write_bytes(kept[:-1]),
+        lambda: first.write_bytes(kept + b"more"),
+        lambda: first.write_bytes(second.read_bytes()),
+    ):
+        spoil()
+        found(segmented)
+        first.write_bytes(kept)
+    assert segmented.verify().broken == ""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM segments WHERE first = 1",
+        "DELETE FROM segments WHERE first > 1",
+        "DELETE FROM segments",
+        "UPDATE segments SET last = last - 1",
+        "UPDATE segments SET file = 'another.jsonl.gz'",
+        "UPDATE segments SET hash = lower(hex(randomblob(32)))",
+        "UPDATE segments SET prev = lower(hex(randomblob(32)))",
+        "UPDATE segments SET signature = lower(hex(randomblob(32)))",
+        "INSERT INTO segments SELECT first + 1, last, file, prev, hash, signature FROM segments WHERE first = 1",
+    ],
+)
+def test_a_changed_note_about_a_segment(change: str, segmented: Ledger) -> None:
+    with segmented.database() as db:
+        db.execute(change)
+    found(segmented)
+
+
+def test_any_one_byte_of_a_segment(segmented: Ledger) -> None:
+    chance = random.Random(5)
+    file = segmented.segments()[0]
+    kept = file.read_bytes()
+    places = [*range(12), *range(len(kept) - 9, len(kept)), *(chance.randrange(len(kept)) for _ in range(150))]
+    for place in places:
+        spoilt = bytearray(kept)
+        spoilt[place] ^= 0xFF
+        file.write_bytes(spoilt)
+        assert segmented.verify().broken, f"byte {place} of {len(kept)}"
+
+
+async def test_a_ledger_verifies_while_it_is_written_signed_and_rotated(made: Path, tmp_path: Path) -> None:
+    ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
+    async with open_house(ledger.home) as house:
+        writing = asyncio.gather(*(live(house, first, first + 25) for first in range(200, 600, 100)))
+        looked = 0
+        while not writing.done():
+            finding, *_ = await asyncio.gather(asyncio.to_thread(ledger.verify), house.keeper.checkpoint())
+            assert finding.broken == ""
+            looked += 1
+            if looked % 4 == 0:
+                await house.keeper.rotate(100)
+        await writing
+        assert looked > 3
+    finding = ledger.verify()
+    assert finding.broken == ""
+    assert finding.records > 600
+
+
+async def test_the_start_of_a_running_call_is_not_moved_out(made: Path, tmp_path: Path) -> None:
+    """Recovery after a crash looks for it in the table."""
+    ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
+    async with open_house(ledger.home) as house:
+        before = house.services.store.head.seq
+        entry = record.from_row(ledger.rows()[-1]).entry
+        await house.services.store.write(entries=[_running(entry)])
+        await live(house, 50, 53)
+        await house.keeper.rotate(0)
+        left = await house.services.store.read("SELECT min(seq) AS first FROM ledger")
+        assert left[0]["first"] == before + 1
+    async with open_house(ledger.home) as house:
+        assert house.recovered == 1
+        ends = await house.services.store.read("SELECT code FROM ledger WHERE call = 'still-running' AND phase = 'end'")
+        assert [row["code"] for row in ends] == ["interrupted"]
+    assert ledger.verify().broken == ""
+
+
+def _running(entry: record.Entry) -> record.Entry:
+    return msgspec.structs.replace(entry, phase="start", status="started", call="still-running")
