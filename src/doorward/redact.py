@@ -63,8 +63,11 @@ def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: i
 
 def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
     """The secrets among parameters, in every spelling a sentence may quote them in; longest first."""
+    values = list(_secret_values(given, secret))
+    if not values:
+        return []
     found: set[str] = set()
-    for value in _secret_values(given, secret):
+    for value in values:
         whole = str(value)
         quoted = repr(whole)[1:-1]
         found.update((whole, quoted, json.dumps(whole)[1:-1], json.dumps(whole, ensure_ascii=False)[1:-1]))

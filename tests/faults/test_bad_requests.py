@@ -249,3 +249,34 @@ def test_a_body_that_never_ends_is_answered_while_others_are_served(server: Serv
         assert answer.startswith(b"HTTP/1.1 400"), answer
         assert b"did not arrive whole within 10 s" in answer
     assert not (server.workspace / "evil.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"command": "\ud800"},
+        {"room": "\ud800"},
+        {"by": "\ud800"},
+        {"token": "\ud800"},
+        {"ticket": "\ud800"},
+        {"session": "\ud800"},
+        {"response": "\ud800"},
+        {"params": {"collection": "\ud800"}},
+        {"params": {"\ud800": "rooms"}},
+        {"params": {"collection": "rooms", "filter": {"\ud800": [{"a": "\udfff"}]}}},
+        {"args": (("collection", "\ud800"),)},
+        {"args": (("\ud800", "rooms"),)},
+        {"params": {"collection": "rooms"}, "args": (("collection", "rooms"),)},
+    ],
+    ids=ascii,
+)
+async def test_half_a_character_in_any_part_is_an_outcome_and_a_record(more: dict[str, Any], driver: Any) -> None:
+    """A door that lets such text in gets a refusal from the gate, and the next caller gets an answer."""
+    given = {"command": "data/list", "params": None if "args" in more else {"collection": "rooms"}, **more}
+    outcome = await driver.ask(given.pop("command"), **given)
+    json.dumps(outcome.message).encode()
+    rows = await driver.ledger()
+    assert rows[-1]["status"] == outcome.status
+    assert (await driver.ask("data/list", by="next", params={"collection": "rooms"})).status == "done"
+    if not {"session", "response"} & set(more):
+        assert outcome.status == "refused"
