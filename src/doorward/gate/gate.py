@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -78,6 +79,7 @@ class Gate:
         self._settings = settings
         self._context_for = context_for
         self._cache = Cache(clock)
+        self._loose: set[asyncio.Task[None]] = set()
         self._dry_run = DryRun(authorizer, self._approver, context_for)
 
     async def handle(self, request: Request) -> Outcome:
@@ -139,11 +141,22 @@ class Gate:
         except Conflict as conflict:
             raise NotApproved(conflict.message, hint="Ask again without the ticket.") from conflict
         except asyncio.CancelledError:
-            await asyncio.wait([writing])
-            if writing.exception() is None:
-                gone = Cancelled(f"{permit.call.command.name} was cancelled before it began.")
-                await self._finish(permit, reservation, Ending(error=gone), None)
+            await asyncio.shield(self._kept(self._abandon(permit, reservation, writing)))
             raise
+
+    async def _abandon(self, permit: Permit, reservation: Reservation, writing: asyncio.Future[None]) -> None:
+        """Give a start that nobody waits for any more its end, once it is stored."""
+        await asyncio.wait([writing])
+        if writing.exception() is None:
+            gone = Cancelled(f"{permit.call.command.name} was cancelled before it began.")
+            await self._finish(permit, reservation, Ending(error=gone), None)
+
+    def _kept(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that goes on when whoever waits for it is cancelled, however often."""
+        task = asyncio.ensure_future(work)
+        self._loose.add(task)
+        task.add_done_callback(self._loose.discard)
+        return task
 
     async def _finish(self, permit: Permit, reservation: Reservation, ending: Ending, seconds: float | None) -> Outcome:
         """Settle, record the end, publish. `seconds` is None when the command itself did not run."""
