@@ -293,3 +293,14 @@ def test_the_order_of_the_steps_is_the_order_of_the_lines():
     )
     places = [body.index(step) for step in steps]
     assert places == sorted(places)
+
+
+async def test_a_command_that_no_parameters_could_make_fit_is_not_offered(house):
+    rules = {"scratch/*": {"text": {"enum": ["a"]}, "path": {"glob": "src/**"}}}
+    async with house(parameterRules=rules) as driver:
+        caller = driver.house.gate.caller(Credential(owner=True, speak_as="helper"))
+        offered = [command.name for command in driver.house.gate.offered(caller, "lab")]
+        refused = await driver.ask("scratch/look", room="lab", params={"text": "a"})
+    assert "scratch/look" not in offered
+    assert "room/list" in offered
+    assert (refused.code, "'path'" in refused.message) == ("not_permitted", True)

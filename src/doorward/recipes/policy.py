@@ -63,8 +63,18 @@ class Policy:
         ruling = self._rulings.get(key)
         if ruling is None:
             bare = decide(self._commands, *key)
-            ruling = self._rulings[key] = Ruling(bare.allowed, self._named(bare.rule), bare.reason)
+            ruling = Ruling(bare.allowed, self._named(bare.rule), bare.reason)
+            ruling = self._rulings[key] = self._never(command) or ruling if ruling.allowed else ruling
         return ruling
+
+    def _never(self, command: Command) -> Ruling | None:
+        """The denial of a command that no call could make fit: a rule asks for a parameter that it does not have."""
+        for pattern in from_specific_to_general(command.name):
+            for parameter in self._parameter_rules.get(pattern, {}):
+                if parameter not in command.schema["properties"]:
+                    reason = f"{command.name} has no parameter {parameter!r}, which this room's recipe has a rule on."
+                    return Ruling(False, self._named(f'parameter rule "{pattern}" on {parameter}'), reason)
+        return None
 
     def offered(self, commands: Iterable[Command]) -> list[Command]:
         return [command for command in commands if self.rule(command).allowed]
