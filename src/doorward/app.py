@@ -250,6 +250,7 @@ async def keep_tidy(house: House) -> None:
 async def _leave(house: House) -> None:
     """Leave what the next process needs. What cannot be written is said, and harms nothing that is stored."""
     clock, store = house.services.clock, house.services.store
+    await house.gate.settled()
     try:
         await store.write(keepsakes.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
         await house.keeper.checkpoint()

@@ -141,7 +141,7 @@ async def test_hanging_up_while_the_start_is_being_stored_leaves_an_end_or_nothi
             await asyncio.sleep(0)
             task.cancel()
             await asyncio.wait([task])
-        await driver.owner("room/list")
+        await driver.house.gate.settled()
         rows = [row for row in await driver.ledger() if row["command"] == "scratch/touch"]
         left = await driver.house.services.store.read("SELECT * FROM open_calls")
     starts = [row["call"] for row in rows if row["phase"] == "start"]

@@ -151,6 +151,10 @@ class Gate:
             gone = Cancelled(f"{permit.call.command.name} was cancelled before it began.")
             await self._finish(permit, reservation, Ending(error=gone), None)
 
+    async def settled(self) -> None:
+        """Wait until every call that somebody gave up has its end."""
+        await asyncio.gather(*self._loose)
+
     def _kept(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task that goes on when whoever waits for it is cancelled, however often."""
         task = asyncio.ensure_future(work)
