@@ -272,6 +272,8 @@ def _complete(command: Command) -> None:
     problems = []
     if not names.is_canonical(command.name):
         problems.append("the name is not area/verb in lower case")
+    if not names.WIRE.fullmatch(command.wire):
+        problems.append(f"its wire name {command.wire!r} is not one that every door takes")
     if not command.summary:
         problems.append("the function has no docstring")
     if not facts.examples:
