@@ -64,6 +64,8 @@ class Energy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Approvals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     use_within: Seconds = 300.0
     """How long after the decision an approved call may be resumed."""
+    foresee: bool = True
+    """Whether people are shown what a file or shell command would change, and approve just that."""
 
 
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,6 +95,44 @@ class Files(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The largest file, in bytes, that commands read or write."""
 
 
+class Sandbox(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    required: bool = False
+    """Whether programs are refused unless the sandbox is `full`."""
+    allow_unconfined: bool = False
+    """Whether programs run with resource limits alone where the system offers no confinement at all."""
+    network: bool = False
+    """Whether commands of the catalogue that ask for the network get it."""
+    readable: tuple[str, ...] = ()
+    """More folders that programs may read, as absolute paths; the system's own and the workspace are always there."""
+    cpu_seconds: Count = 30
+    """How much processor time one program may use."""
+    memory_bytes: Annotated[int, Meta(ge=16_000_000)] = 512 * 1024 * 1024
+    """How much memory each process of a program may map; some runtimes need a gigabyte or more."""
+    processes: Count = 10
+    """How many processes one program may have at once."""
+    file_bytes: Count = 10_000_000
+    """How large a file a program may write."""
+    descriptors: Annotated[int, Meta(ge=16, le=1_000_000)] = 50
+    """How many files each process of a program may have open at once."""
+    wall_seconds: Seconds = 30.0
+    """How long one program may take."""
+    output_bytes: Count = 1_000_000
+    """How much of each output stream of a program is kept; the rest is counted."""
+    scratch_bytes: Count = 64 * 1024 * 1024
+    """How much a program may hold in its own /tmp, and in a copy-on-write view of the workspace."""
+    keep_free_bytes: Annotated[int, Meta(ge=0)] = 256 * 1024 * 1024
+    """A program is stopped when less than this is free on the workspace's disk."""
+    helpers: Annotated[int, Meta(ge=1, le=256)] = 16
+    """How many programs of one workspace run at once; more wait."""
+    idle_seconds: Seconds = 60.0
+    """How long a warm helper is kept without work."""
+
+
+class Shell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    catalogue: str = ""
+    """The catalogue file; empty means `commands.json` in the home folder."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A table of `doorward.toml` is one of these fields."""
 
@@ -103,6 +143,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ledger: Ledger = Ledger()
     data: Data = Data()
     files: Files = Files()
+    sandbox: Sandbox = Sandbox()
+    shell: Shell = Shell()
 
 
 def home_folder() -> Path:

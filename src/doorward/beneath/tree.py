@@ -1,0 +1,131 @@
+"""Anything a path can stand for, as a value: to compare it, keep it, and bring it back."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import stat
+from typing import Literal, NamedTuple
+
+from doorward.beneath.openat2 import FOLDER, NO_SYMLINKS, openat2, opened
+from doorward.beneath.sentences import telling
+
+Shape = Literal["file", "folder", "symlink", "other"]
+
+
+class State(NamedTuple):
+    """What is at a path: a file with its bytes, a symlink with its target, or a folder, without what is in it.
+
+    Pipes, sockets and devices are `other`, and can only be recognised.
+    """
+
+    kind: Shape
+    mode: int
+    content: bytes | None = b""
+    """None when it is more than is kept; then only `mark` tells whether it is still the same."""
+    size: int = 0
+    mark: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The same for the same thing, and for nothing else."""
+        content = self.mark.encode() if self.content is None else self.content
+        return hashlib.sha256(f"{self.kind}:{self.mode:o}:".encode() + content).hexdigest()
+
+
+def digest_of(state: State | None) -> str:
+    """Empty for nothing."""
+    return "" if state is None else state.digest
+
+
+def state_at(root: int, path: str, most: int) -> State | None:
+    """What is at `path` beneath the folder, or None. Nothing is followed."""
+    with telling("read", path):
+        try:
+            descriptor = openat2(root, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            return _state(descriptor, most)
+        finally:
+            os.close(descriptor)
+
+
+def put(root: int, path: str, state: State | None) -> None:
+    """Make `path` be as `state` says, whatever is there now, in one step where the system has one."""
+    folder, _, name = path.rpartition("/")
+    with telling("change", path), opened(root, folder or ".", FOLDER, NO_SYMLINKS) as parent:
+        present = _mode_at(parent, name)
+        if state is None:
+            if present is not None:
+                (os.rmdir if stat.S_ISDIR(present) else os.unlink)(name, dir_fd=parent)
+        elif state.kind == "folder":
+            _put_folder(parent, name, state.mode, present)
+        else:
+            if present is not None and stat.S_ISDIR(present):
+                os.rmdir(name, dir_fd=parent)
+            _put_whole(parent, name, state)
+        os.fsync(parent)
+
+
+def _state(descriptor: int, most: int) -> State:
+    status = os.fstat(descriptor)
+    mode = stat.S_IMODE(status.st_mode) & 0o777
+    if stat.S_ISDIR(status.st_mode):
+        return State("folder", mode)
+    if stat.S_ISLNK(status.st_mode):
+        target = os.fsencode(os.readlink("", dir_fd=descriptor))
+        return State("symlink", 0o777, target, len(target))
+    if not stat.S_ISREG(status.st_mode):
+        return State("other", mode, None, 0, f"{status.st_ino}:{status.st_mode}:{status.st_rdev}")
+    if status.st_size > most:
+        mark = f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
+        return State("file", mode, None, status.st_size, mark)
+    with open(f"/proc/self/fd/{descriptor}", "rb") as file:
+        content = file.read(most + 1)
+    return State("file", mode, content, len(content))
+
+
+def _mode_at(parent: int, name: str) -> int | None:
+    try:
+        return os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _put_folder(parent: int, name: str, mode: int, present: int | None) -> None:
+    if present is not None and not stat.S_ISDIR(present):
+        os.unlink(name, dir_fd=parent)
+        present = None
+    if present is None:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    with opened(parent, name, FOLDER | os.O_NOFOLLOW, NO_SYMLINKS) as made:
+        os.fchmod(made, mode)
+
+
+def _put_whole(parent: int, name: str, state: State) -> None:
+    """A file or symlink: made beside its place, then put there by a rename."""
+    if state.content is None:
+        raise ValueError("content that was not kept cannot be put back")
+    temporary = f".{secrets.token_hex(8)}.doorward"
+    try:
+        if state.kind == "symlink":
+            os.symlink(os.fsdecode(state.content), temporary, dir_fd=parent)
+        else:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(temporary, flags, 0o600, dir_fd=parent)
+            try:
+                rest = memoryview(state.content)
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+                os.fchmod(descriptor, state.mode)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=parent)
+        raise

@@ -1,0 +1,133 @@
+"""What a program changed in a copy-on-write view of the workspace, read from the layer that holds its writes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from doorward.beneath.openat2 import FOLDER, NO_SYMLINKS, opened
+from doorward.beneath.tree import State, digest_of, state_at
+
+_OPAQUE = "user.overlay.opaque"
+MOST_PATHS = 200_000
+
+
+class Change(msgspec.Struct, frozen=True):
+    path: str
+    before: State | None
+    after: State | None
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """In the order in which they can be made: first what goes away, inner things first, then what comes."""
+
+    items: list[Change]
+    left_out: list[str]
+    """Paths of pipes, sockets and devices that were made; they are not changes that can be made elsewhere."""
+
+
+class TooManyChanges(Exception):
+    """More paths changed than can be followed."""
+
+
+class _Reader:
+    def __init__(self, upper: int, lower: int, keep: int) -> None:
+        self._upper = upper
+        self._lower = lower
+        self._keep = keep
+        """How many more bytes of what was replaced are kept."""
+        self.gone: list[Change] = []
+        self.come: list[Change] = []
+        self.left_out: list[str] = []
+
+    def folder(self, path: str, *, hides: bool) -> None:
+        """Compare one folder that both layers have. One that `hides` shows nothing of what is below it."""
+        with opened(self._upper, path or ".", FOLDER, NO_SYMLINKS) as descriptor:
+            names = sorted(os.listdir(descriptor))
+        if hides:
+            for name in self._names_below(path):
+                if name not in names:
+                    self._vanish(_join(path, name))
+        for name in names:
+            self._entry(_join(path, name), below=True)
+
+    def _entry(self, path: str, *, below: bool) -> None:
+        self._count()
+        with opened(self._upper, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS) as descriptor:
+            status = os.fstat(descriptor)
+        if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
+            self._vanish(path)
+            return
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            self.left_out.append(path)
+            return
+        after = state_at(self._upper, path, status.st_size)
+        before = self._before(path) if below else None
+        stays_folder = before is not None and before.kind == "folder" and after is not None and after.kind == "folder"
+        if before is not None and before.kind == "folder" and not stays_folder:
+            self._vanish_inside(path)
+        if digest_of(before) != digest_of(after):
+            self.come.append(Change(path, before, after))
+        if after is not None and after.kind == "folder":
+            if stays_folder:
+                self.folder(path, hides=self._is_opaque(path))
+            else:
+                self._new_folder(path)
+
+    def _count(self) -> None:
+        if len(self.gone) + len(self.come) >= MOST_PATHS:
+            raise TooManyChanges
+
+    def _new_folder(self, path: str) -> None:
+        with opened(self._upper, path, FOLDER, NO_SYMLINKS) as descriptor:
+            names = sorted(os.listdir(descriptor))
+        for name in names:
+            self._entry(_join(path, name), below=False)
+
+    def _vanish(self, path: str) -> None:
+        self._count()
+        before = self._before(path)
+        if before is None:  # made and removed again
+            return
+        if before.kind == "folder":
+            self._vanish_inside(path)
+        self.gone.append(Change(path, before, None))
+
+    def _vanish_inside(self, path: str) -> None:
+        for name in self._names_below(path):
+            self._vanish(_join(path, name))
+
+    def _before(self, path: str) -> State | None:
+        state = state_at(self._lower, path, self._keep)
+        if state is not None and state.content:
+            self._keep -= len(state.content)
+        return state
+
+    def _names_below(self, path: str) -> list[str]:
+        with opened(self._lower, path or ".", FOLDER, NO_SYMLINKS) as descriptor:
+            return sorted(os.listdir(descriptor))
+
+    def _is_opaque(self, path: str) -> bool:
+        with opened(self._upper, path, FOLDER, NO_SYMLINKS) as descriptor:
+            try:
+                return os.getxattr(descriptor, _OPAQUE) == b"y"
+            except OSError:
+                return False
+
+
+def read_changes(upper: int, workspace: Path, keep: int) -> Changes:
+    """What the layer `upper` changes in the workspace. At most `keep` bytes of what it replaces are kept in all."""
+    lower = os.open(workspace, FOLDER)
+    try:
+        reader = _Reader(upper, lower, keep)
+        reader.folder("", hides=False)
+    finally:
+        os.close(lower)
+    return Changes([*reader.gone, *reader.come], reader.left_out)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name

@@ -1,0 +1,89 @@
+"""The locks that hold programs on this machine, and the helpers that stand behind them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doorward.sandbox import bubblewrap, view
+from doorward.sandbox.level import Level
+from doorward.sandbox.profile import Profile
+from doorward.sandbox.seccomp import shipped
+from doorward.sandbox.zygote import Zygote
+from doorward.settings import Sandbox as Settings
+
+
+class Confinement(msgspec.Struct, frozen=True):
+    level: Level
+    bwrap: str
+    """Where bubblewrap is; empty when programs run without namespaces."""
+
+    @property
+    def namespaces(self) -> bool:
+        return bool(self.bwrap)
+
+    def workspace(self, profile: Profile) -> str:
+        """Where programs find the workspace."""
+        return view.WORKSPACE if self.namespaces else profile.workspace
+
+    async def zygote(self, profile: Profile, settings: Settings, scratch: Path) -> Zygote:
+        """Start the first process of this profile. `scratch` is for programs without a /tmp of their own."""
+        if self.namespaces:
+            around = bubblewrap.command(self.bwrap, profile, settings.readable)
+            return await Zygote.start(around, view.INSIDE, self._setup(profile, settings, "/tmp"))
+        return await Zygote.start([], str(Path(view.inside()).parent), self._setup(profile, settings, str(scratch)))
+
+    def _setup(self, profile: Profile, settings: Settings, scratch: str) -> dict[str, Any]:
+        limits = profile.limits
+        workspace = self.workspace(profile)
+        changes = [] if profile.files == "read" else [workspace]
+        root = os.geteuid() == 0
+        return {
+            "namespaces": self.namespaces,
+            "network": profile.network,
+            "files": profile.files,
+            "workspace": workspace,
+            "layers": view.LAYERS,
+            "scratch": settings.scratch_bytes,
+            "environment": view.environment(scratch),
+            "read": ["/"] if self.namespaces else [*_readable(profile, settings), workspace],
+            "write": [*changes, scratch, "/dev/shm" if self.namespaces else scratch, *view.DEVICES],
+            "limits": {
+                "cpu": limits.cpu_seconds,
+                "memory": limits.memory_bytes,
+                "file": limits.file_bytes,
+                "descriptors": limits.descriptors,
+                "processes": limits.processes,
+            },
+            # The kernel counts processes of a user, and does not count those of root at all.
+            "counted": 1 if self.namespaces else _processes_of_this_user(),
+            "count": root and self.namespaces,
+            "filter": (shipped.load(self._filter(profile)) or b"").hex(),
+        }
+
+    def _filter(self, profile: Profile) -> str:
+        if self.namespaces:
+            return "full"
+        return "alone-network" if profile.network else "alone"
+
+
+def _readable(profile: Profile, settings: Settings) -> list[str]:
+    _, prefix = view.python()
+    return [*view.system_folders(), *view.etc_files(network=profile.network), prefix, *settings.readable]
+
+
+def _processes_of_this_user() -> int:
+    """How many tasks this user has now: without a user namespace the kernel's limit counts these too."""
+    mine, count = os.getuid(), 0
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            if os.stat(f"/proc/{name}").st_uid == mine:
+                count += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue
+    return count

@@ -1,0 +1,29 @@
+"""Watching that a program does not fill the disk that the workspace is on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+_EVERY = 0.25
+
+
+class DiskWatch:
+    """Calls `stop` when less than `keep_free` bytes are left."""
+
+    def __init__(self, folder: str, keep_free: int, stop: Callable[[], None]) -> None:
+        self._folder = folder
+        self._keep_free = keep_free
+        self._stop = stop
+        self._timer = asyncio.get_running_loop().call_later(_EVERY, self._look)
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        facts = os.statvfs(self._folder)
+        if facts.f_bavail * facts.f_frsize < self._keep_free:
+            self._stop()
+        else:
+            self._timer = asyncio.get_running_loop().call_later(_EVERY, self._look)

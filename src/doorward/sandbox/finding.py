@@ -1,0 +1,132 @@
+"""Finding out how well this machine can confine programs: by starting one that tries to get out."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+from pathlib import Path
+from typing import Self
+
+from doorward.sandbox import bubblewrap, view
+from doorward.sandbox.capture import Capture
+from doorward.sandbox.confinement import Confinement
+from doorward.sandbox.inside.messages import encoded
+from doorward.sandbox.level import Level, Word
+from doorward.sandbox.profile import Profile
+from doorward.sandbox.worker import Worker, WorkerGone
+from doorward.settings import Sandbox as Settings
+
+_PROBE = "import sys; sys.path.insert(0, sys.argv[1]); from inside import probe; probe.main(sys.argv[2])"
+
+_VITAL = frozenset(("reading outside", "writing outside", "writing the system", "writing the workspace", "the network"))
+"""Where one of these does not hold, programs are not confined at all."""
+
+
+async def find(home: Path, settings: Settings) -> Confinement:
+    """The strongest confinement that holds here, and what it lacks."""
+    bwrap = bubblewrap.find()
+    if bwrap is None:
+        why = f"no namespaces, since bubblewrap is not installed. {bubblewrap.HOW_TO_INSTALL}"
+    else:
+        try:
+            return await _tried(bwrap, home, settings)
+        except WorkerGone as error:
+            why = f"no namespaces ({error})"
+    try:
+        found = await _tried("", home, settings)
+    except WorkerGone as error:
+        return Confinement(Level("off", (why, f"helpers do not start ({error})")), "")
+    word = "degraded" if found.level.word == "full" else found.level.word
+    seen = "names and sizes of files outside can be seen"
+    return Confinement(Level(word, (why, seen, *found.level.missing)), "")
+
+
+async def _tried(bwrap: str, home: Path, settings: Settings) -> Confinement:
+    """The confinement with this bubblewrap, or without one, as a program that tries to get out finds it."""
+    findings = await _Attempt(Confinement(Level("full"), bwrap), settings).findings(home)
+    if not findings:
+        return Confinement(Level("full"), bwrap)
+    word: Word = "off" if _VITAL & set(findings) else "degraded"
+    return Confinement(Level(word, tuple(f"{name} not held back" for name in findings)), bwrap)
+
+
+class _Attempt:
+    """One probe, and the things outside that it must not reach."""
+
+    def __init__(self, confinement: Confinement, settings: Settings) -> None:
+        self._confinement = confinement
+        self._settings = settings
+
+    async def findings(self, home: Path) -> list[str]:
+        with tempfile.TemporaryDirectory(prefix="probe-", dir=home) as folder, _Listeners() as outside:
+            workspace, scratch, canary = (Path(folder, name) for name in ("workspace", "scratch", "canary"))
+            workspace.mkdir()
+            scratch.mkdir()
+            canary.write_bytes(b"canary")
+            profile = Profile(str(workspace))
+            zygote = await self._confinement.zygote(profile, self._settings, scratch)
+            try:
+                worker = await zygote.worker()
+                try:
+                    findings = await self._run(worker, profile, scratch, canary, outside.port)
+                finally:
+                    worker.close()
+                if not zygote.landlock:
+                    findings.append("files (Landlock)")
+            finally:
+                await zygote.close()
+            return [*findings, *(["the network"] if outside.heard() else [])]
+
+    async def _run(self, worker: Worker, profile: Profile, scratch: Path, canary: Path, port: int) -> list[str]:
+        within = self._confinement.namespaces
+        temporary = "/tmp" if within else str(scratch)
+        given = {
+            "canary": str(canary),
+            "workspace": self._confinement.workspace(profile),
+            "temporary": temporary,
+            "port": port,
+            "process": os.getpid(),
+            "memory": profile.limits.memory_bytes,
+        }
+        python, _ = view.python()
+        code = view.INSIDE if within else str(Path(view.inside()).parent)
+        capture = Capture("stdout", 65_536, None)
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            message = {
+                "argv": [python, "-I", "-S", "-c", _PROBE, code, json.dumps(given)],
+                "environment": {},
+                "folder": "/",
+            }
+            worker.begin(encoded(message), (capture.writes, null))
+            answer = await worker.ended()
+        finally:
+            os.close(null)
+            capture.close()
+        if answer.get("code") != 0:
+            raise WorkerGone(f"the probe ended with {answer}")
+        return list(json.loads(capture.kept))
+
+
+class _Listeners:
+    """A TCP and a UDP port on loopback that nobody inside may reach."""
+
+    def __enter__(self) -> Self:
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._tcp.getsockname()[1])
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind(("127.0.0.1", self.port))
+        self._udp.setblocking(False)
+        return self
+
+    def heard(self) -> bool:
+        try:
+            return bool(self._udp.recv(64))
+        except BlockingIOError:
+            return False
+
+    def __exit__(self, *_: object) -> None:
+        self._tcp.close()
+        self._udp.close()

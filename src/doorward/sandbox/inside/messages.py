@@ -1,0 +1,43 @@
+"""Messages between Doorward and its helpers: one JSON object in one packet, with descriptors beside it."""
+
+import array
+import json
+import os
+import socket
+from typing import Any
+
+LARGEST = 160 * 1024
+"""More than the longest argument a program may be given."""
+_MOST_DESCRIPTORS = 4
+_buffer = bytearray(LARGEST)
+_SPACE = socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode()
+
+
+def send(sock: socket.socket, message: bytes, descriptors: tuple[int, ...] = ()) -> None:
+    beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+    sock.sendmsg([message], beside)
+
+
+def receive(sock: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """The next message, or None at the end. Descriptors arrive closed to programs that are started."""
+    size, beside, flags, _ = sock.recvmsg_into([_buffer], _SPACE, socket.MSG_CMSG_CLOEXEC)
+    descriptors: list[int] = []
+    for level, kind, data in beside:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors = array.array("i", data).tolist()
+    if not size:
+        return None, _closed(descriptors)
+    if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+        _closed(descriptors)
+        raise ValueError("a message was cut")
+    return json.loads(_buffer[:size]), descriptors
+
+
+def _closed(descriptors: list[int]) -> list[int]:
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return []

@@ -1,0 +1,107 @@
+"""The system calls that the standard library lacks, each raising OSError with the call's name when it fails."""
+
+import ctypes
+import os
+from collections.abc import Sequence
+
+NEW_MOUNTS = 0x0002_0000
+NEW_USERS = 0x1000_0000
+NEW_PIDS = 0x2000_0000
+
+MS_READ_ONLY = 1
+MS_NO_SUID = 2
+MS_NO_DEVICES = 4
+MS_NO_EXEC = 8
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
+_PR_CAPBSET_DROP = 24
+_PR_SET_SECUREBITS = 28
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_AMBIENT_CLEAR_ALL = 4
+_SECCOMP_FILTER = 2
+_SECURE_NO_ROOT = 0b11
+"""SECBIT_NOROOT and its lock: being root gives no capabilities."""
+_CAPABILITIES_3 = 0x2008_0522
+CAP_SYS_ADMIN = 21
+_LAST_CAPABILITY = 63
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+_libc.mount.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p)
+_libc.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong)
+
+
+def syscall(what: str, number: int, *arguments: object) -> int:
+    """A raw system call."""
+    result = _libc.syscall(ctypes.c_long(number), *arguments)
+    return _checked(what, result)
+
+
+def unshare(flags: int) -> None:
+    _checked("unshare", _libc.unshare(ctypes.c_int(flags)))
+
+
+def join(namespace: int, kind: int) -> None:
+    """setns(2)."""
+    _checked("setns", _libc.setns(ctypes.c_int(namespace), ctypes.c_int(kind)))
+
+
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    _checked(
+        f"mount {kind} on {target}",
+        _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode() or None),
+    )
+
+
+def hide_from_proc() -> None:
+    """Nobody of the same user may look into this process; the bit does not outlive an exec."""
+    _prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, 0)
+
+
+def adopt_orphans() -> None:
+    """Descendants whose parents die become children of this process."""
+    _prctl("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
+
+
+def no_new_privileges() -> None:
+    _prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
+
+
+def keep_capabilities(kept: Sequence[int]) -> None:
+    """Give up every capability but these, and let no program that is started have any."""
+    _prctl("PR_CAP_AMBIENT", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+    for capability in range(_LAST_CAPABILITY + 1):
+        if capability not in kept and _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break  # past the last one of this kernel, or none may be dropped because none is held
+    _libc.prctl(_PR_SET_SECUREBITS, _SECURE_NO_ROOT, 0, 0, 0)  # refused to whoever has no power to give up
+    bits = sum(1 << capability for capability in kept)
+    low, high = bits & 0xFFFF_FFFF, bits >> 32
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_3, 0)
+    # effective, permitted, inheritable: first the low halves of all three, then the high ones.
+    sets = (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)
+    _checked("capset", _libc.capset(ctypes.byref(header), ctypes.byref(sets)))
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def filter_calls(bpf: bytes) -> None:
+    """Install a seccomp filter: what `bpf` refuses stays refused for this process and all it starts."""
+    code = ctypes.create_string_buffer(bpf, len(bpf))
+    program = _Program(len(bpf) // 8, ctypes.cast(code, ctypes.c_void_p))
+    _prctl("PR_SET_SECCOMP", _PR_SET_SECCOMP, _SECCOMP_FILTER, ctypes.addressof(program))
+
+
+def _prctl(what: str, *arguments: int) -> None:
+    _checked(what, _libc.prctl(*arguments, *([0] * (5 - len(arguments)))))
+
+
+def _checked(what: str, result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result

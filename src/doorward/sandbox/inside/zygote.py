@@ -1,0 +1,58 @@
+"""The zygote: the first process inside the sandbox. It runs no programs; it makes the workers that do."""
+
+import contextlib
+import os
+import signal
+import socket
+from typing import Any, NoReturn
+
+from . import landlock, messages, system, worker
+
+CONTROL = 3
+"""The descriptor on which Doorward speaks to the zygote."""
+
+
+def main() -> None:
+    control = socket.socket(fileno=CONTROL)
+    control.set_inheritable(False)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries workers, and orphans of programs
+    setup, _ = messages.receive(control)
+    if setup is None:
+        return
+    setup["landlock"] = landlock.version() > 0
+    messages.send(control, messages.encoded({"landlock": setup["landlock"]}))
+    while True:
+        message, descriptors = messages.receive(control)
+        if message is None:
+            return
+        (descriptor,) = descriptors
+        if os.fork() == 0:
+            control.close()
+            _become_worker(socket.socket(fileno=descriptor), setup)
+        os.close(descriptor)
+
+
+def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
+    """Turn this fork into a worker; what goes wrong before it is ready is told to Doorward."""
+    code = 0
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        if setup["namespaces"]:
+            _own_namespaces()
+        worker.work(sock, setup)
+    except BaseException as error:  # noqa: BLE001 - this process has nobody above it to tell
+        code = 1
+        with contextlib.suppress(OSError):
+            messages.send(sock, messages.encoded({"failed": f"{type(error).__name__}: {error}"}))
+    os._exit(code)
+
+
+def _own_namespaces() -> None:
+    """Users, so that processes are counted apart; mounts and processes, so that workers do not see each other."""
+    user, group = os.getuid(), os.getgid()
+    system.unshare(system.NEW_USERS | system.NEW_MOUNTS | system.NEW_PIDS)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    if os.fork() != 0:  # only a child is inside the new PID namespace
+        os._exit(0)

@@ -1,0 +1,124 @@
+"""A warm worker inside the sandbox, as seen from outside: it runs one program at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from typing import Any
+
+from doorward.sandbox.inside import messages
+
+_PATIENCE = 15.0
+"""Seconds for a worker to get ready; the machine may be busy."""
+_GRACE = 5.0
+"""Seconds for a worker to end its program when told to."""
+
+
+class WorkerGone(Exception):
+    """The worker ended, or did what it should not; whatever ran in it ended with it."""
+
+
+class Worker:
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._loop = asyncio.get_running_loop()
+        self._answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self.used = True
+        """Whether it must not serve another program: it runs one, or the last one left something behind in it."""
+        sock.setblocking(False)
+        self._loop.add_reader(sock, self._receive)
+
+    async def ready(self) -> None:
+        """Wait until it is confined and serves; WorkerGone says what went wrong."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                answer = await self._answer
+        except TimeoutError as error:
+            self.close()
+            raise WorkerGone("a helper did not get ready in time") from error
+        except BaseException:
+            self.close()
+            raise
+        if "failed" in answer:
+            self.close()
+            raise WorkerGone(str(answer["failed"]))
+
+    def begin(self, message: bytes, descriptors: tuple[int, ...]) -> None:
+        """Have it start a program with these as its output, its errors and, if there is one, its input."""
+        self._answer = self._loop.create_future()
+        self.used = True
+        try:
+            messages.send(self._sock, message, descriptors)
+        except OSError as error:
+            raise WorkerGone(f"a helper takes no more work: {error.strerror}") from error
+
+    async def ended(self) -> dict[str, Any]:
+        """How the program that was begun ended. Cancelled, it ends the program first."""
+        try:
+            answer = await self._answer
+        except asyncio.CancelledError:
+            self._answer = self._loop.create_future()
+            await self._stopped()
+            raise
+        self.used = bool(answer["used"])
+        return answer
+
+    def stop(self) -> None:
+        """Have the running program ended; `ended` then returns."""
+        self._ask_to_stop()
+        self._loop.call_later(_GRACE, self._give_up)
+
+    def close(self) -> None:
+        """Let go of the worker. It ends, and with it whatever it runs."""
+        if self._sock.fileno() >= 0:
+            self._loop.remove_reader(self._sock)
+            self._sock.close()
+        if not self._answer.done():
+            self._answer.set_exception(WorkerGone("a helper was closed"))
+            self._answer.exception()
+
+    async def _stopped(self) -> None:
+        """End the program and wait for that, however often the waiting is cancelled."""
+        self.stop()
+        while not self._answer.done():
+            try:
+                await asyncio.wait([self._answer])
+            except asyncio.CancelledError:
+                continue
+        if self._answer.exception() is None and "changes" in self._answer.result():
+            os.close(self._answer.result()["changes"])
+
+    def _ask_to_stop(self) -> None:
+        try:
+            messages.send(self._sock, messages.encoded({"stop": True}))
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """It does not answer: its end is the program's end."""
+        if not self._answer.done():
+            self.close()
+
+    def _receive(self) -> None:
+        try:
+            message, descriptors = messages.receive(self._sock)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError) as error:
+            message, descriptors = {"failed": str(error)}, []
+        if message is None:
+            gone = WorkerGone("the helper that ran the program ended")
+            self._loop.remove_reader(self._sock)
+            self._sock.close()
+            if not self._answer.done():
+                self._answer.set_exception(gone)
+                self._answer.exception()
+            return
+        if descriptors:
+            message["changes"] = descriptors[0]
+        if self._answer.done():
+            for descriptor in descriptors:
+                os.close(descriptor)
+        else:
+            self._answer.set_result(message)
