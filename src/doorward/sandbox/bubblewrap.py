@@ -11,7 +11,7 @@ from doorward.sandbox.profile import Profile
 PASSWD, GROUP = 4, 5
 """The descriptors on which bubblewrap reads the two files it makes."""
 
-HOW_TO_INSTALL = "Install it with `apt install bubblewrap`, or with dnf, pacman, apk or zypper where those are"
+HOW_TO_INSTALL = "Install it with `apt install bubblewrap`, or with dnf, pacman, apk or zypper where those are."
 
 
 def find() -> str | None:
@@ -43,6 +43,7 @@ def command(bwrap: str, profile: Profile, readable: Sequence[str]) -> list[str]:
     # Seen only by the zygote: each worker puts its own /proc and /tmp over these before it runs anything.
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
     words += ("--ro-bind", view.inside(), f"{view.INSIDE}/inside")
-    words += ("--bind" if profile.files == "write" else "--ro-bind", profile.workspace, view.WORKSPACE)
+    # Workers whose programs only read it, or have a view of their own, make it read-only for themselves.
+    words += ("--bind", profile.workspace, view.WORKSPACE)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words

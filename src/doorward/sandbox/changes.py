@@ -55,7 +55,7 @@ class _Reader:
             self._entry(_join(path, name), below=True)
 
     def _entry(self, path: str, *, below: bool) -> None:
-        self._count()
+        self._count(path)
         with opened(self._upper, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS) as descriptor:
             status = os.fstat(descriptor)
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
@@ -77,7 +77,8 @@ class _Reader:
             else:
                 self._new_folder(path)
 
-    def _count(self) -> None:
+    def _count(self, path: str) -> None:
+        path.encode()  # a name that is no text cannot be told, kept or approved
         if len(self.gone) + len(self.come) >= MOST_PATHS:
             raise TooManyChanges
 
@@ -88,7 +89,7 @@ class _Reader:
             self._entry(_join(path, name), below=False)
 
     def _vanish(self, path: str) -> None:
-        self._count()
+        self._count(path)
         before = self._before(path)
         if before is None:  # made and removed again
             return
@@ -119,7 +120,10 @@ class _Reader:
 
 
 def read_changes(upper: int, workspace: Path, keep: int) -> Changes:
-    """What the layer `upper` changes in the workspace. At most `keep` bytes of what it replaces are kept in all."""
+    """What the layer `upper` changes in the workspace. At most `keep` bytes of what it replaces are kept in all.
+
+    UnicodeEncodeError when a name is not text, TooManyChanges when there are too many.
+    """
     lower = os.open(workspace, FOLDER)
     try:
         reader = _Reader(upper, lower, keep)

@@ -20,6 +20,8 @@ class Confinement(msgspec.Struct, frozen=True):
     level: Level
     bwrap: str
     """Where bubblewrap is; empty when programs run without namespaces."""
+    copies: bool = False
+    """Whether programs can run on a copy-on-write view."""
 
     @property
     def namespaces(self) -> bool:
@@ -30,7 +32,10 @@ class Confinement(msgspec.Struct, frozen=True):
         return view.WORKSPACE if self.namespaces else profile.workspace
 
     async def zygote(self, profile: Profile, settings: Settings, scratch: Path) -> Zygote:
-        """Start the first process of this profile. `scratch` is for programs without a /tmp of their own."""
+        """Start what makes workers for this profile, and for others that differ from it in `files` alone.
+
+        `scratch` is for programs without a /tmp of their own.
+        """
         if self.namespaces:
             around = bubblewrap.command(self.bwrap, profile, settings.readable)
             return await Zygote.start(around, view.INSIDE, self._setup(profile, settings, "/tmp"))
@@ -39,18 +44,16 @@ class Confinement(msgspec.Struct, frozen=True):
     def _setup(self, profile: Profile, settings: Settings, scratch: str) -> dict[str, Any]:
         limits = profile.limits
         workspace = self.workspace(profile)
-        changes = [] if profile.files == "read" else [workspace]
         root = os.geteuid() == 0
         return {
             "namespaces": self.namespaces,
             "network": profile.network,
-            "files": profile.files,
             "workspace": workspace,
             "layers": view.LAYERS,
             "scratch": settings.scratch_bytes,
             "environment": view.environment(scratch),
             "read": ["/"] if self.namespaces else [*_readable(profile, settings), workspace],
-            "write": [*changes, scratch, "/dev/shm" if self.namespaces else scratch, *view.DEVICES],
+            "write": [scratch, "/dev/shm" if self.namespaces else scratch, *view.DEVICES],
             "limits": {
                 "cpu": limits.cpu_seconds,
                 "memory": limits.memory_bytes,
@@ -72,7 +75,9 @@ class Confinement(msgspec.Struct, frozen=True):
 
 def _readable(profile: Profile, settings: Settings) -> list[str]:
     _, prefix = view.python()
-    return [*view.system_folders(), *view.etc_files(network=profile.network), prefix, *settings.readable]
+    etc = view.etc_files(network=profile.network)
+    code = str(Path(view.inside()).parent)
+    return [*view.system_folders(), *etc, prefix, code, *settings.readable]
 
 
 def _processes_of_this_user() -> int:

@@ -16,6 +16,7 @@ from doorward.sandbox.inside.messages import encoded
 from doorward.sandbox.level import Level, Word
 from doorward.sandbox.profile import Profile
 from doorward.sandbox.worker import Worker, WorkerGone
+from doorward.sandbox.zygote import Zygote
 from doorward.settings import Sandbox as Settings
 
 _PROBE = "import sys; sys.path.insert(0, sys.argv[1]); from inside import probe; probe.main(sys.argv[2])"
@@ -24,32 +25,37 @@ _VITAL = frozenset(("reading outside", "writing outside", "writing the system", 
 """Where one of these does not hold, programs are not confined at all."""
 
 
+_SEEN_WITHOUT_NAMESPACES = (
+    "names and sizes of files outside can be seen, and priorities of the account's other processes changed"
+)
+
+
 async def find(home: Path, settings: Settings) -> Confinement:
     """The strongest confinement that holds here, and what it lacks."""
     bwrap = bubblewrap.find()
-    if bwrap is None:
-        why = f"no namespaces, since bubblewrap is not installed. {bubblewrap.HOW_TO_INSTALL}"
-    else:
+    why, hint = "no namespaces (bubblewrap is not installed)", bubblewrap.HOW_TO_INSTALL
+    if bwrap is not None:
         try:
             return await _tried(bwrap, home, settings)
         except WorkerGone as error:
-            why = f"no namespaces ({error})"
+            why, hint = f"no namespaces ({error})", ""
     try:
         found = await _tried("", home, settings)
     except WorkerGone as error:
-        return Confinement(Level("off", (why, f"helpers do not start ({error})")), "")
+        return Confinement(Level("off", (why, f"helpers do not start ({error})"), hint), "")
     word = "degraded" if found.level.word == "full" else found.level.word
-    seen = "names and sizes of files outside can be seen"
-    return Confinement(Level(word, (why, seen, *found.level.missing)), "")
+    return Confinement(Level(word, (why, _SEEN_WITHOUT_NAMESPACES, *found.level.missing), hint), "")
 
 
 async def _tried(bwrap: str, home: Path, settings: Settings) -> Confinement:
     """The confinement with this bubblewrap, or without one, as a program that tries to get out finds it."""
-    findings = await _Attempt(Confinement(Level("full"), bwrap), settings).findings(home)
-    if not findings:
-        return Confinement(Level("full"), bwrap)
-    word: Word = "off" if _VITAL & set(findings) else "degraded"
-    return Confinement(Level(word, tuple(f"{name} not held back" for name in findings)), bwrap)
+    attempt = _Attempt(Confinement(Level("full"), bwrap), settings)
+    findings = await attempt.findings(home)
+    lacks = [f"{name} not held back" for name in findings]
+    if attempt.no_copies:
+        lacks.append(f"no copy-on-write views ({attempt.no_copies})")
+    word: Word = "off" if _VITAL & set(findings) else "degraded" if lacks else "full"
+    return Confinement(Level(word, tuple(lacks)), bwrap, copies=not attempt.no_copies)
 
 
 class _Attempt:
@@ -58,6 +64,8 @@ class _Attempt:
     def __init__(self, confinement: Confinement, settings: Settings) -> None:
         self._confinement = confinement
         self._settings = settings
+        self.no_copies = ""
+        """Why there are no copy-on-write views; empty when there are."""
 
     async def findings(self, home: Path) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="probe-", dir=home) as folder, _Listeners() as outside:
@@ -68,16 +76,26 @@ class _Attempt:
             profile = Profile(str(workspace))
             zygote = await self._confinement.zygote(profile, self._settings, scratch)
             try:
-                worker = await zygote.worker()
+                worker = await zygote.worker("read")
                 try:
                     findings = await self._run(worker, profile, scratch, canary, outside.port)
                 finally:
                     worker.close()
                 if not zygote.landlock:
                     findings.append("files (Landlock)")
+                self.no_copies = await self._why_no_copies(zygote)
             finally:
                 await zygote.close()
             return [*findings, *(["the network"] if outside.heard() else [])]
+
+    async def _why_no_copies(self, zygote: Zygote) -> str:
+        if not self._confinement.namespaces:
+            return "they need namespaces"
+        try:
+            (await zygote.worker("copy")).close()
+        except WorkerGone as error:
+            return str(error)
+        return ""
 
     async def _run(self, worker: Worker, profile: Profile, scratch: Path, canary: Path, port: int) -> list[str]:
         within = self._confinement.namespaces
@@ -92,22 +110,22 @@ class _Attempt:
         }
         python, _ = view.python()
         code = view.INSIDE if within else str(Path(view.inside()).parent)
-        capture = Capture("stdout", 65_536, None)
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        output, errors = Capture("stdout", 65_536, None), Capture("stderr", 65_536, None)
         try:
             message = {
                 "argv": [python, "-I", "-S", "-c", _PROBE, code, json.dumps(given)],
                 "environment": {},
                 "folder": "/",
             }
-            worker.begin(encoded(message), (capture.writes, null))
+            worker.begin(encoded(message), (output.writes, errors.writes))
             answer = await worker.ended()
         finally:
-            os.close(null)
-            capture.close()
+            output.close()
+            errors.close()
         if answer.get("code") != 0:
-            raise WorkerGone(f"the probe ended with {answer}")
-        return list(json.loads(capture.kept))
+            said = errors.kept.decode(errors="replace").strip().splitlines()
+            raise WorkerGone(said[-1] if said else f"the probe ended with {answer}")
+        return list(json.loads(output.kept))
 
 
 class _Listeners:

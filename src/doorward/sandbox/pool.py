@@ -1,10 +1,11 @@
-"""The warm workers of one profile: taken for a program, given back after it, let go when nobody needs them."""
+"""The warm workers of one surroundings: taken for a program, given back after it, let go when nobody needs them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from doorward.sandbox.profile import Files
 from doorward.sandbox.worker import Worker, WorkerGone
 from doorward.sandbox.zygote import Zygote
 
@@ -15,41 +16,69 @@ class Pool:
         self._places = asyncio.Semaphore(most)
         self._starting = asyncio.Lock()
         self._zygote: Zygote | None = None
-        self._idle: list[Worker] = []
+        self._idle: dict[Files, list[Worker]] = {"read": [], "write": [], "copy": []}
+        self._taken = 0
+        self._used_at = asyncio.get_running_loop().time()
 
-    async def take(self) -> Worker:
+    async def take(self, files: Files) -> Worker:
         """A worker for one program, to be given back after it; waits while as many run as may."""
-        await self._places.acquire()
+        self._taken += 1
         try:
-            return self._idle.pop() if self._idle else await self._new()
+            await self._places.acquire()
+            try:
+                return self._waiting(files) or await self._new(files)
+            except BaseException:
+                self._places.release()
+                raise
         except BaseException:
-            self._places.release()
+            self._taken -= 1
             raise
 
     def give_back(self, worker: Worker) -> None:
         if worker.used or self._zygote is None:
             worker.close()
         else:
-            self._idle.append(worker)
+            self._idle[worker.files].append(worker)
         self._places.release()
+        self._taken -= 1
+        self._used_at = asyncio.get_running_loop().time()
+
+    def idle_since(self) -> float | None:
+        """The loop's time at which it was last used; None while it is in use."""
+        return None if self._taken else self._used_at
 
     async def close(self) -> None:
         """End everything; the next program starts anew."""
-        for worker in self._idle:
-            worker.close()
-        self._idle.clear()
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
         zygote, self._zygote = self._zygote, None
         if zygote is not None:
             await zygote.close()
 
-    async def _new(self) -> Worker:
+    def _waiting(self, files: Files) -> Worker | None:
+        """A worker that waits for work, if one is left alive."""
+        while self._idle[files]:
+            worker = self._idle[files].pop()
+            if worker.alive:
+                return worker
+            worker.close()
+        return None
+
+    async def _new(self, files: Files) -> Worker:
         """A fresh worker; when the zygote died meanwhile, of a fresh zygote, once."""
+        zygote = await self._living()
+        try:
+            return await zygote.worker(files)
+        except WorkerGone:
+            if not zygote.died():
+                raise
+        return await (await self._living()).worker(files)
+
+    async def _living(self) -> Zygote:
         async with self._starting:
-            known = self._zygote
-            if known is not None:
-                try:
-                    return await known.worker()
-                except WorkerGone:
-                    await self.close()
-            self._zygote = await self._start()
-            return await self._zygote.worker()
+            if self._zygote is not None and self._zygote.died():
+                await self.close()
+            if self._zygote is None:
+                self._zygote = await self._start()
+            return self._zygote

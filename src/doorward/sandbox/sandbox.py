@@ -36,6 +36,7 @@ class Sandbox:
         self._finding = asyncio.Lock()
         self._found: Confinement | None = None
         self._scratch: Path | None = None
+        self._tidying: asyncio.Task[None] | None = None
 
     async def level(self) -> Level:
         """How well programs are confined here, found out by a program that tries to get out."""
@@ -43,7 +44,7 @@ class Sandbox:
 
     async def copies(self) -> bool:
         """Whether programs can run on a copy-on-write view here."""
-        return (await self._confinement()).namespaces
+        return (await self._confinement()).copies
 
     async def run(self, profile: Profile, program: Program, on_output: OnOutput | None = None) -> Ended:
         """Run a program to its end. Cancelled, it first ends the program and everything that came of it."""
@@ -64,8 +65,11 @@ class Sandbox:
 
     async def close(self) -> None:
         """End every helper, and whatever runs in it."""
+        if self._tidying is not None:
+            self._tidying.cancel()
+            self._tidying = None
         pools, self._pools = self._pools, {}
-        for pool in pools.values():
+        for pool in set(pools.values()):
             await pool.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
@@ -77,7 +81,7 @@ class Sandbox:
         folder = f"{found.workspace(profile)}/{program.folder}"
         pool = self._pool(found, profile)
         try:
-            worker = await pool.take()
+            worker = await pool.take(profile.files)
             try:
                 with self._temporary(found) as temporary:
                     environment = {**temporary, **program.environment}
@@ -101,15 +105,16 @@ class Sandbox:
         found = await self._confinement()
         if found.level.word != "full" and self._settings.required:
             raise SandboxUnavailable(
-                f"Programs run only in a full sandbox here (setting sandbox.required), and this one is {found.level}."
+                f"Programs run only in a full sandbox here (setting sandbox.required), and this one is {found.level}.",
+                hint=found.level.hint,
             )
         if found.level.word == "off" and not self._settings.allow_unconfined:
             raise SandboxUnavailable(
                 f"Nothing on this machine can confine a program, so none is run: {found.level}.",
-                hint="To run programs with resource limits alone, set sandbox.allow_unconfined = true.",
+                hint=found.level.hint or "Programs with resource limits alone need sandbox.allow_unconfined = true.",
             )
-        if profile.files == "copy" and not found.namespaces:
-            raise SandboxUnavailable(f"A copy-on-write view needs namespaces, and the sandbox is {found.level}.")
+        if profile.files == "copy" and not found.copies:
+            raise SandboxUnavailable(f"There are no copy-on-write views here: the sandbox is {found.level}.")
         if _holds(profile.workspace, self._home):
             raise SandboxUnavailable(
                 f"The workspace {profile.workspace} holds Doorward's own folder, {self._home}, "
@@ -121,11 +126,30 @@ class Sandbox:
     def _pool(self, found: Confinement, profile: Profile) -> Pool:
         pool = self._pools.get(profile)
         if pool is None:
-            scratch = self._folder_for_scratch() if not found.namespaces else Path()
-            pool = self._pools[profile] = Pool(
-                lambda: found.zygote(profile, self._settings, scratch), self._settings.helpers
-            )
+            # Profiles that differ in `files` alone have one pool: its workers differ, their surroundings do not.
+            base = msgspec.structs.replace(profile, files="read")
+            pool = self._pools.get(base) or self._new_pool(found, base)
+            self._pools[profile] = pool
         return pool
+
+    def _new_pool(self, found: Confinement, profile: Profile) -> Pool:
+        scratch = self._folder_for_scratch() if not found.namespaces else Path()
+        pool = Pool(lambda: found.zygote(profile, self._settings, scratch), self._settings.helpers)
+        self._pools[profile] = pool
+        if self._tidying is None:
+            self._tidying = asyncio.create_task(self._tidy())
+        return pool
+
+    async def _tidy(self) -> None:
+        """Let go of helpers that nobody has needed for a while."""
+        while True:
+            await asyncio.sleep(self._settings.idle_seconds / 2)
+            oldest = asyncio.get_running_loop().time() - self._settings.idle_seconds
+            for pool in set(self._pools.values()):
+                since = pool.idle_since()
+                if since is not None and since <= oldest:
+                    self._pools = {profile: one for profile, one in self._pools.items() if one is not pool}
+                    await pool.close()
 
     @contextlib.contextmanager
     def _temporary(self, found: Confinement) -> Iterator[dict[str, str]]:

@@ -8,6 +8,7 @@ import socket
 from typing import Any
 
 from doorward.sandbox.inside import messages
+from doorward.sandbox.profile import Files
 
 _PATIENCE = 15.0
 """Seconds for a worker to get ready; the machine may be busy."""
@@ -20,7 +21,8 @@ class WorkerGone(Exception):
 
 
 class Worker:
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, files: Files) -> None:
+        self.files: Files = files
         self._sock = sock
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
@@ -28,6 +30,10 @@ class Worker:
         """Whether it must not serve another program: it runs one, or the last one left something behind in it."""
         sock.setblocking(False)
         self._loop.add_reader(sock, self._receive)
+
+    @property
+    def alive(self) -> bool:
+        return self._sock.fileno() >= 0
 
     async def ready(self) -> None:
         """Wait until it is confined and serves; WorkerGone says what went wrong."""

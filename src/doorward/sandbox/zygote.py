@@ -1,4 +1,4 @@
-"""The first process of one profile's sandbox, as seen from outside: it is started once and makes workers."""
+"""The first process of a sandbox, as seen from outside: it is started once and makes workers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from doorward.sandbox import bubblewrap, view
 from doorward.sandbox.inside import messages
 from doorward.sandbox.inside.zygote import CONTROL
+from doorward.sandbox.profile import Files
 from doorward.sandbox.worker import Worker, WorkerGone
 
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from inside import zygote; zygote.main()"
@@ -66,19 +67,22 @@ class Zygote:
             raise
         return self
 
-    async def worker(self) -> Worker:
-        """A new worker, confined and ready."""
+    async def worker(self, files: Files) -> Worker:
+        """A new worker, confined and ready, whose programs have this access to the workspace."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            messages.send(self._control, messages.encoded({"do": "worker"}), (theirs.fileno(),))
+            messages.send(self._control, messages.encoded({"files": files}), (theirs.fileno(),))
         except OSError as error:
             ours.close()
             raise WorkerGone(f"the sandbox ended: {self.complaint() or error.strerror}") from error
         finally:
             theirs.close()
-        worker = Worker(ours)
+        worker = Worker(ours, files)
         await worker.ready()
         return worker
+
+    def died(self) -> bool:
+        return os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def complaint(self) -> str:
         """The last line that it or bubblewrap wrote."""

@@ -15,6 +15,7 @@ from typing import Any
 from . import landlock, messages, system
 
 _SCRATCH = ("/tmp", "/dev/shm")
+_READ_ONLY_AGAIN = system.MS_REMOUNT | system.MS_BIND | system.MS_READ_ONLY | system.MS_NO_SUID | system.MS_NO_DEVICES
 _LOOK_EVERY = 25
 """Milliseconds between looks at how many processes there are, where the kernel does not count them."""
 _DEFAULTS = [signal.SIGPIPE, signal.SIGXFSZ]
@@ -33,6 +34,8 @@ def work(sock: socket.socket, setup: dict[str, Any]) -> None:
         _own_mounts(setup)
         if setup["files"] == "copy":
             layer = _copy_on_write(setup)
+        elif setup["files"] == "read":
+            system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
     else:
         # Opened while /proc still can be.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
@@ -77,7 +80,8 @@ def _confine(setup: dict[str, Any]) -> None:
     system.keep_capabilities([system.CAP_SYS_ADMIN] if setup["namespaces"] else [])
     system.no_new_privileges()
     if setup["landlock"]:
-        landlock.confine(setup["read"], setup["write"], network=setup["network"] or setup["namespaces"])
+        write = setup["write"] if setup["files"] == "read" else [*setup["write"], setup["workspace"]]
+        landlock.confine(setup["read"], write, network=setup["network"] or setup["namespaces"])
     if not setup["namespaces"]:
         system.adopt_orphans()
     system.hide_from_proc()

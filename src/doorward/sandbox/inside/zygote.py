@@ -28,7 +28,7 @@ def main() -> None:
         (descriptor,) = descriptors
         if os.fork() == 0:
             control.close()
-            _become_worker(socket.socket(fileno=descriptor), setup)
+            _become_worker(socket.socket(fileno=descriptor), {**setup, **message})
         os.close(descriptor)
 
 
