@@ -1,4 +1,5 @@
-# `make run` starts Doorward, `make test` checks everything. Both need only python3.11+ and the package registries.
+# `make run` starts Doorward, `make test` checks everything. Both need only python3.11+ and the package registries;
+# the sandbox is better with bubblewrap, which is installed where that is allowed.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -7,15 +8,15 @@ UV_VERSION := 0.13.7
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock" pyproject.toml
 
-.PHONY: help run test lint bench docs lock clean
+.PHONY: help run test lint bench docs filters lock clean bubblewrap
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
 
-run: .venv/ready ## set up and start Doorward, and say where to look
+run: .venv/ready bubblewrap ## set up and start Doorward, and say where to look
 	@exec $(BIN)/doorward up
 
-test: .venv/ready lint ## set up and run every check and every test
+test: .venv/ready bubblewrap lint ## set up and run every check and every test
 	@$(BIN)/python -m pytest
 
 lint: .venv/ready ## style, types, layers, generated docs
@@ -24,15 +25,21 @@ lint: .venv/ready ## style, types, layers, generated docs
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-bench: .venv/ready ## measure, and print each number beside its target
+bench: .venv/ready bubblewrap ## measure, and print each number beside its target
 	@$(BIN)/python -m bench
 
 docs: .venv/ready ## write the generated pages under docs/ anew
 	@$(BIN)/python docs/generate.py
 
+filters: .venv/ready ## write the shipped filters of system calls anew from their policy
+	@$(BIN)/python -m doorward.sandbox.seccomp
+
 lock: .venv/uv ## resolve the dependencies anew into lock/
 	@$(COMPILE) -o lock/run.txt --upgrade
 	@$(COMPILE) --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+
+bubblewrap: .venv/uv
+	@sh setup/bubblewrap.sh .venv/bubblewrap-tried
 
 clean: ## remove the environment and all caches
 	@rm -rf .venv .mypy_cache .ruff_cache .hypothesis .coverage dist

@@ -6,21 +6,26 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from importlib.metadata import entry_points
+from typing import Any
 
 import msgspec
 
 from doorward import logs, settings
 from doorward.approvals.approvals import Approvals
-from doorward.backends import ai, approval, debug, execution, file, recipe, room, system, undo, user
+from doorward.backends import ai, approval, debug, execution, file, recipe, room, shell, system, tree, undo, user
 from doorward.backends import data as data_
 from doorward.backends import help as help_
 from doorward.backends.context import Context, Services
+from doorward.catalogue.book import CatalogueBook
+from doorward.catalogue.entry import Entry
 from doorward.clock import Clock
 from doorward.command import Family
 from doorward.errors import Conflict, LedgerUnavailable, Unusable
 from doorward.events import Bus
+from doorward.executions.execution import Execution
+from doorward.executions.executions import Executions
 from doorward.facts import Access, Role
 from doorward.gate.authenticate import Authenticator
 from doorward.gate.authorize import Authorizer
@@ -33,11 +38,13 @@ from doorward.gate.throttle import Throttle
 from doorward.home import Home
 from doorward.ledger.keeper import Keeper
 from doorward.ledger.paths import LedgerPaths
+from doorward.model import Call, Outcome, Permit
 from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
 from doorward.rooms.people import LOCAL, OWNER, People, User
 from doorward.rooms.rooms import Member, Room, Rooms
 from doorward.rooms.tokens import Tokens
+from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
 from doorward.store import before_images, keepsakes, results
 from doorward.store.sqlite import Store
@@ -48,6 +55,9 @@ FAMILIES: tuple[Family, ...] = (
     data_.family,
     data_.collection_family,
     file.family,
+    shell.family,
+    tree.family,
+    shell.bash_family,
     undo.family,
     room.family,
     recipe.family,
@@ -63,8 +73,25 @@ FAMILIES: tuple[Family, ...] = (
 PLUGINS = "doorward.families"
 """The entry-point group by which an installed package adds a family of commands."""
 
+_PATIENCE = 5.0
+"""Seconds that calls are given at the end to stop and leave their record."""
 _THROTTLE = "throttle"
-ALIASES = {"read_file": "file/read", "list_directory": "file/list", "remove_file": "file/delete"}
+ALIASES = {
+    "read_file": "file/read",
+    "list_directory": "file/list",
+    "remove_file": "file/delete",
+    "cd": "shell/cd",
+    "change_directory": "shell/cd",
+    "execute_script": "shell/script",
+    "get_shell_info": "shell/info",
+    "get_shell_context": "shell/context",
+    "get_history": "shell/history",
+    "list_files_detailed": "shell/files",
+    "search_commands": "help/search",
+    "suggest_command": "help/search",
+    "get_execution_status": "execution/status",
+    "cancel_execution": "execution/cancel",
+}
 """Names that other systems have taught to models."""
 
 FIRST_ROOM = "general"
@@ -130,8 +157,14 @@ async def open_house(
             await tidy(house)
             if house.services.people.get(LOCAL, OWNER) is None:
                 house.made.extend(await _first_use(house))
-            yield house
-            await _leave(house)
+            try:
+                try:
+                    yield house
+                finally:
+                    await house.services.executions.stop("the end of Doorward", _PATIENCE)
+                await _leave(house)
+            finally:
+                await house.services.sandbox.close()
         finally:
             store.close()
     finally:
@@ -153,6 +186,11 @@ async def _assemble(
     rooms = Rooms(store, events, clock)
     tokens = Tokens(store, people, clock, key)
     recipes = RecipeBook(home.recipes, store, events, clock)
+
+    def offer(entries: list[Entry]) -> None:
+        registry.replace("catalogue", *shell.commands(entries, configured))
+
+    catalogue = CatalogueBook(home.path, configured.shell.catalogue, store, events, clock, offer)
     approvals = Approvals(store, rooms, events, clock, configured)
     energy = Energy(store, clock, configured)
     throttle = Throttle(clock, configured)
@@ -160,13 +198,22 @@ async def _assemble(
     await people.load()
     if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
-    for part in (rooms, tokens, recipes, energy):
+    await catalogue.install_shipped()
+    for part in (rooms, tokens, recipes, catalogue, energy):
         await part.load()
     left = await keepsakes.get(store, _THROTTLE)
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry)
     slots = Slots(configured)
+    executions = Executions(clock, events, configured)
+
+    async def ask(call: Call, command: str, params: Mapping[str, Any]) -> Outcome:
+        return await gate.within(call, command, params)
+
+    def context_for(permit: Permit, execution: Execution | None) -> Context:
+        return Context(permit.call, services, execution or executions.apart(permit.call), permit.effect)
+
     services = Services(
         home=home.path,
         settings=configured,
@@ -178,7 +225,11 @@ async def _assemble(
         people=people,
         tokens=tokens,
         recipes=recipes,
+        catalogue=catalogue,
         approvals=approvals,
+        sandbox=Sandbox(home.path, configured),
+        executions=executions,
+        ask=ask,
         rules_on=authorizer.rule,
         offered=authorizer.offered,
         energy_of=energy.shown,
@@ -193,11 +244,12 @@ async def _assemble(
         slots=slots,
         energy=energy,
         approvals=approvals,
+        executions=executions,
         recorder=Recorder(store, registry, clock, configured),
         events=events,
         clock=clock,
         settings=configured,
-        context_for=lambda permit: Context(permit.call, services),
+        context_for=context_for,
     )
     return House(
         home=home,

@@ -25,6 +25,15 @@ class Example(msgspec.Struct, frozen=True):
     params: Mapping[str, Any]
 
 
+class Foreseen(msgspec.Struct, frozen=True):
+    """What a call would do, worked out before people are asked about it, so that they approve just that."""
+
+    effect: bytes | None
+    """For the command: what it shall do when it is approved, or must find unchanged then. None: it just runs."""
+    shown: str
+    """For people: the difference it makes."""
+
+
 class Undo(msgspec.Struct, frozen=True):
     """Changes are kept as before-images of this kind, which an undoer of the same kind can restore.
 
@@ -90,6 +99,9 @@ class Command:
         self.secret = secret
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
+        self.foresee: Run | None = None
+        self.version = ""
+        """Tells a declaration from another under the same name, where declarations can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
         self.wire = names.wire_name(name)
         self._validator = jsonschema_rs.Draft202012Validator(
@@ -104,6 +116,11 @@ class Command:
         """Decorator: `effect` tells, for a dry run, what the command would do, and does nothing."""
         self.effect = effect
         return effect
+
+    def foresees(self, foresee: Run) -> Run:
+        """Decorator: `foresee` works out, changing nothing, the effect that people shall approve, as `Foreseen`."""
+        self.foresee = foresee
+        return foresee
 
     def check(self, params: Mapping[str, Any]) -> None:
         """Refuse parameters that do not fit the schema, naming the first fault in a full sentence."""

@@ -13,6 +13,8 @@
     │   ├── NotApproved            no human said yes, or not to this
     │   ├── NotFound               what the call names does not exist for this caller
     │   ├── Conflict               it changed since, or it exists already
+    │   ├── Withdrawn              somebody cancelled it while it waited for its turn
+    │   ├── SandboxUnavailable     programs may not run here, or not confined as well as they must be
     │   └── LedgerUnavailable      the record could not be stored, so nothing started
     ├── Failed                     it started
     │   ├── CommandFailed          the command itself said so
@@ -29,7 +31,7 @@ A message is one sentence that says what is wrong, what would be valid and what 
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 Retry = Literal["never", "after_fix", "later"]
 Effect = Literal["none", "done", "unknown"]
@@ -42,12 +44,16 @@ class DoorwardError(Exception):
     retry: ClassVar[Retry] = "never"
     effect: ClassVar[Effect] = "none"
 
-    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None, rule: str = "") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", retry_after: float | None = None, rule: str = "", result: Any = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.retry_after = retry_after
         self.rule = rule
+        self.result = result
+        """What there is to show for a failure all the same, such as what a program wrote before it ended badly."""
 
 
 class Refused(DoorwardError):
@@ -104,6 +110,15 @@ class NotFound(Refused):
 
 class Conflict(Refused):
     code = "conflict"
+    retry = "after_fix"
+
+
+class Withdrawn(Refused):
+    code = "withdrawn"
+
+
+class SandboxUnavailable(Refused):
+    code = "sandbox_unavailable"
     retry = "after_fix"
 
 

@@ -32,6 +32,42 @@ class CommandExecuted(Event, frozen=True, kw_only=True):
     seconds: float
 
 
+class ExecutionStarted(Event, frozen=True, kw_only=True):
+    """A call that may change something, or that shows its output or progress, has begun."""
+
+    name: ClassVar[str] = "execution:started"
+    execution: str
+    caller: str
+    kind: str
+    room: str
+    door: str
+    command: str
+
+
+class ExecutionProgressed(Event, frozen=True, kw_only=True):
+    """How far such a call is. What it writes is in no event, since that may hold secrets."""
+
+    name: ClassVar[str] = "execution:progress"
+    execution: str
+    caller: str
+    room: str
+    command: str
+    fraction: float | None
+    message: str
+
+
+class ExecutionEnded(Event, frozen=True, kw_only=True):
+    """Such a call ended, and its record is stored."""
+
+    name: ClassVar[str] = "execution:ended"
+    execution: str
+    caller: str
+    room: str
+    command: str
+    state: str
+    seconds: float
+
+
 class MessageReceived(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "chat:message-received"
     room: str
@@ -69,13 +105,31 @@ class RecipeRejected(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class CatalogueLoaded(Event, frozen=True, kw_only=True):
+    name: ClassVar[str] = "catalogue:loaded"
+    commands: int
+
+
+class CatalogueRejected(Event, frozen=True, kw_only=True):
+    """The file of the command catalogue is not valid; the last good version stays in force."""
+
+    name: ClassVar[str] = "catalogue:rejected"
+    file: str
+    reason: str
+
+
 CATALOGUE: tuple[type[Event], ...] = (
     CommandExecuted,
+    ExecutionStarted,
+    ExecutionProgressed,
+    ExecutionEnded,
     MessageReceived,
     ApprovalRequested,
     ApprovalDecided,
     RecipeLoaded,
     RecipeRejected,
+    CatalogueLoaded,
+    CatalogueRejected,
 )
 
 Subscriber = Callable[[Any], None]

@@ -75,7 +75,7 @@ class Call(msgspec.Struct, frozen=True):
     response: str
     workspace: str
     digest: str
-    """Keyed hash of exactly what would run: command, params, working directory, room and caller."""
+    """Keyed hash of exactly what would run: command as declared, params, working directory, room and caller."""
 
 
 class Ruling(msgspec.Struct, frozen=True):
@@ -103,6 +103,8 @@ class Permit(msgspec.Struct, frozen=True):
     timeout: float
     approval: str = ""
     reserved: float = 0.0
+    effect: bytes | None = None
+    """What people approved that it does, where that was foreseen."""
 
 
 Status = Literal["done", "refused", "failed", "parked"]

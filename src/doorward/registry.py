@@ -1,4 +1,8 @@
-"""The one namespace of commands, assembled from families, and the way from any spelling to a command."""
+"""The one namespace of commands, assembled from families, and the way from any spelling to a command.
+
+What families declare is there for good. A slice is a part that can be replaced while the house runs, such as the
+commands of the catalogue: wholly or, when it does not fit beside the rest, not at all.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +16,41 @@ from doorward.names import folded
 
 class Registry:
     def __init__(self, families: Iterable[Family], aliases: Mapping[str, str] | None = None) -> None:
-        self._commands: dict[str, Command] = {}
-        self._wire: dict[str, str] = {}
-        self._folded: dict[str, set[str]] = {}
         self._undoers: dict[str, Undoer] = {}
+        self._declared: list[Command] = []
         for family in families:
             for undoer in family.undoers:
                 if undoer.kind in self._undoers:
                     raise TypeError(f"two undoers for {undoer.kind!r}; each kind has exactly one")
                 self._undoers[undoer.kind] = undoer
-            for command in family.commands:
-                self._add(command)
-        for command in self:
-            self._check_links(command)
+            self._declared += family.commands
         self._aliases = dict(aliases or {})
+        self._slices: dict[str, _Slice] = {}
+        self._names = self._assembled(self._slices)
 
     def __iter__(self) -> Iterator[Command]:
-        return iter(self._commands.values())
+        return iter(self._names.commands.values())
 
     def __len__(self) -> int:
-        return len(self._commands)
+        return len(self._names.commands)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._commands
+        return name in self._names.commands
 
     def __getitem__(self, name: str) -> Command:
-        return self._commands[name]
+        return self._names.commands[name]
 
     def undoer(self, kind: str) -> Undoer:
         return self._undoers[kind]
+
+    def replace(self, name: str, commands: Iterable[Command], aliases: Mapping[str, str]) -> None:
+        """Put these commands in the place of the slice of that name; TypeError, and no change, when they do not fit.
+
+        Each command is found by its bare name (`ls` for `shell/ls`), too, unless that already means something.
+        """
+        slices = {**self._slices, name: _Slice(list(commands), dict(aliases))}
+        self._names = self._assembled(slices)
+        self._slices = slices
 
     def resolve(self, name: str, offered: Iterable[str] | None = None) -> Command:
         """The command meant by `name`, in any spelling that can mean only one.
@@ -48,39 +58,98 @@ class Registry:
         A refusal names the three nearest commands among those `offered` to the caller, so that nobody learns
         of commands it may not use.
         """
-        command = self._commands.get(name)
+        names = self._names
+        command = names.commands.get(name)
         if command is not None:
             return command
-        canonical = self._wire.get(name) or self._aliases.get(name)
+        canonical = names.wire.get(name) or names.aliases.get(name)
         if canonical is None:
-            candidates = self._folded.get(folded(name), set())
+            candidates = names.folded.get(folded(name), set())
             canonical = next(iter(candidates)) if len(candidates) == 1 else None
         if canonical is not None:
-            return self._commands[canonical]
-        raise UnknownCommand(self._unknown(name, list(self._commands if offered is None else offered)))
+            return names.commands[canonical]
+        raise UnknownCommand(_unknown(name, list(names.commands if offered is None else offered)))
 
-    def _unknown(self, name: str, offered: list[str]) -> str:
-        shown = name if len(name) <= 60 else f"{name[:60]}…"
-        by_fold = {folded(one): one for one in offered}
-        close = difflib.get_close_matches(folded(name[:200]), by_fold, n=3, cutoff=0.3)
-        nearest = [by_fold[one] for one in close] or sorted(offered)[:3]
-        if not nearest:
-            return f"There is no command {shown!r}, and no command is offered to you here."
-        return f"There is no command {shown!r}; the nearest you may use: {', '.join(nearest)}."
+    def _assembled(self, slices: Mapping[str, _Slice]) -> _Names:
+        names = _Names()
+        for command in self._declared:
+            names.add(command)
+        names.aliases.update(self._aliases)
+        for part in slices.values():
+            for command in part.commands:
+                names.add(command)
+        for part in slices.values():
+            for alias, canonical in part.aliases.items():
+                names.alias(alias, canonical)
+        for part in slices.values():
+            for command in part.commands:
+                names.also(command.name.rpartition("/")[2], command.name)
+        for command in names.commands.values():
+            self._check_links(command, names)
+        return names
 
-    def _add(self, command: Command) -> None:
-        if command.name in self._commands:
-            raise TypeError(f"two commands are called {command.name!r}")
-        if command.wire in self._wire:
-            raise TypeError(f"{command.name!r} and {self._wire[command.wire]!r} have one wire name, {command.wire!r}")
-        self._commands[command.name] = command
-        self._wire[command.wire] = command.name
-        self._folded.setdefault(folded(command.name), set()).add(command.name)
-
-    def _check_links(self, command: Command) -> None:
+    def _check_links(self, command: Command, names: _Names) -> None:
         undo = command.facts.undo
         if isinstance(undo, Undo) and undo.kind not in (*self._undoers, "*"):
             raise TypeError(f"command {command.name}: nothing can undo {undo.kind!r}")
         for name in (*command.facts.related, *filter(None, [command.facts.reveals])):
-            if name not in self._commands:
+            if name not in names.commands:
                 raise TypeError(f"command {command.name}: the related command {name!r} does not exist")
+
+
+class _Slice:
+    __slots__ = ("aliases", "commands")
+
+    def __init__(self, commands: list[Command], aliases: dict[str, str]) -> None:
+        self.commands = commands
+        self.aliases = aliases
+
+
+class _Names:
+    """Every way in which commands are found; made anew for every change, so that no reader sees half of one."""
+
+    __slots__ = ("aliases", "commands", "folded", "wire")
+
+    def __init__(self) -> None:
+        self.commands: dict[str, Command] = {}
+        self.wire: dict[str, str] = {}
+        self.folded: dict[str, set[str]] = {}
+        self.aliases: dict[str, str] = {}
+
+    def add(self, command: Command) -> None:
+        if command.name in self.commands:
+            raise TypeError(f"two commands are called {command.name!r}")
+        if command.wire in self.wire:
+            raise TypeError(f"{command.name!r} and {self.wire[command.wire]!r} have one wire name, {command.wire!r}")
+        self.commands[command.name] = command
+        self.wire[command.wire] = command.name
+        self.folded.setdefault(folded(command.name), set()).add(command.name)
+
+    def alias(self, name: str, canonical: str) -> None:
+        taken = self._meaning(name)
+        if taken is not None:
+            raise TypeError(f"the alias {name!r} of {canonical!r} already means {taken!r}")
+        if canonical not in self.commands:
+            raise TypeError(f"the alias {name!r} stands for {canonical!r}, which does not exist")
+        self.aliases[name] = canonical
+
+    def also(self, name: str, canonical: str) -> None:
+        """An alias if the name is free, else nothing."""
+        if self._meaning(name) is None:
+            self.aliases[name] = canonical
+            self.folded.setdefault(folded(name), set()).add(canonical)
+
+    def _meaning(self, name: str) -> str | None:
+        if name in self.commands:
+            return name
+        return self.wire.get(name) or self.aliases.get(name)
+
+
+def _unknown(name: str, offered: list[str]) -> str:
+    shown = name if len(name) <= 60 else f"{name[:60]}…"
+    by_fold = {folded(one): one for one in offered}
+    close = difflib.get_close_matches(folded(name[:200]), by_fold, n=3, cutoff=0.3)
+    nearest = [by_fold[one] for one in close] or sorted(offered)[:3]
+    if not nearest:
+        return f"There is no command {shown!r}, and no command is offered to you here."
+    return f"There is no command {shown!r}; the nearest you may use: {', '.join(nearest)}."

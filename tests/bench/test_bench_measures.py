@@ -9,11 +9,25 @@ import pytest
 
 from doorward.bench.lines import LINES, Line, number, report
 from doorward.bench.sizes import Sizes
-from doorward.bench.suite import MEASURES, Measure
+from doorward.bench.suite import MEASURES, ONLY_FULL, Measure, sandbox
 from doorward.cli.bench import show
 
-TINY = Sizes(rounds=1, callers=4, calls=16, decisions=200, rows=300, pages=2, starts=1, warm_up=40, lifetime=100)
-MAY_SHRINK = {"growth"}
+TINY = Sizes(
+    rounds=1,
+    callers=4,
+    calls=16,
+    decisions=200,
+    rows=300,
+    pages=2,
+    starts=1,
+    warm_up=40,
+    lifetime=100,
+    spawns=4,
+    outputs=2,
+    flood=10_000_000,
+    programs=100,
+)
+MAY_SHRINK = {"growth", "left_processes", "left_descriptors", "left_memory"}
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.keys[0])
@@ -30,7 +44,7 @@ def test_every_line_is_filled_by_one_measure_in_the_order_they_are_printed() -> 
 
 
 def test_the_table_lists_every_number_with_its_target_and_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    show((line, line.below or line.at_least or 1.0) for line in LINES)
+    show(((line, line.below or line.at_least or 1.0) for line in LINES), "full")
     printed = capsys.readouterr().out.splitlines()
     for line in LINES:
         (shown,) = (one for one in printed if one.startswith(f"{line.says}  "))
@@ -39,9 +53,16 @@ def test_the_table_lists_every_number_with_its_target_and_verdict(capsys: pytest
 
 
 def test_what_was_not_measured_is_listed_with_the_way_to_measure_it(capsys: pytest.CaptureFixture[str]) -> None:
-    show((line, None) for line in LINES)
+    show(((line, None) for line in LINES), "full")
     printed = capsys.readouterr().out
-    assert printed.count("only with --full") == len(LINES)
+    assert printed.count("only with --full") == len(ONLY_FULL) > 0
+    assert printed.count("not possible here") == len(LINES) - len(ONLY_FULL)
+
+
+def test_the_table_says_how_well_programs_are_confined_here(capsys: pytest.CaptureFixture[str]) -> None:
+    show([], "degraded: no namespaces")
+    assert "the sandbox is degraded: no namespaces\n" in capsys.readouterr().out
+    assert sandbox().startswith(("full", "degraded: ", "off: "))
 
 
 def test_programs_get_every_line_measured_or_not() -> None:

@@ -258,7 +258,11 @@ async def test_events_are_published_after_the_record_is_stored(house):
         driver.house.services.events.subscribe(lambda event: seen.append((event.name, store.head.seq)))
         before = store.head.seq
         await driver.ask("scratch/touch", room="lab", params={"text": "x"})
-    assert seen == [("ai:command-executed", before + 2)]
+    assert seen == [
+        ("execution:started", before + 1),
+        ("ai:command-executed", before + 2),
+        ("execution:ended", before + 2),
+    ]
 
 
 async def test_a_subscriber_that_fails_harms_nobody(house):
@@ -284,12 +288,13 @@ def test_the_order_of_the_steps_is_the_order_of_the_lines():
         "_authorizer.authorize(",
         "_throttle.admit(",
         "_energy.reserve(",
-        "_approver.approve(",
+        "_approver.needed(",
+        "_approver.spend(",
         "await self._start(",
         "await execute(",
         "_energy.settle(call, reservation, seconds)",
         "await self._recorder.end(",
-        "self._publish(",
+        "self._publisher.answered(",
     )
     places = [body.index(step) for step in steps]
     assert places == sorted(places)

@@ -62,12 +62,13 @@ def words(changes: Changes) -> list[str]:
 
 CASES: list[tuple[str, list[str]]] = [
     ("cat notes.txt > /dev/null", []),
-    ("touch notes.txt", []),
+    ("touch notes.txt", ["~notes.txt"]),
+    ("touch -r notes.txt notes.txt", []),
     ("echo new > new.txt", ["+new.txt"]),
     ("echo two >> notes.txt", ["~notes.txt"]),
     ("rm notes.txt", ["-notes.txt"]),
     ("echo x > temporary; rm temporary", []),
-    ("rm notes.txt; echo one > notes.txt", []),
+    ("cp -p notes.txt n; rm notes.txt; cp -p n notes.txt; rm n", []),
     ("mkdir -p x/y; echo z > x/y/z", ["+x", "+x/y", "+x/y/z"]),
     ("rm -r docs", ["-docs/a.md", "-docs/old/b.md", "-docs/old", "-docs"]),
     ("rm -r docs; mkdir docs", ["-docs/a.md", "-docs/old/b.md", "-docs/old"]),

@@ -9,6 +9,7 @@ import msgspec
 
 from doorward import redact
 from doorward.clock import Clock
+from doorward.command import Foreseen
 from doorward.errors import Conflict, NotApproved, NotFound, NotPermitted
 from doorward.events import ApprovalDecided, Bus
 from doorward.facts import Access, Role
@@ -18,7 +19,7 @@ from doorward.rooms.rooms import Rooms
 from doorward.settings import Settings
 from doorward.store import approvals as sql
 from doorward.store.sqlite import Statement, Store
-from doorward.visible import visible
+from doorward.visible import storable, visible
 
 Verdict = Literal["approve", "deny"]
 State = Literal["pending", "approved", "denied", "expired", "used"]
@@ -47,6 +48,8 @@ class Approval(msgspec.Struct, frozen=True):
     expires_at: float
     decided_at: float | None = None
     used_by: str | None = None
+    foreseen: str = ""
+    """The difference the call would make, worked out when it was asked for; empty when that could not be known."""
 
     @property
     def shown(self) -> str:
@@ -62,8 +65,10 @@ class Approvals:
         self._clock = clock
         self._settings = settings
 
-    def prepare(self, call: Call, digest: str, terms: ApprovalTerms) -> tuple[Approval, Statement]:
-        """A new question about this call, and the statement that stores it."""
+    def prepare(
+        self, call: Call, digest: str, terms: ApprovalTerms, foreseen: Foreseen | None
+    ) -> tuple[Approval, Statement]:
+        """A new question about this call and what it would do, and the statement that stores it."""
         now = self._clock.now()
         caller = call.caller
         approval = Approval(
@@ -83,14 +88,22 @@ class Approvals:
             state="pending",
             created_at=now,
             expires_at=now + terms.timeout_seconds,
+            foreseen=storable(foreseen.shown) if foreseen else "",
         )
-        return approval, sql.insert({**msgspec.structs.asdict(approval), "access": int(approval.access)})
+        effect = foreseen.effect if foreseen else None
+        return approval, sql.insert(
+            {**msgspec.structs.asdict(approval), "access": int(approval.access), "effect": effect}
+        )
 
     async def find(self, tenant: str, id: str) -> Approval:
         row = await sql.find(self._store, tenant, id)
         if row is None:
             raise NotFound(f"There is no approval {id[:64]!r}; `doorward approvals list` shows those there are.")
         return self._current(row)
+
+    async def effect(self, approval: Approval) -> bytes | None:
+        """What the command shall do by this approval, where that was foreseen."""
+        return await sql.effect(self._store, approval.id)
 
     async def newest(self, tenant: str, limit: int) -> list[Approval]:
         return [self._current(row) for row in await sql.newest(self._store, tenant, limit)]

@@ -12,6 +12,7 @@ from doorward.backends.context import Context, listing
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.visible import visible
 
 family = Family("approval", category="approvals")
 
@@ -63,9 +64,11 @@ async def list_approvals(
 async def show(ctx: Context, id: Id) -> dict[str, Any]:
     """Show exactly what an approval is about: the text is what runs, with hidden characters written out."""
     approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
-    whole = approval.shown if _in_room(ctx, approval) else "(you are not in that room)"
     decisions = await ctx.house.approvals.decisions(approval)
-    return {**_shown(approval), "shown": whole, "decisions": decisions}
+    if not _in_room(ctx, approval):
+        return {**_shown(approval), "shown": "(you are not in that room)", "decisions": decisions}
+    difference = visible(approval.foreseen)
+    return {**_shown(approval), "shown": approval.shown, "difference": difference, "decisions": decisions}
 
 
 @family.command(

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from doorward.approvals.approvals import Approvals
+from doorward.catalogue.book import CatalogueBook
 from doorward.clock import Clock
 from doorward.command import Command
 from doorward.events import Bus
-from doorward.model import Call, Caller, Ruling
+from doorward.executions.execution import Execution
+from doorward.executions.executions import Executions
+from doorward.model import Call, Caller, Outcome, Ruling
 from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
 from doorward.rooms.people import People
 from doorward.rooms.rooms import Rooms
 from doorward.rooms.tokens import Tokens
+from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
 from doorward.store.sqlite import Store
 
@@ -35,7 +39,15 @@ class Services(msgspec.Struct, kw_only=True):
     people: People
     tokens: Tokens
     recipes: RecipeBook
+    catalogue: CatalogueBook
     approvals: Approvals
+    sandbox: Sandbox
+    executions: Executions
+    ask: Callable[[Call, str, Mapping[str, Any]], Awaitable[Outcome]]
+    """Another call by the same caller in the same room, inside this one and checked like any other.
+
+    It holds no place of its own, is stopped with the call it is inside of, and may be parked.
+    """
     rules_on: Callable[[Caller, str, Command], Ruling]
     """What the gate would decide if this caller asked for that command in that room."""
     offered: Callable[[Caller, str], list[Command]]
@@ -53,6 +65,10 @@ class Context(msgspec.Struct, frozen=True):
 
     call: Call
     house: Services
+    execution: Execution
+    """This call while it runs: tell it what a program writes, and how far the work is."""
+    effect: bytes | None = None
+    """What people approved that this call does, as its command foresaw it; None when it just runs."""
 
     @property
     def caller(self) -> Caller:

@@ -37,7 +37,12 @@ async def status(ctx: Context) -> dict[str, Any]:
     hour = await ledger.report(ctx.store, ctx.caller.tenant, since=moment("1h", house.clock.now()))
     totals = {name: sum(row[name] for row in hour) for name in ("calls", "done", "failed", "refused", "parked")}
     waiting = [one for one in await house.approvals.newest(ctx.caller.tenant, 500) if one.state == "pending"]
+    level = await house.sandbox.level()
     problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
+    if house.catalogue.problem:
+        problems.append(house.catalogue.problem)
+    if level.word != "full":
+        problems.append(f"sandbox {level}. {level.hint}".strip())
     return {
         "version": __version__,
         "state": "degraded" if problems else "well",
@@ -52,7 +57,7 @@ async def status(ctx: Context) -> dict[str, Any]:
         "ledgerRecords": ctx.store.head.seq if ctx.caller.tenant == LOCAL else None,
         "lastHour": totals,
         "energy": house.energy_of(ctx.caller),
-        "sandbox": "none: this version starts no programs",
+        "sandbox": level.word,
     }
 
 

@@ -60,6 +60,23 @@ LINES = (
     Line(key="run", says="doorward run help/search: CPU", unit="ms"),
     Line(key="start", says="doorward up until /health answers", unit="ms", below=1_000),
     Line(key="idle", says="idle server: resident memory", unit="MB", below=80),
+    Line(key="spawn_raw", says="/usr/bin/true by posix_spawn, not confined", unit="ms"),
+    Line(key="spawn_bwrap", says="/usr/bin/true in a bubblewrap of its own", unit="ms"),
+    Line(key="spawn", says="/usr/bin/true in Doorward's sandbox", unit="ms"),
+    Line(key="spawn_gate", says="/usr/bin/true in it, through the whole gate", unit="ms"),
+    Line(key="spawn_of_raw", says="Doorward's sandbox beside posix_spawn", unit="×", below=1.6),
+    Line(key="spawn_of_bwrap", says="bubblewrap each time beside Doorward's sandbox", unit="×", at_least=5),
+    Line(key="spawns_raw", says="programs by posix_spawn, 16 threads", unit="/s"),
+    Line(key="spawns", says="programs in Doorward's sandbox, 16 callers", unit="/s"),
+    Line(key="spawns_of_raw", says="16 callers beside 16 threads", unit="×", at_least=0.5),
+    Line(key="output_first", says="first output of a program, until it is heard", unit="ms", below=20),
+    Line(key="output_latest", says="first output of a program, the latest of all", unit="ms", below=20),
+    Line(key="output_memory", says="100 MB of output, 1 MB kept: growth of peak memory", unit="MB", below=5),
+    Line(
+        key="left_processes", says="left after 10,000 programs (1,000 without --full): processes", unit="more", below=1
+    ),
+    Line(key="left_descriptors", says="left after them: descriptors", unit="more", below=1),
+    Line(key="left_memory", says="left after them: memory, with the helpers'", unit="%", below=5),
     Line(key="growth", says="growth of memory over 1,000,000 calls", unit="%", below=5),
 )
 

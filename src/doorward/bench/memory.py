@@ -7,11 +7,11 @@ import contextlib
 import gc
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from doorward.app import House
+from doorward.bench.apart import resident, run_apart
 from doorward.bench.scratch import CHANGE, READ, ROOM, numbered, scratch_house
 from doorward.bench.sizes import Sizes
 from doorward.doors.http import Server
@@ -24,18 +24,8 @@ _ALL = _AGENTS * _ROOMS
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
-    arguments = [str(folder / "memory"), str(sizes.callers), str(sizes.warm_up), str(sizes.lifetime)]
-    child = subprocess.run(  # noqa: S603 - this very file, without a shell
-        [sys.executable, "-m", "doorward.bench.memory", *arguments], stdout=subprocess.PIPE, check=True
-    )
-    before, *after = json.loads(child.stdout)
+    before, *after = run_apart("doorward.bench.memory", folder / "memory", sizes.callers, sizes.warm_up, sizes.lifetime)
     return {"growth": (max(after) / before - 1) * 100}
-
-
-def resident(process: int) -> float:
-    """The megabytes of a process that are in memory."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 async def grow(folder: Path, callers: int, warm_up: int, lifetime: int) -> list[float]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from doorward.bench.memory import resident
+from doorward.bench.apart import resident
 from doorward.bench.sizes import Sizes
 
 _ADDRESS = re.compile(rb"http://(127\.0\.0\.1):(\d+)")

@@ -14,16 +14,19 @@ from msgspec import Meta
 
 from doorward.app import House, open_house
 from doorward.backends.context import Context
+from doorward.bench.confined import MEASURED, run_nothing
 from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.facts import Access, Effects, Role, Safety, Tier
 from doorward.home import Home
 from doorward.model import Credential, Outcome, Request
 from doorward.rooms.people import LOCAL, OWNER
 from doorward.rooms.rooms import Member, Room
+from doorward.sandbox.profile import Profile
 from doorward.settings import Limits, Settings
 
 READ = "bench/read"
 CHANGE = "bench/change"
+PROGRAM = "bench/program"
 ROOM = "bench"
 RECIPE = {
     "recipeId": "bench",
@@ -40,8 +43,10 @@ RECIPE = {
         }
     },
 }
-UNLIMITED = Settings(limits=Limits(running=10_000, queued=10_000, per_minute=1_000_000_000, loop_repeats=1_000_000_000))
-
+UNLIMITED = Settings(
+    limits=Limits(running=10_000, queued=10_000, per_minute=1_000_000_000, loop_repeats=1_000_000_000),
+    sandbox=MEASURED,
+)
 family = Family("bench", category="bench")
 Number = Annotated[int, Meta(description="Any number")]
 
@@ -78,6 +83,23 @@ async def change(ctx: Context, number: Number) -> dict[str, int]:
     return {"number": number}
 
 
+@family.command(
+    "program",
+    tier=Tier.CODE,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[Example("run it", {"number": 1})],
+)
+async def program(ctx: Context, number: Number) -> dict[str, int]:
+    """Run a program that does nothing, and give the number back."""
+    await run_nothing(ctx.house.sandbox, Profile(ctx.call.workspace))
+    return {"number": number}
+
+
 @contextlib.asynccontextmanager
 async def scratch_house(folder: Path, *, rooms: int = 1) -> AsyncIterator[House]:
     """A house in an empty folder, with rooms `bench`, `bench1`, … in which agents may run the trivial commands."""
@@ -90,6 +112,11 @@ async def scratch_house(folder: Path, *, rooms: int = 1) -> AsyncIterator[House]
             room = ROOM if number == 0 else f"{ROOM}{number}"
             await house.services.rooms.create(Room(LOCAL, room, room, "bench", members))
         yield house
+
+
+def read_only(house: House) -> Profile:
+    """The profile in which the scratch command runs its program."""
+    return Profile(str(house.home.workspace(house.settings.files.workspace, LOCAL, LOCAL).absolute()))
 
 
 def numbered() -> Iterator[int]:

@@ -21,3 +21,15 @@ class Sizes(msgspec.Struct, frozen=True):
     """Calls before memory is first looked at."""
     lifetime: int = 1_000_000
     """Calls over which memory must not grow."""
+    spawns: int = 400
+    """How often a trivial program is run in each way."""
+    outputs: int = 20
+    """How many programs are listened to for their first output."""
+    flood: int = 100_000_000
+    """Bytes that one program writes."""
+    programs: int = 10_000
+    """Programs after which nothing may stay behind."""
+
+
+SHORT = Sizes(programs=1_000)
+"""For whoever does not ask for everything."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from doorward.bench import calls, decisions, memory, pages, programs
+from doorward.bench import calls, decisions, leftovers, memory, output, pages, programs, spawn
+from doorward.bench.confined import scratch_sandbox
 from doorward.bench.lines import LINES, Line
-from doorward.bench.sizes import Sizes
+from doorward.bench.sizes import SHORT, Sizes
 
 
 class Measure(NamedTuple):
@@ -28,15 +30,40 @@ MEASURES = (
     Measure(("decision", "decision_first"), decisions.measure),
     Measure(("page_newest", "page_middle", "page_gate"), pages.measure, long=True),
     Measure(("help", "python", "run", "start", "idle"), programs.measure),
+    Measure(
+        (
+            *("spawn_raw", "spawn_bwrap", "spawn", "spawn_gate", "spawn_of_raw", "spawn_of_bwrap"),
+            *("spawns_raw", "spawns", "spawns_of_raw"),
+        ),
+        spawn.measure,
+    ),
+    Measure(("output_first", "output_latest", "output_memory"), output.measure),
+    Measure(("left_processes", "left_descriptors", "left_memory"), leftovers.measure),
     Measure(("growth",), memory.measure, long=True),
 )
 
 
+ONLY_FULL = frozenset(key for measure in MEASURES if measure.long for key in measure.keys)
+"""The lines that only a full run has."""
+
+
 def run(full: bool, sizes: Sizes | None = None) -> Iterator[tuple[Line, float | None]]:
-    """Every line with its number as soon as it is known; None for what only a full run measures."""
+    """Every line with its number as soon as it is known; None for what only a full run, or another machine, has."""
+    sizes = sizes or (Sizes() if full else SHORT)
     lines = {line.key: line for line in LINES}
     with tempfile.TemporaryDirectory(prefix="doorward-bench-") as folder:
         for one in MEASURES:
-            found = one.run(Path(folder), sizes or Sizes()) if full or not one.long else {}
+            found = one.run(Path(folder), sizes) if full or not one.long else {}
             for key in one.keys:
                 yield lines[key], found.get(key)
+
+
+def sandbox() -> str:
+    """How well programs are confined on this machine; the numbers about programs say nothing without it."""
+
+    async def level(folder: Path) -> str:
+        async with scratch_sandbox(folder) as (found, _):
+            return str(await found.level())
+
+    with tempfile.TemporaryDirectory(prefix="doorward-bench-") as folder:
+        return asyncio.run(level(Path(folder)))

@@ -27,6 +27,8 @@ class State(NamedTuple):
     """None when it is more than is kept; then only `mark` tells whether it is still the same."""
     size: int = 0
     mark: str = ""
+    modified: int = 0
+    """When a file's bytes were last written, in nanoseconds; brought back, but no part of what it is."""
 
     @property
     def digest(self) -> str:
@@ -82,10 +84,10 @@ def _state(descriptor: int, most: int) -> State:
         return State("other", mode, None, 0, f"{status.st_ino}:{status.st_mode}:{status.st_rdev}")
     if status.st_size > most:
         mark = f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
-        return State("file", mode, None, status.st_size, mark)
+        return State("file", mode, None, status.st_size, mark, status.st_mtime_ns)
     with open(f"/proc/self/fd/{descriptor}", "rb") as file:
         content = file.read(most + 1)
-    return State("file", mode, content, len(content))
+    return State("file", mode, content, len(content), "", status.st_mtime_ns)
 
 
 def _mode_at(parent: int, name: str) -> int | None:
@@ -121,6 +123,7 @@ def _put_whole(parent: int, name: str, state: State) -> None:
                 while rest:
                     rest = rest[os.write(descriptor, rest) :]
                 os.fchmod(descriptor, state.mode)
+                os.utime(descriptor, ns=(state.modified, state.modified))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

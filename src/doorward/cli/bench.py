@@ -25,17 +25,19 @@ def command(full: bool, as_json: bool) -> None:
     results = suite.run(full)
     if as_json:
         found = {line.key: value for line, value in results if value is not None}
-        click.echo(msgspec.json.format(msgspec.json.encode({"items": lines.report(found)}), indent=2).decode())
+        everything = {"items": lines.report(found), "sandbox": suite.sandbox()}
+        click.echo(msgspec.json.format(msgspec.json.encode(everything), indent=2).decode())
     else:
-        show(results)
+        show(results, suite.sandbox())
 
 
-def show(results: Iterable[tuple[lines.Line, float | None]]) -> None:
+def show(results: Iterable[tuple[lines.Line, float | None]], sandbox: str) -> None:
     """One line for each number, as soon as it is known."""
     click.echo(
         f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
-        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}\n"
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     )
+    click.echo(f"the sandbox is {sandbox}\n")
     click.echo(click.style(_row("what", "measured", "target", ""), bold=True))
     for line, value in results:
         click.echo(_shown(line, value))
@@ -44,7 +46,8 @@ def show(results: Iterable[tuple[lines.Line, float | None]]) -> None:
 def _shown(line: lines.Line, value: float | None) -> str:
     verdict = line.verdict(value)
     if value is None:
-        return _row(line.says, "–", line.target, click.style("only with --full", dim=True))
+        why = "only with --full" if line.key in suite.ONLY_FULL else "not possible here"
+        return _row(line.says, "–", line.target, click.style(why, dim=True))
     colour = _COLOURS.get(verdict)
     shown = click.style(verdict, fg=colour, bold=verdict == "miss") if colour else verdict
     return _row(line.says, f"{lines.number(value)} {line.unit}", line.target, shown).rstrip()

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import socket
 import time
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
+import click
+import httptools
 import msgspec
 
-from doorward.cli import report
+from doorward.cli import following, report
+from doorward.cli.live import Live
 from doorward.doors.local import Ask
 from doorward.errors import BadParams, DoorwardError, Unreachable, leaves
 from doorward.home import Home, Lock, short_path
 from doorward.model import Outcome
 from doorward.settings import home_folder
+
+if TYPE_CHECKING:
+    from doorward.app import House
 
 _PATIENCE = 10.0
 """Seconds to wait for another `doorward` command to be done with the home folder."""
@@ -23,30 +31,41 @@ _PATIENCE = 10.0
 
 def run(ask: Ask) -> Outcome:
     """Ask for one command, and give back how it ended."""
-    return msgspec.convert(_ask("run", ask), Outcome)
+    return msgspec.convert(_reach(lambda sock: _over(sock, "run", ask), lambda home: _directly(home, ask)), Outcome)
+
+
+def follow(ask: Ask, live: Live) -> Outcome:
+    """Ask for one command, show what it says while it runs, and give back how it ended. Ctrl-C cancels it."""
+    try:
+        return msgspec.convert(
+            _reach(lambda sock: _followed(sock, ask, live), lambda home: _directly(home, ask, live)), Outcome
+        )
+    except following.Left as left:
+        raise click.Abort from left
 
 
 def explain(ask: Ask) -> dict[str, Any]:
-    return dict(_ask("explain", ask))
+    return dict(_reach(lambda sock: _over(sock, "explain", ask), lambda home: _explained(home, ask)))
 
 
-def _ask(what: str, ask: Ask) -> Any:
+def _reach(over: Callable[[socket.socket], Any], directly: Callable[[Home], Coroutine[Any, Any, Any]]) -> Any:
+    """Through the running server, or else directly, as soon as no other command holds the home folder."""
     home = Home(home_folder())
     home.make()
     with Lock(home) as lock:
         deadline = time.monotonic() + _PATIENCE
         while True:
-            connection = _connect(home)
-            if connection is not None:
-                return _over(connection, what, ask)
+            sock = _connect(home)
+            if sock is not None:
+                return over(sock)
             if lock.take():
-                return asyncio.run(_directly(home, what, ask))
+                return asyncio.run(directly(home))
             if time.monotonic() > deadline:
                 raise lock.busy()
             time.sleep(0.02)
 
 
-def _connect(home: Home) -> http.client.HTTPConnection | None:
+def _connect(home: Home) -> socket.socket | None:
     """A connection to the running server, or None when none answers."""
     if not home.socket.exists():
         return None
@@ -57,28 +76,55 @@ def _connect(home: Home) -> http.client.HTTPConnection | None:
     except OSError:
         sock.close()
         return None
+    return sock
+
+
+def _over(sock: socket.socket, what: str, ask: Ask) -> Any:
     connection = http.client.HTTPConnection("doorward")
     connection.sock = sock
-    return connection
-
-
-def _over(connection: http.client.HTTPConnection, what: str, ask: Ask) -> Any:
     try:
-        body = msgspec.json.encode(ask)
-    except UnicodeEncodeError as error:
-        raise BadParams("The request holds bytes that are not UTF-8 text.") from error
-    try:
-        connection.request("POST", f"/api/{what}", body, {"Content-Type": "application/json"})
+        connection.request("POST", f"/api/{what}", _body(ask), {"Content-Type": "application/json"})
         answer = msgspec.json.decode(connection.getresponse().read())
     except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
-        raise Unreachable(
-            f"The running server did not answer: {error}.", hint="Whether it ran is in: doorward audit tail"
-        ) from error
+        raise _silent(error) from error
     finally:
         connection.close()
     if "error" in answer:
         raise _told(answer["error"])
     return answer
+
+
+def _followed(sock: socket.socket, ask: Ask, live: Live) -> Any:
+    body = _body(msgspec.structs.replace(ask, stream=True))
+    try:
+        last = asyncio.run(following.follow(sock, body, live, lambda execution: _cancelled(ask, execution)))
+    except (OSError, msgspec.DecodeError, httptools.HttpParserError) as error:
+        raise _silent(error) from error
+    if "error" in last:
+        raise _told(last["error"])
+    return last["outcome"]
+
+
+def _cancelled(ask: Ask, execution: str) -> bool:
+    """Whether it stops or has ended, so that its outcome comes: asked as the person here, or with the same token."""
+    by = Ask(command="execution/cancel", params={"execution": execution})
+    if ask.token:
+        by = msgspec.structs.replace(by, token=ask.token, room=ask.room)
+    try:
+        return run(by).code in ("ok", "conflict", "not_found")
+    except DoorwardError:
+        return False
+
+
+def _body(ask: Ask) -> bytes:
+    try:
+        return msgspec.json.encode(ask)
+    except UnicodeEncodeError as error:
+        raise BadParams("The request holds bytes that are not UTF-8 text.") from error
+
+
+def _silent(error: Exception) -> Unreachable:
+    return Unreachable(f"The running server did not answer: {error}.", hint="Whether it ran is in: doorward audit tail")
 
 
 def _told(error: dict[str, Any]) -> DoorwardError:
@@ -87,7 +133,29 @@ def _told(error: dict[str, Any]) -> DoorwardError:
     return kinds.get(error["code"], Unreachable)(error["message"], hint=error.get("hint", ""))
 
 
-async def _directly(home: Home, what: str, ask: Ask) -> Any:
+async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
+    """In a house of our own, opened for this one command."""
+    async with _house(home) as house:
+        request = ask.request(house.services.registry)
+        if live is None:
+            return msgspec.to_builtins(await house.gate.handle(request))
+
+        async def stop() -> None:
+            execution = house.services.executions.get(live.execution)
+            if execution is not None:
+                execution.cancel(execution.call.caller.on_behalf_of or execution.call.caller.id)
+
+        async with following.attention(live, stop):
+            return msgspec.to_builtins(await house.gate.handle(request, live.notice))
+
+
+async def _explained(home: Home, ask: Ask) -> Any:
+    async with _house(home) as house:
+        return await house.gate.explain(ask.request(house.services.registry))
+
+
+@contextlib.asynccontextmanager
+async def _house(home: Home) -> AsyncIterator[House]:
     from doorward.app import open_house  # noqa: PLC0415 - a terminal with a server behind it never needs the house
 
     async with open_house(home) as house:
@@ -95,7 +163,4 @@ async def _directly(home: Home, what: str, ask: Ask) -> Any:
             report.note("Made a new home for Doorward:\n  " + "\n  ".join(house.made))
         for problem in house.services.recipes.problems.values():
             report.note(f"A recipe is not valid, its last good version is in force: {problem}")
-        request = ask.request(house.services.registry)
-        if what == "explain":
-            return await house.gate.explain(request)
-        return msgspec.to_builtins(await house.gate.handle(request))
+        yield house

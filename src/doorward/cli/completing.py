@@ -9,6 +9,8 @@ from click.shell_completion import CompletionItem
 
 from doorward.command import Command
 from doorward.errors import Unusable
+from doorward.home import Home
+from doorward.settings import home_folder, load
 
 
 def commands(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -34,4 +36,17 @@ def _all() -> list[Command]:
     # A plugin that cannot be loaded is reported when a command is run, not in the middle of a word.
     with contextlib.suppress(Unusable):
         families += plugin_families()
-    return [command for family in families for command in family.commands]
+    return [*(command for family in families for command in family.commands), *_of_the_catalogue()]
+
+
+def _of_the_catalogue() -> list[Command]:
+    """The commands of this home's catalogue; one that is not valid is reported elsewhere."""
+    from doorward.backends import shell  # noqa: PLC0415
+    from doorward.catalogue.book import catalogue_of  # noqa: PLC0415
+
+    with contextlib.suppress(Unusable, TypeError):
+        home = Home(home_folder())
+        configured = load(home.settings)
+        made, _ = shell.commands(catalogue_of(home.path, configured.shell.catalogue), configured)
+        return made
+    return []

@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "init": "Make the home folder and say what was made.",
     "run": "Run a command in a room, as an agent of yours.",
     "explain": "Say whether a command is allowed in a room, and by which rule.",
+    "executions": "See what runs and what it wrote, and stop it.",
     "approvals": "See what waits for a person, and decide.",
     "audit": "Read, export and verify the record of everything.",
     "rooms": "Make rooms, and say who is in them.",

@@ -11,7 +11,9 @@ import click
 import msgspec
 
 from doorward import logs
+from doorward.cli.live import safe
 from doorward.errors import DoorwardError, Failed, Unusable
+from doorward.gate import present
 from doorward.model import Outcome
 from doorward.settings import home_folder
 from doorward.visible import visible
@@ -21,19 +23,41 @@ UNUSABLE = 5
 """The exit code when this installation cannot be used as it is; 2 is for a wrong command line."""
 
 
-def show(outcome: Outcome, as_json: bool) -> int:
-    """Print an outcome, as JSON where a program reads it, and return its exit code."""
+def show(outcome: Outcome, as_json: bool, *, told: bool = False) -> int:
+    """Print an outcome, as JSON where a program reads it, and return its exit code.
+
+    `told` says that what the command wrote was shown while it ran.
+    """
     if as_json or not sys.stdout.isatty():
         click.echo(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode())
         if outcome.status != "done":
             complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
         return EXIT_CODES[outcome.status]
+    if present.is_programs(outcome.result):
+        return _show_program(outcome, told)
     if outcome.status == "done":
         result(outcome.result)
         if outcome.effect == "done" and "execution" not in (outcome.result or ()):
             note(f"execution {outcome.call}")
     else:
         complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    return EXIT_CODES[outcome.status]
+
+
+def _show_program(outcome: Outcome, told: bool) -> int:
+    """What a program wrote, as it wrote it, and a last line about its end."""
+    ended = outcome.result
+    for stream in ("stdout", "stderr"):
+        text = safe(ended.get(stream, ""))
+        if text and not told:
+            click.echo(text, nl=not text.endswith("\n"), err=stream == "stderr")
+    if outcome.status != "done":
+        complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    code = "stopped" if ended["exitCode"] is None else f"exit code {ended['exitCode']}"
+    parts = [code, f"{ended.get('seconds', 0.0):.1f} s", f"execution {outcome.call}"]
+    if ended.get("sandbox", "full") != "full":
+        parts.insert(2, f"sandbox {ended['sandbox']}")
+    note(", ".join([*parts, *present.not_kept(ended)]))
     return EXIT_CODES[outcome.status]
 
 

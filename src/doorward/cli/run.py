@@ -11,6 +11,8 @@ from click.shell_completion import CompletionItem
 
 from doorward.calltext import read_args, read_line
 from doorward.cli import client, completing, report
+from doorward.cli.following import STOPPED
+from doorward.cli.live import Live
 from doorward.doors.local import Ask
 from doorward.model import Outcome
 
@@ -83,6 +85,9 @@ def command(
     doorward run data/list --collection=rooms --filter='{"name": {"$contains": "gen"}}'
     doorward run --room general file/read --path=notes.txt
     doorward run --dry-run file/write --path=notes.txt --content="hello"
+    doorward run bash --command='make test'
+
+    On a terminal what a program writes shows as it comes, and Ctrl-C cancels the execution.
     """
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
@@ -101,31 +106,42 @@ def command(
         dry_run=dry_run,
         cache=cache,
     )
-    outcome = client.run(ask)
+    live = Live(as_json)
+    outcome = client.follow(ask, live)
     if outcome.status == "parked":
-        outcome = _decided(ask, outcome, wait, as_json)
-    code = report.show(outcome, as_json)
+        outcome = _decided(ask, outcome, live, wait, as_json)
+    code = report.show(outcome, as_json, told=live.told)
     if outcome.status == "parked":
         _say_how_to_go_on(outcome)
-    ctx.exit(code)
+    ctx.exit(STOPPED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
 
 
-def _decided(ask: Ask, outcome: Outcome, wait: bool, as_json: bool) -> Outcome:
+def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) -> Outcome:
     """A person sits at this terminal: let them decide here. Otherwise wait if told to, or leave it parked."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if at_terminal and not ask.token and outcome.result["kind"] != "human":
         report.note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")
+        _show_difference(outcome.ticket)
         verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
         decided = client.run(Ask(command=f"approval/{verdict}", params={"id": outcome.ticket}))
-        return client.run(resumed) if decided.status == "done" else decided
+        return client.follow(resumed, live) if decided.status == "done" else decided
     if not wait:
         return outcome
     report.note(f"Waiting for a person: doorward approvals approve {outcome.ticket}")
     while _state(outcome.ticket) == "pending":
         time.sleep(1.0)
-    return client.run(resumed)
+    return client.follow(resumed, live)
+
+
+def _show_difference(ticket: str) -> None:
+    """What it would change, where that was foreseen."""
+    shown = client.run(Ask(command="approval/show", params={"id": ticket}))
+    difference = shown.result.get("difference") if shown.status == "done" else ""
+    if difference:
+        report.note("It would change:")
+        click.echo("\n".join(f"  {line}" for line in difference.rstrip("\n").splitlines()))
 
 
 def _say_how_to_go_on(outcome: Outcome) -> None:

@@ -37,7 +37,14 @@ async def _up(home: Home, host: str, port: int) -> None:
             contextlib.closing(listen_public(host, port)) as public,
             contextlib.closing(listen_private(home.socket)) as private,
         ):
-            chores = (house.services.recipes.watch(), house.keeper.watch(), keep_tidy(house))
+            services = house.services
+            chores = (
+                services.recipes.watch(),
+                services.catalogue.watch(),
+                house.keeper.watch(),
+                keep_tidy(house),
+                _say_how_programs_are_held(house),
+            )
             background = [asyncio.create_task(chore) for chore in chores]
             try:
                 server = Server(house.gate, house.services)
@@ -48,6 +55,15 @@ async def _up(home: Home, host: str, port: int) -> None:
                     task.cancel()
                 await asyncio.gather(*background, return_exceptions=True)
     click.echo("Doorward has stopped.")
+
+
+async def _say_how_programs_are_held(house: House) -> None:
+    """Try the sandbox out at once, so that what it lacks is known before anything runs in it."""
+    level = await house.services.sandbox.level()
+    if level.word != "full":
+        click.echo(click.style(f"The sandbox is {level}. {level.hint}", fg="yellow", bold=True), err=True)
+        if house.settings.sandbox.required:
+            click.echo("Programs are refused, since the setting sandbox.required is on.", err=True)
 
 
 def _welcome(house: House, host: str, port: int) -> None:

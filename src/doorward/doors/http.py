@@ -18,6 +18,7 @@ from doorward import __version__, strictjson
 from doorward.backends.context import Services
 from doorward.doors import local
 from doorward.doors.guard import HostGuard
+from doorward.doors.live import HUNG_UP, Live, attended
 from doorward.doors.metrics import CONTENT_TYPE, Metrics
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import BadParams, Broken, DoorwardError
@@ -64,7 +65,12 @@ class Server:
 
     async def _run(self, request: Request) -> Response:
         ask = local.parse(await _json(request))
-        outcome = await self._gate.handle(ask.request(self._services.registry))
+        asked = ask.request(self._services.registry)
+        if ask.stream:
+            return Live(lambda watch: self._gate.handle(asked, watch))
+        outcome = await attended(request.receive, self._gate.handle(asked))
+        if outcome is None:
+            return Response(status_code=HUNG_UP)
         return _answer(outcome, HTTP_STATUS[outcome.code])
 
     async def _explain(self, request: Request) -> Response:

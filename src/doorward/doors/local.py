@@ -28,6 +28,8 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     ticket: str = ""
     dry_run: bool = False
     cache: bool = False
+    stream: bool = False
+    """Whether the answer tells what goes on, line by line, before it ends with the outcome."""
 
     def request(self, registry: Registry) -> Request:
         """As the gate takes it. Only this door, which the operating system guards, vouches for the owner."""

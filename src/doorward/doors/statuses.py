@@ -18,6 +18,8 @@ HTTP_STATUS = {
     "not_approved": 403,
     "not_found": 404,
     "conflict": 409,
+    "withdrawn": 499,
+    "sandbox_unavailable": 503,
     "ledger_unavailable": 503,
     "command_failed": 422,
     "timed_out": 504,

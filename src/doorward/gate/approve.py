@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from doorward.approvals.approvals import Approval, Approvals
+from doorward.command import Foreseen
 from doorward.errors import NotApproved
 from doorward.gate.authorize import Authorizer
 from doorward.model import ApprovalTerms, Call
@@ -28,19 +29,18 @@ class Approver:
     def needed(self, call: Call) -> ApprovalTerms | None:
         return self._authorizer.terms(call.caller, call.room, call.command)
 
-    def approve(self, call: Call, ticket: Approval | None) -> list[Statement]:
-        """Nothing when no approval is needed, or the statement that spends the ticket's; else `Parked` is raised."""
-        terms = self.needed(call)
-        if ticket is not None:
-            if terms is not None and not self._approvals.satisfies(ticket, terms):
-                raise NotApproved(
-                    "The recipe now asks for other people, or more of them, than decided about this.",
-                    hint="Ask again without the ticket.",
-                )
-            return [self._approvals.spend(ticket, _binding(call), call.id)]
-        if terms is None:
-            return []
-        raise Parked(*self._approvals.prepare(call, _binding(call), terms))
+    def spend(self, call: Call, terms: ApprovalTerms | None, ticket: Approval) -> Statement:
+        """The statement that uses the ticket's approval up, if it is about this very call and enough for it now."""
+        if terms is not None and not self._approvals.satisfies(ticket, terms):
+            raise NotApproved(
+                "The recipe now asks for other people, or more of them, than decided about this.",
+                hint="Ask again without the ticket.",
+            )
+        return self._approvals.spend(ticket, _binding(call), call.id)
+
+    def park(self, call: Call, terms: ApprovalTerms, foreseen: Foreseen | None) -> Parked:
+        """The question about this call, to be raised: it goes no further now."""
+        return Parked(*self._approvals.prepare(call, _binding(call), terms, foreseen))
 
 
 def _binding(call: Call) -> str:

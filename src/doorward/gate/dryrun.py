@@ -46,7 +46,7 @@ class DryRun:
 
     async def _effect(self, permit: Permit) -> Any:
         command, call = permit.call.command, permit.call
-        if command.reads_only:
+        if command.reads_only and command.effect is None:
             return "It only reads; nothing would change."
         if command.effect is None:
             return "What it would change cannot be known without running it."

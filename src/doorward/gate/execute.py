@@ -10,13 +10,16 @@ from typing import Any
 import msgspec
 
 from doorward import redact
+from doorward.command import Foreseen
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
+from doorward.executions.execution import Execution
 from doorward.logs import SECRETS
 from doorward.model import Permit
 
 log = logging.getLogger(__name__)
 
-ContextFor = Callable[[Permit], Any]
+ContextFor = Callable[[Permit, Execution | None], Any]
+"""What a command is given; without an execution it only tells an effect."""
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -24,11 +27,18 @@ class Ending(msgspec.Struct, frozen=True):
 
     result: Any = None
     error: DoorwardError | None = None
+    cancelled: bool = False
+    """Whether somebody stopped it, or the task that carried it."""
 
 
-async def execute(permit: Permit, context_for: ContextFor) -> Ending:
+async def execute(permit: Permit, context_for: ContextFor, execution: Execution) -> Ending:
     """Run the permitted command. Never raises; a cancelled task ends as Cancelled."""
-    return await _within_time(permit, permit.call.command(context_for(permit), permit.call.params))
+    call = permit.call
+    ending = await _within_time(permit, call.command(context_for(permit, execution), call.params))
+    if ending.cancelled and execution.cancelled_by:
+        by = Cancelled(f"{call.command.name} was cancelled by {execution.cancelled_by}.")
+        return Ending(error=by, cancelled=True)
+    return ending
 
 
 async def preview(permit: Permit, context_for: ContextFor) -> Ending:
@@ -37,18 +47,35 @@ async def preview(permit: Permit, context_for: ContextFor) -> Ending:
     if call.command.effect is None:
         raise TypeError(f"{call.command.name} cannot tell its effect")
     arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
-    return await _within_time(permit, call.command.effect(context_for(permit), **arguments))
+    return await _within_time(permit, call.command.effect(context_for(permit, None), **arguments))
 
 
-async def _within_time(permit: Permit, work: Awaitable[Any]) -> Ending:
+async def foresee(permit: Permit, context_for: ContextFor) -> Foreseen | None:
+    """What the command would do, for people to approve; changes nothing. None when it cannot be known beforehand."""
+    call = permit.call
+    if call.command.foresee is None:
+        return None
+    arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
+    work = call.command.foresee(context_for(permit, None), **arguments)
+    ending = await _within_time(permit, work, lambda foreseen: foreseen)
+    if ending.cancelled:
+        raise asyncio.CancelledError
+    if ending.error is not None:
+        return Foreseen(None, f"What it would change could not be worked out: {ending.error.message}")
+    return msgspec.convert(ending.result, Foreseen | None)
+
+
+async def _within_time(
+    permit: Permit, work: Awaitable[Any], shape: Callable[[Any], Any] = msgspec.to_builtins
+) -> Ending:
     call = permit.call
     try:
         async with asyncio.timeout(permit.timeout) as limit:
-            return Ending(msgspec.to_builtins(await work))
+            return Ending(shape(await work))
     except DoorwardError as error:
         return Ending(error=error)
     except asyncio.CancelledError:
-        return Ending(error=Cancelled(f"{call.command.name} was cancelled."))
+        return Ending(error=Cancelled(f"{call.command.name} was cancelled."), cancelled=True)
     except Exception:
         if limit.expired():
             return Ending(

@@ -8,44 +8,52 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import msgspec
 
 from doorward.approvals.approvals import Approval, Approvals
-from doorward.clock import Clock, iso
+from doorward.clock import Clock
 from doorward.command import Command
 from doorward.errors import (
     BadParams,
     Cancelled,
     Conflict,
-    DoorwardError,
     LedgerUnavailable,
     Looping,
     NotApproved,
+    NotPermitted,
     Refused,
+    TimedOut,
     Unrecorded,
+    Withdrawn,
 )
-from doorward.events import ApprovalRequested, Bus, CommandExecuted
-from doorward.gate import present
+from doorward.events import Bus
+from doorward.executions.execution import Execution, State
+from doorward.executions.executions import Executions
+from doorward.executions.notices import Watch
+from doorward.gate import outcomes, present
 from doorward.gate.approve import Approver, Parked
 from doorward.gate.authenticate import Authenticator
 from doorward.gate.authorize import Authorizer
 from doorward.gate.cache import Cache
 from doorward.gate.dryrun import DryRun
 from doorward.gate.energy import Energy, Reservation
-from doorward.gate.execute import ContextFor, Ending, execute
+from doorward.gate.execute import ContextFor, Ending, execute, foresee
+from doorward.gate.publisher import Publisher
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolve import Resolver
-from doorward.gate.slots import Place, Slots
+from doorward.gate.slots import Inside, Place, Slots
 from doorward.gate.throttle import Throttle
-from doorward.model import Call, Caller, Credential, Outcome, Permit, Request
+from doorward.model import ApprovalTerms, Call, Caller, Credential, Outcome, Permit, Request
 from doorward.recipes.policy import Policy
 from doorward.settings import Settings
 from doorward.store import results
 from doorward.store.sqlite import Statement
-from doorward.visible import storable
+
+DEEPEST = 4
+"""How many calls may stand inside each other, below the one that came in by a door."""
 
 
 class Gate:
@@ -59,6 +67,7 @@ class Gate:
         slots: Slots,
         energy: Energy,
         approvals: Approvals,
+        executions: Executions,
         recorder: Recorder,
         events: Bus,
         clock: Clock,
@@ -73,20 +82,40 @@ class Gate:
         self._energy = energy
         self._approvals = approvals
         self._approver = Approver(approvals, authorizer)
+        self._executions = executions
         self._recorder = recorder
-        self._events = events
+        self._publisher = Publisher(events, clock)
         self._clock = clock
         self._settings = settings
         self._context_for = context_for
         self._cache = Cache(clock)
-        self._loose: set[asyncio.Task[None]] = set()
+        self._loose: set[asyncio.Task[Outcome | None]] = set()
         self._dry_run = DryRun(authorizer, self._approver, context_for)
 
-    async def handle(self, request: Request) -> Outcome:
-        """Pass one request through the gate; every way it can end is an Outcome."""
+    async def handle(self, request: Request, watch: Watch | None = None) -> Outcome:
+        """Pass one request through the gate; every way it can end is an Outcome. `watch` is told what goes on."""
+        return await self._answer(request, watch, None)
+
+    async def within(self, call: Call, command: str, params: Mapping[str, Any]) -> Outcome:
+        """A call inside another: by its caller, in its room and in its place, and through every other step."""
+        parent = self._executions.get(call.id)
+        if parent is None or parent.ended:
+            raise Conflict(f"{call.command.name} does not run, so nothing can run inside it.")
+        request = Request(
+            command=command,
+            credential=Credential(),
+            door=call.door,
+            room=call.room,
+            params=params,
+            session=call.session,
+            response=call.response,
+        )
+        return await self._answer(request, None, parent)
+
+    async def _answer(self, request: Request, watch: Watch | None, parent: Execution | None) -> Outcome:
         seen = _Seen()
         try:
-            return await self._pass(request, seen)
+            return await self._pass(request, seen, watch, parent)
         except Parked as parked:
             return await self._park(request, seen, parked)
         except Refused as refusal:
@@ -94,8 +123,8 @@ class Gate:
         except UnicodeEncodeError:
             return await self._refuse(request, seen, BadParams("The request holds bytes that are not UTF-8 text."))
 
-    async def _pass(self, request: Request, seen: _Seen) -> Outcome:
-        caller = seen.caller = self._authenticator.caller(request.credential)
+    async def _pass(self, request: Request, seen: _Seen, watch: Watch | None, parent: Execution | None) -> Outcome:
+        caller = seen.caller = parent.call.caller if parent else self._authenticator.caller(request.credential)
         ticket = await self._ticket(caller, request)
         call = seen.call = self._resolver.call(caller, _as_asked(request, ticket))
         if request.dry_run:
@@ -103,87 +132,165 @@ class Gate:
         ruling = self._authorizer.authorize(call)
         policy = self._policy(call)
         self._throttle.admit(call, policy)
-        with self._slots.place(call.session) as place:
+        with _inside(parent) if parent else self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
             try:
-                spend = self._approver.approve(call, ticket)
-                permit = Permit(call, ruling, _timeout(call, policy), ticket.id if ticket else "", reservation.amount)
-                return await self._run(permit, place, reservation, spend, request.cache)
+                permit = Permit(call, ruling, _timeout(call, policy), reserved=reservation.amount)
+                terms = self._approver.needed(call)
+                if ticket is None and terms is not None:
+                    raise await self._question(permit, place, terms)
+                spend = []
+                if ticket is not None:
+                    spend = [self._approver.spend(call, terms, ticket)]
+                    permit = await self._approved(permit, ticket)
+                execution = self._executions.open(call, watch, parent)
+                try:
+                    return await self._run(permit, execution, place, reservation, spend, request.cache)
+                finally:
+                    self._executions.close(execution)
             finally:
                 self._energy.settle(call, reservation, None)
 
+    async def _question(self, permit: Permit, place: Place | Inside, terms: ApprovalTerms) -> Parked:
+        """What people are asked: may this run, and, where it can be known, may it make this very difference."""
+        foreseen = None
+        if self._settings.approvals.foresee:
+            await place.turn()
+            foreseen = await foresee(permit, self._context_for)
+        return self._approver.park(permit.call, terms, foreseen)
+
+    async def _approved(self, permit: Permit, ticket: Approval) -> Permit:
+        effect = await self._approvals.effect(ticket)
+        return msgspec.structs.replace(permit, approval=ticket.id, effect=effect)
+
     async def _run(
-        self, permit: Permit, place: Place, reservation: Reservation, spend: list[Statement], cache: bool
+        self,
+        permit: Permit,
+        execution: Execution,
+        place: Place | Inside,
+        reservation: Reservation,
+        spend: list[Statement],
+        cache: bool,
     ) -> Outcome:
         call = permit.call
-        await place.turn()
+        await self._turn(place, execution)
         cache = cache and not permit.approval and self._cache.may_hold(call)
         kept = self._cache.get(call) if cache else None
         if kept is not None:
-            return await self._finish(permit, reservation, Ending(kept[0]), None)
-        if self._recorder.records_start(permit):
-            await self._start(permit, reservation, spend)
+            execution.end("completed")
+            return await self._finish(permit, execution, reservation, Ending(kept[0]), None)
+        started = self._recorder.records_start(permit)
+        if started:
+            stopped = await self._start(permit, execution, reservation, spend)
+            if stopped is not None:
+                return stopped
+        execution.begin()
+        if started:
+            execution.announce()
         self._throttle.note(call)
-        begun = self._clock.steady()
-        ending = await execute(permit, self._context_for)
-        outcome = await self._finish(permit, reservation, ending, self._clock.steady() - begun)
-        if isinstance(ending.error, Cancelled):
+        ending = await execute(permit, self._context_for, execution)
+        execution.end(_state(ending))
+        outcome = await self._finish(permit, execution, reservation, ending, execution.seconds)
+        if not execution.claim() and ending.cancelled:
             raise asyncio.CancelledError
         if cache and ending.error is None:
             self._cache.put(call, ending.result)
         return outcome
 
-    async def _start(self, permit: Permit, reservation: Reservation, spend: list[Statement]) -> None:
-        """Store the start and spend the approval, as one. A caller that hangs up meanwhile leaves an end as well."""
+    async def _turn(self, place: Place | Inside, execution: Execution) -> None:
+        """Wait for a place to run. Whoever is cancelled by name meanwhile is told that nothing ran."""
+        if place.waits:
+            execution.queue()
+        try:
+            await place.turn()
+        except asyncio.CancelledError:
+            execution.end("cancelled")
+            if execution.claim():
+                raise _withdrawn(execution) from None
+            raise
+
+    async def _start(
+        self, permit: Permit, execution: Execution, reservation: Reservation, spend: list[Statement]
+    ) -> Outcome | None:
+        """Store the start and spend the approval, as one. A caller that hangs up meanwhile leaves an end as well.
+
+        Gives the outcome of a call that was cancelled by name before it could begin, else None.
+        """
         writing = asyncio.ensure_future(self._recorder.start(permit, *spend))
         try:
             await asyncio.shield(writing)
         except Conflict as conflict:
             raise NotApproved(conflict.message, hint="Ask again without the ticket.") from conflict
         except asyncio.CancelledError:
-            await asyncio.shield(self._kept(self._abandon(permit, reservation, writing)))
-            raise
+            execution.end("cancelled")
+            outcome = await asyncio.shield(self._kept(self._abandon(permit, execution, reservation, writing)))
+            if not execution.claim():
+                raise
+            if outcome is None:
+                raise _withdrawn(execution) from None
+            return outcome
+        return None
 
-    async def _abandon(self, permit: Permit, reservation: Reservation, writing: asyncio.Future[None]) -> None:
-        """Give a start that nobody waits for any more its end, once it is stored."""
+    async def _abandon(
+        self, permit: Permit, execution: Execution, reservation: Reservation, writing: asyncio.Future[None]
+    ) -> Outcome | None:
+        """Give a start that nobody waits for any more its end, once it is stored; None when it could not be."""
         await asyncio.wait([writing])
-        if writing.exception() is None:
-            gone = Cancelled(f"{permit.call.command.name} was cancelled before it began.")
-            await self._finish(permit, reservation, Ending(error=gone), None)
+        if writing.exception() is not None:
+            return None
+        by = f" by {execution.cancelled_by}" if execution.cancelled_by else ""
+        gone = Cancelled(f"{permit.call.command.name} was cancelled{by} before it began.")
+        return await self._finish(permit, execution, reservation, Ending(error=gone, cancelled=True), None)
 
     async def settled(self) -> None:
         """Wait until every call that somebody gave up has its end."""
         await asyncio.gather(*self._loose)
 
-    def _kept(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _kept(self, work: Coroutine[Any, Any, Outcome | None]) -> asyncio.Task[Outcome | None]:
         """A task that goes on when whoever waits for it is cancelled, however often."""
         task = asyncio.ensure_future(work)
         self._loose.add(task)
         task.add_done_callback(self._loose.discard)
         return task
 
-    async def _finish(self, permit: Permit, reservation: Reservation, ending: Ending, seconds: float | None) -> Outcome:
+    async def _finish(
+        self,
+        permit: Permit,
+        execution: Execution,
+        reservation: Reservation,
+        ending: Ending,
+        seconds: float | None,
+    ) -> Outcome:
         """Settle, record the end, publish. `seconds` is None when the command itself did not run."""
         call, error = permit.call, ending.error
         spent, also = self._energy.settle(call, reservation, seconds)
         text = present.failure(error) if error else present.as_text(ending.result)
-        outcome = self._failed(call, error) if error else self._done(permit, ending.result, text, seconds is None)
-        if outcome.truncated:
-            also.append(results.keep(call, text, self._clock.now()))
+        whole = text
+        if error is not None and error.result is None and execution.written is not None:
+            whole = f"{text}\n{execution.written.text('output')}"
+            error.hint = error.hint or f"What it wrote before: execution/output --execution={call.id}"
+        most = self._settings.limits.result_characters
+        if error is not None:
+            outcome = outcomes.failed(call, error, text, most)
+        else:
+            outcome = outcomes.done(permit, ending.result, text, most, cached=seconds is None)
+        if outcome.truncated or whole is not text:
+            also.append(results.keep(call, whole, self._clock.now()))
         try:
             await self._recorder.end(
                 permit,
                 *also,
                 status=outcome.status,
                 code=outcome.code,
-                note=error.message if error else "",
+                note=present.note(error) if error else "",
                 spent=spent,
                 duration=round((seconds or 0.0) * 1_000_000),
             )
         except Unrecorded as unrecorded:
-            return self._failed(call, unrecorded)
+            return outcomes.failed(call, unrecorded, present.failure(unrecorded), most)
         self._throttle.answered(call, outcome.text)
-        self._publish(call, outcome, seconds or 0.0)
+        self._publisher.answered(call, outcome, seconds or 0.0)
+        self._publisher.ended(execution, seconds or 0.0)
         return outcome
 
     async def explain(self, request: Request) -> dict[str, Any]:
@@ -206,17 +313,7 @@ class Gate:
         await self._recorder.refused(
             request, call.caller, call, status="done", code="dry_run", note="", rule=shown["rule"]
         )
-        return Outcome(
-            status="done",
-            code="dry_run",
-            message="Nothing was executed.",
-            call=call.id,
-            command=call.command.name,
-            result=shown,
-            text=present.as_text(shown),
-            rule=shown["rule"],
-            dry_run=True,
-        )
+        return outcomes.tried_out(call, shown)
 
     async def _ticket(self, caller: Caller, request: Request) -> Approval | None:
         """The approval that a request refers to; only whoever asked for it may use it."""
@@ -248,36 +345,9 @@ class Gate:
                 approval=approval.id,
             )
         except LedgerUnavailable as error:
-            return _refusal(error, call, request)
-        self._events.publish(
-            ApprovalRequested(
-                tenant=approval.tenant,
-                at=approval.created_at,
-                approval=approval.id,
-                room=approval.room,
-                command=approval.command,
-                caller=approval.caller,
-                expires_at=approval.expires_at,
-            )
-        )
-        return Outcome(
-            status="parked",
-            code="approval_needed",
-            message=message,
-            call=call.id,
-            command=approval.command,
-            text=f"{message} Ticket: {approval.id}.",
-            retry="later",
-            hint=f"It is open for {approval.expires_at - approval.created_at:g} s; ask again with the ticket then.",
-            ticket=approval.id,
-            result={
-                "ticket": approval.id,
-                "shown": approval.shown,
-                "caller": approval.caller,
-                "kind": approval.kind,
-                "expiresAt": iso(approval.expires_at),
-            },
-        )
+            return outcomes.refused(error, call, request)
+        self._publisher.parked(approval)
+        return outcomes.parked(call, approval, message)
 
     async def _refuse(self, request: Request, seen: _Seen, refusal: Refused) -> Outcome:
         try:
@@ -293,59 +363,10 @@ class Gate:
             )
         except LedgerUnavailable as error:
             refusal = error
-        outcome = _refusal(refusal, seen.call, request)
+        outcome = outcomes.refused(refusal, seen.call, request)
         if seen.call is not None and not isinstance(refusal, LedgerUnavailable):
-            self._publish(seen.call, outcome, 0.0)
+            self._publisher.answered(seen.call, outcome, 0.0)
         return outcome
-
-    def _done(self, permit: Permit, result: Any, text: str, cached: bool) -> Outcome:
-        call, limit = permit.call, self._settings.limits.result_characters
-        return Outcome(
-            status="done",
-            code="cached" if cached else "ok",
-            message="",
-            call=call.id,
-            command=call.command.name,
-            result=result,
-            text=text if len(text) <= limit else present.cut(text, limit, call.id),
-            effect="none" if call.command.reads_only else "done",
-            rule=permit.ruling.rule,
-            cached=cached,
-            truncated=len(text) if len(text) > limit else 0,
-        )
-
-    @staticmethod
-    def _failed(call: Call, error: DoorwardError) -> Outcome:
-        return Outcome(
-            status="failed",
-            code=error.code,
-            message=error.message,
-            call=call.id,
-            command=call.command.name,
-            text=present.failure(error),
-            retry=error.retry,
-            effect="none" if call.command.reads_only else error.effect,
-            hint=error.hint,
-            rule=error.rule,
-            retry_after=error.retry_after,
-        )
-
-    def _publish(self, call: Call, outcome: Outcome, seconds: float) -> None:
-        self._events.publish(
-            CommandExecuted(
-                tenant=call.caller.tenant,
-                at=self._clock.now(),
-                call=call.id,
-                caller=call.caller.id,
-                kind=call.caller.kind,
-                room=call.room,
-                door=call.door,
-                command=call.command.name,
-                status=outcome.status,
-                code=outcome.code,
-                seconds=seconds,
-            )
-        )
 
 
 class _Seen:
@@ -372,17 +393,24 @@ def _timeout(call: Call, policy: Policy | None) -> float:
     return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)
 
 
-def _refusal(error: DoorwardError, call: Call | None, request: Request) -> Outcome:
-    return Outcome(
-        status="refused",
-        code=error.code,
-        message=error.message,
-        call=call.id if call else "",
-        command=call.command.name if call else storable(request.command[:200]),
-        text=present.failure(error),
-        retry=error.retry,
-        effect=error.effect,
-        hint=error.hint,
-        rule=error.rule,
-        retry_after=error.retry_after,
-    )
+def _inside(parent: Execution) -> Inside:
+    """The place of a call inside another, unless it would stand too deep."""
+    if parent.depth >= DEEPEST:
+        raise NotPermitted(
+            f"Commands run inside each other at most {DEEPEST} deep; {parent.call.command.name} is that deep already.",
+            rule=f"house: at most {DEEPEST} calls inside each other",
+        )
+    return Inside()
+
+
+def _withdrawn(execution: Execution) -> Withdrawn:
+    name, by = execution.call.command.name, execution.cancelled_by
+    return Withdrawn(f"{name} was cancelled by {by} before it began; nothing ran.")
+
+
+def _state(ending: Ending) -> State:
+    if ending.error is None:
+        return "completed"
+    if ending.cancelled or isinstance(ending.error, Cancelled):
+        return "cancelled"
+    return "timed_out" if isinstance(ending.error, TimedOut) else "failed"

@@ -12,7 +12,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def as_text(result: Any) -> str:
-    """Lists as numbered lines, everything else as one indented value."""
+    """Lists as numbered lines, a program's output as it is, everything else as one indented value."""
     if isinstance(result, dict) and isinstance(result.get("items"), list):
         items = result["items"]
         lines = [f"Found {len(items)} items:"]
@@ -23,11 +23,44 @@ def as_text(result: Any) -> str:
         return "\n".join(lines)
     if isinstance(result, str):
         return f"Result: {result}"
+    if is_programs(result):
+        return "\n".join([f"Result: {result['stdout']}".rstrip("\n"), *_beside_stdout(result)])
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
 
 
 def failure(error: DoorwardError) -> str:
-    return f"Command failed: {error.message}"
+    """The sentence and, when a program ended badly, what it wrote all the same."""
+    lines = [f"Command failed: {error.message}"]
+    if is_programs(error.result):
+        if error.result["stdout"]:
+            lines.append(f"stdout: {error.result['stdout']}".rstrip("\n"))
+        lines += _beside_stdout(error.result)
+    return "\n".join(lines)
+
+
+def note(error: DoorwardError) -> str:
+    """A failure as it is recorded. What a program wrote is in no record, and the sentence beside it may quote it."""
+    if error.result is None:
+        return error.message
+    if not is_programs(error.result):
+        return "Its result, which is not recorded, says more."
+    code = error.result["exitCode"]
+    return f"A program ended with exit code {code}." if code is not None else "A program was stopped."
+
+
+def is_programs(result: Any) -> bool:
+    """Whether this is how a program ended, as commands that run one give it."""
+    return isinstance(result, dict) and "exitCode" in result and isinstance(result.get("stdout"), str)
+
+
+def not_kept(result: dict[str, Any]) -> list[str]:
+    """How much of each stream of a program's output was too much to keep, in words."""
+    kept = {stream: len(result.get(stream, "").encode()) for stream in ("stdout", "stderr")}
+    return [
+        f"{stream}: {kept[stream]} of {result[f'{stream}Bytes']} bytes kept"
+        for stream in kept
+        if result.get(f"{stream}Bytes", 0) > kept[stream]
+    ]
 
 
 def cut(text: str, limit: int, call: str) -> str:
@@ -36,6 +69,16 @@ def cut(text: str, limit: int, call: str) -> str:
         f"{text[:limit]}\n[cut: {limit} of {len(text)} characters shown; "
         f"read on with execution/output --execution={call} --offset={limit}]"
     )
+
+
+def _beside_stdout(result: dict[str, Any]) -> list[str]:
+    """What else there is to say of a program: its complaints, an exit code that is not 0, what was not kept."""
+    lines = []
+    if result.get("stderr"):
+        lines.append(f"stderr: {result['stderr']}".rstrip("\n"))
+    if result["exitCode"] != 0:
+        lines.append(f"exit code: {'none, it was stopped' if result['exitCode'] is None else result['exitCode']}")
+    return lines + [f"[{words}]" for words in not_kept(result)]
 
 
 def _line(item: Any) -> str:

@@ -52,23 +52,24 @@ class Resolver:
             session=request.session or f"{request.door}:{caller.tenant}:{caller.id}",
             response=request.response,
             workspace=workspace,
-            digest=self._digest(caller, command.name, params, request.room, workspace),
+            digest=self._digest(caller, command, params, request.room, workspace),
         )
 
     def command(self, caller: Caller, request: Request) -> Command:
         """The command that is meant, among all there are; a refusal names only those the caller may use."""
         return self._registry.resolve(request.command, _Offered(self._authorizer, caller, request.room))
 
-    def _digest(self, caller: Caller, command: str, params: Mapping[str, Any], room: str, workspace: str) -> str:
+    def _digest(self, caller: Caller, command: Command, params: Mapping[str, Any], room: str, workspace: str) -> str:
         """Keyed, so that nobody can guess a short secret parameter from the ledger."""
         try:
-            text = _canonical(
-                [command, params, room, workspace, caller.tenant, caller.id, caller.kind, caller.on_behalf_of]
-            )
+            who = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
+            text = _canonical([command.name, command.version, params, room, workspace, *who])
         except UnicodeEncodeError as error:
-            raise BadParams(f"{command}: a parameter holds bytes that are not UTF-8 text.") from error
+            raise BadParams(f"{command.name}: a parameter holds bytes that are not UTF-8 text.") from error
         if len(text) > LARGEST_PARAMS:
-            raise BadParams(f"{command}: the parameters are too large: {len(text)} bytes, at most {LARGEST_PARAMS}.")
+            raise BadParams(
+                f"{command.name}: the parameters are too large: {len(text)} bytes, at most {LARGEST_PARAMS}."
+            )
         return hashlib.blake2b(text, key=self._key, digest_size=32).hexdigest()
 
 

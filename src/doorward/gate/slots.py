@@ -81,6 +81,11 @@ class Place:
         self._queue = queue
         self._ran = False
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is no free place at this moment, so that `turn` will take a while."""
+        return self._queue.running >= self._slots._limits.running
+
     async def turn(self) -> None:
         """Wait until this call may run."""
         await self._slots._take_turn(self._queue)
@@ -93,3 +98,20 @@ class Place:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._slots._leave(self._session, self._queue, self._ran)
+
+
+class Inside:
+    """The place of a call inside another, which already holds one: a second could wait for the first for ever."""
+
+    waits = False
+
+    async def turn(self) -> None:
+        """At once."""
+
+    def __enter__(self) -> Inside:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass

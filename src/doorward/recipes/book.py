@@ -6,14 +6,11 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping
-from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
 
-from watchfiles import Change, awatch
-from watchfiles._rust_notify import WatchfilesRustInternalError
-
 from doorward.clock import Clock
+from doorward.edited import watching
 from doorward.errors import DoorwardError, LedgerUnavailable, NotFound
 from doorward.events import Bus, RecipeLoaded, RecipeRejected
 from doorward.recipes import folder as files
@@ -24,8 +21,6 @@ from doorward.store.sqlite import Store
 
 log = logging.getLogger(__name__)
 
-_ROUND_MS = 1_000
-"""How often `watch` looks whether it still watches the right folder and whether a failed load is due again."""
 _EVERY_TENANT = ""
 
 
@@ -81,17 +76,7 @@ class RecipeBook:
 
     async def watch(self) -> None:
         """Load on every change of the folder, until cancelled."""
-        complaint = ""
-        while True:
-            try:
-                await self._watch_this_folder()
-                complaint = ""
-            except (OSError, WatchfilesRustInternalError) as error:
-                if complaint != str(error):
-                    complaint = str(error)
-                    log.warning("the recipe folder %s cannot be watched, so it is read often: %s", self._folder, error)
-                await self._load_or_log()
-                await asyncio.sleep(_ROUND_MS / 1_000)
+        await watching.watch(self._folder, files.is_recipe_file, self._load_or_log)
 
     async def save(self, recipe_id: str, text: bytes) -> Recipe:
         """Check a recipe, write it to its file and put it in force; BadRecipe when it is not valid."""
@@ -202,24 +187,6 @@ class RecipeBook:
             self._remembered = False
             log.warning("the recipes in force could not be stored as the last good ones: %s", error)
 
-    async def _watch_this_folder(self) -> None:
-        """Returns when another folder has taken this one's place, because a watch follows the folder, not the name."""
-        watched = await asyncio.to_thread(files.identity, self._folder)
-        up_to_date = False
-        rounds = awatch(
-            self._folder,
-            watch_filter=_concerns_a_recipe,
-            rust_timeout=_ROUND_MS,
-            yield_on_timeout=True,
-            recursive=False,
-        )
-        async with aclosing(rounds):
-            async for changes in rounds:
-                if changes or not up_to_date:
-                    up_to_date = await self._load_or_log()
-                if await asyncio.to_thread(files.identity, self._folder) != watched:
-                    return
-
     async def _load_or_log(self) -> bool:
         """Whether nothing is left to be done."""
         try:
@@ -228,7 +195,3 @@ class RecipeBook:
             log.warning("the recipes could not be loaded and will be tried again: %s", error)
             return False
         return self._remembered
-
-
-def _concerns_a_recipe(change: Change, path: str) -> bool:
-    return files.is_recipe_file(Path(path).name)

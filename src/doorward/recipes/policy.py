@@ -54,15 +54,15 @@ class Policy:
             pattern: {parameter: ParameterRule(rule) for parameter, rule in by_parameter.items()}
             for pattern, by_parameter in commands.parameter_rules.items()
         }
-        self._rulings: dict[tuple[str, Tier], Ruling] = {}
+        self._rulings: dict[tuple[str, Tier, str], Ruling] = {}
         self._unnarrowed = Ruling(True, self._named("parameter rules"))
 
     def rule(self, command: Command) -> Ruling:
         """Whether AIs may call this command."""
-        key = (command.name, command.facts.tier)
+        key = (command.name, command.facts.tier, command.version)
         ruling = self._rulings.get(key)
         if ruling is None:
-            bare = decide(self._commands, *key)
+            bare = decide(self._commands, command.name, command.facts.tier)
             ruling = Ruling(bare.allowed, self._named(bare.rule), bare.reason)
             ruling = self._rulings[key] = self._never(command) or ruling if ruling.allowed else ruling
         return ruling

@@ -1,113 +1,13 @@
-"""The published schema of recipes, and its findings as sentences that name the field."""
+"""The published schema of recipes."""
 
 from __future__ import annotations
 
-import difflib
-import json
-import re
-from collections.abc import Sequence
 from importlib import resources
-from typing import Any, NamedTuple
 
-import jsonschema_rs
+from doorward.edited.published import Fault, Published, field
 
-from doorward.command import shortened
+_RECIPE = Published(resources.files(__package__).joinpath("recipe.schema.json").read_bytes())
+PUBLISHED = _RECIPE.schema
+first_fault = _RECIPE.first_fault
 
-PUBLISHED: dict[str, Any] = json.loads(resources.files(__package__).joinpath("recipe.schema.json").read_bytes())
-
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OLD_TIER = "game"
-
-
-class Fault(NamedTuple):
-    """One thing that is wrong with a recipe: where, and a clause that says what, what is valid and what was given."""
-
-    path: tuple[str | int, ...]
-    reason: str
-
-    @property
-    def field(self) -> str:
-        """The path as people write it: `strategy.aiCommands.whitelist[2]`."""
-        return field(self.path)
-
-
-def field(path: Sequence[str | int]) -> str:
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif _PLAIN_KEY.fullmatch(step):
-            text += f".{step}" if text else step
-        else:
-            text += f"[{shortened(step)}]"
-    return text
-
-
-def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"the recipe schema refers to {uri!r}, which is not part of it")
-
-
-_VALIDATOR = jsonschema_rs.Draft202012Validator(
-    PUBLISHED, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
-)
-
-
-def first_fault(value: Any) -> Fault | None:
-    """The first place where a value read from JSON does not fit the published schema."""
-    if _VALIDATOR.is_valid(value):
-        return None
-    return _describe(next(_VALIDATOR.iter_errors(value)))
-
-
-def _describe(finding: jsonschema_rs.ValidationError) -> Fault:
-    path = tuple(finding.instance_path)
-    node = _node(finding.schema_path[:-1])
-    details = finding.kind.as_dict()
-    match finding.kind.name:
-        case "additionalProperties":
-            key = details["unexpected"][0]
-            return Fault((*path, key), _unknown_key(key, list(node["properties"])))
-        case "required":
-            return Fault(
-                (*path, details["property"]),
-                f"it is missing; valid: {_as_clause(node['properties'][details['property']])}",
-            )
-        case "propertyNames":
-            key = details["error"].instance
-            return Fault((*path, key), f"{shortened(key)} is not valid as a key; valid: {_as_clause(node)}")
-        case "enum":
-            return Fault(path, _not_an_option(finding.instance, details["options"]))
-        case "pattern" | "const":
-            return Fault(path, f"{shortened(finding.instance)} is not valid; valid: {_as_clause(node)}")
-        case _:
-            wrong = finding.message.removeprefix("it ")
-            return Fault(path, f"{shortened(finding.instance)} {wrong}")
-
-
-def _node(schema_path: Sequence[str | int]) -> Any:
-    node: Any = PUBLISHED
-    for step in schema_path:
-        node = node[step]
-    return node
-
-
-def _unknown_key(key: str, valid: list[str]) -> str:
-    near = difflib.get_close_matches(key[:100], valid, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]!r}?" if near else ";"
-    return f"the key {shortened(key)} is unknown{meant} Valid: {', '.join(valid)}"
-
-
-def _not_an_option(given: Any, options: list[Any]) -> str:
-    words = [str(option) for option in options]
-    meant = ""
-    if given == _OLD_TIER and "application" in words:
-        meant = "; games belong to the tier 'application'"
-    elif isinstance(given, str):
-        near = difflib.get_close_matches(given[:100], words, n=1, cutoff=0.5)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{shortened(given)} is not one of {', '.join(words)}{meant}"
-
-
-def _as_clause(node: dict[str, Any]) -> str:
-    description: str = node["description"].rstrip(".")
-    return description[:1].lower() + description[1:]
+__all__ = ["PUBLISHED", "Fault", "field", "first_fault"]

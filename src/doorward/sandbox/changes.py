@@ -69,7 +69,7 @@ class _Reader:
         stays_folder = before is not None and before.kind == "folder" and after is not None and after.kind == "folder"
         if before is not None and before.kind == "folder" and not stays_folder:
             self._vanish_inside(path)
-        if digest_of(before) != digest_of(after):
+        if digest_of(before) != digest_of(after) or _touched(before, after):
             self.come.append(Change(path, before, after))
         if after is not None and after.kind == "folder":
             if stays_folder:
@@ -131,6 +131,11 @@ def read_changes(upper: int, workspace: Path, keep: int) -> Changes:
     finally:
         os.close(lower)
     return Changes([*reader.gone, *reader.come], reader.left_out)
+
+
+def _touched(before: State | None, after: State | None) -> bool:
+    """Whether only the time of a file differs."""
+    return before is not None and after is not None and after.kind == "file" and before.modified != after.modified
 
 
 def _join(path: str, name: str) -> str:

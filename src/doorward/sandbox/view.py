@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 WORKSPACE = "/workspace"
+PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where programs are found."""
 USER = 1000
 """The user and group that programs are inside the sandbox, whoever runs Doorward."""
 INSIDE = "/run/doorward"
@@ -36,7 +38,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 def environment(temporary: str) -> dict[str, str]:
     """The whole environment of a program; nothing of Doorward's own is passed on."""
     return {
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PATH": PATH,
         "HOME": temporary,
         "TMPDIR": temporary,
         "USER": "agent",

@@ -33,7 +33,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        return self._sock.fileno() >= 0
+        return self._sock.fileno() >= 0 and not messages.is_over(self._sock)
 
     async def ready(self) -> None:
         """Wait until it is confined and serves; WorkerGone says what went wrong."""
@@ -67,6 +67,8 @@ class Worker:
             self._answer = self._loop.create_future()
             await self._stopped()
             raise
+        if "failed" in answer:
+            raise WorkerGone(str(answer["failed"]))
         self.used = bool(answer["used"])
         return answer
 

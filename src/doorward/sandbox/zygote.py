@@ -23,8 +23,10 @@ _PATIENCE = 15.0
 class Zygote:
     """A running one. Its end, or ours, is the end of all its workers and of everything they run."""
 
-    def __init__(self, process: int, control: socket.socket, complaints: int) -> None:
+    def __init__(self, process: int, control: socket.socket, complaints: int, *, takes_all_along: bool) -> None:
         self._process = process
+        self._takes_all_along = takes_all_along
+        """Whether there are namespaces, which die with it."""
         self._control = control
         self._complaints = complaints
         self.landlock = False
@@ -59,7 +61,7 @@ class Zygote:
             for descriptor in made.values():
                 os.close(descriptor)
         ours.setblocking(False)
-        self = cls(process, ours, complaints)
+        self = cls(process, ours, complaints, takes_all_along=bool(around))
         try:
             await self._greet(setup)
         except BaseException:
@@ -82,7 +84,9 @@ class Zygote:
         return worker
 
     def died(self) -> bool:
-        return os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        """Whether it or what is around it ended; the one a moment before the other."""
+        gone = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return gone or messages.is_over(self._control)
 
     def complaint(self) -> str:
         """The last line that it or bubblewrap wrote."""
@@ -93,10 +97,16 @@ class Zygote:
     async def close(self) -> None:
         """End it, and wait until it is gone."""
         self._control.close()
+        # Without namespaces it first ends its workers, and whatever they run; it is given time for that.
+        patience = 0.0 if self._takes_all_along else _PATIENCE
+        timer = asyncio.get_running_loop().call_later(patience, self._kill)
+        await asyncio.to_thread(os.waitpid, self._process, 0)
+        timer.cancel()
+        os.close(self._complaints)
+
+    def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
-        await asyncio.to_thread(os.waitpid, self._process, 0)
-        os.close(self._complaints)
 
     async def _greet(self, setup: dict[str, Any]) -> None:
         loop = asyncio.get_running_loop()

@@ -8,8 +8,10 @@ from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
-    " created_at, expires_at, decided_at, used_by"
+    " created_at, expires_at, decided_at, used_by, foreseen"
 )
+_FORGET = "params = redacted, foreseen = '', effect = NULL"
+"""What may hold secrets is kept no longer than it can be needed."""
 
 
 async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
@@ -27,6 +29,12 @@ async def decisions(store: Store, id: str) -> list[dict[str, Any]]:
     return await store.read("SELECT decider, verdict, at FROM decisions WHERE approval = ? ORDER BY at", (id,))
 
 
+async def effect(store: Store, id: str) -> bytes | None:
+    """What was foreseen for the command, which may be large."""
+    rows = await store.read("SELECT effect FROM approvals WHERE id = ?", (id,))
+    return rows[0]["effect"] if rows else None
+
+
 def insert(row: dict[str, Any]) -> Statement:
     names = list(row)
     return Statement(
@@ -39,7 +47,7 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
     """One person's verdict. Counts only while the approval is pending and not expired, and once a person."""
     late = "it was decided already, or has expired"
     change = (
-        "state = 'denied', params = redacted"
+        f"state = 'denied', {_FORGET}"
         if verdict == "deny"
         else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
         " AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
@@ -60,12 +68,12 @@ def expire(now: float, decided_before: float) -> list[Statement]:
     """Close what nobody decided in time, and forget the parameters of what nobody used in time."""
     return [
         Statement(
-            "UPDATE approvals SET state = 'expired', params = redacted WHERE state = 'pending' AND expires_at <= ?",
+            f"UPDATE approvals SET state = 'expired', {_FORGET} WHERE state = 'pending' AND expires_at <= ?",
             (now,),
         ),
         Statement(
-            "UPDATE approvals SET params = redacted"
-            " WHERE state = 'approved' AND decided_at <= ? AND params != redacted",
+            f"UPDATE approvals SET {_FORGET}"
+            " WHERE state = 'approved' AND decided_at <= ? AND (params != redacted OR effect IS NOT NULL)",
             (decided_before,),
         ),
     ]
@@ -74,7 +82,7 @@ def expire(now: float, decided_before: float) -> list[Statement]:
 def use(id: str, digest: str, call: str, decided_after: float) -> Statement:
     """Spend an approval on one execution: only an approved one, only for exactly this, only once."""
     return Statement(
-        "UPDATE approvals SET state = 'used', params = redacted, used_by = ?"
+        f"UPDATE approvals SET state = 'used', {_FORGET}, used_by = ?"
         " WHERE id = ? AND digest = ? AND state = 'approved' AND decided_at > ?",
         (call, id, digest, decided_after),
         rows=1,

@@ -101,7 +101,13 @@ CREATE TABLE records (
 ) STRICT;
 """
 
-STEPS = (FOUNDATION,)
+FORESEEN = """
+ALTER TABLE approvals ADD COLUMN foreseen TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN effect BLOB;
+"""
+"""What a call would do, kept with the question about it until that is answered or used."""
+
+STEPS = (FOUNDATION, FORESEEN)
 
 
 def version(db: sqlite3.Connection) -> int:

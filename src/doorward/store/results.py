@@ -21,7 +21,10 @@ def forget(before: float) -> Statement:
 
 
 async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
+    """A kept result; `room` is None when the record of its call has moved out of the ledger's table."""
     rows = await store.read(
-        "SELECT call, caller, behalf, at, body FROM results WHERE tenant = ? AND call = ?", (tenant, call)
+        "SELECT call, caller, behalf, at, body, (SELECT room FROM ledger WHERE ledger.call = results.call) AS room"
+        " FROM results WHERE tenant = ? AND call = ?",
+        (tenant, call),
     )
     return rows[0] if rows else None

@@ -9,9 +9,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from doorward.backends.context import Context
 from doorward.backends.file.text import digest, unified
+from doorward.backends.uninterrupted import to_the_end
 from doorward.beneath import Root
+from doorward.command import Command, Foreseen
 from doorward.errors import BadParams, Conflict, DoorwardError, Unrecorded
 from doorward.store import before_images
 from doorward.store.sqlite import Statement
@@ -71,7 +75,7 @@ async def change(
         return changes
 
     async with _held(ctx.workspace, makes):
-        return await _to_the_end(work)
+        return await to_the_end(work)
 
 
 async def preview(ctx: Context, path: str, make: Make, *, parents: bool) -> dict[str, Any]:
@@ -84,9 +88,21 @@ async def preview(ctx: Context, path: str, make: Make, *, parents: bool) -> dict
             if not parents and folder:
                 root.entry(folder, follow=True)
         one = _changed(ctx, path, make, present.data if present else None)
-        return {**sizes(one), "diff": unified(path, one.before, one.after)}
+        return {**sizes(one), "digestBefore": digest(one.before), "diff": unified(path, one.before, one.after)}
 
     return await asyncio.to_thread(work)
+
+
+def foreseen_by_effect(command: Command) -> None:
+    """Let people approve the very difference that the command's effect shows: nothing once the file changed."""
+    effect = command.effect
+    if effect is None:
+        raise TypeError(f"{command.name} shows no effect")
+
+    @command.foresees
+    async def foresee(ctx: Context, **params: Any) -> Foreseen:
+        shown = await effect(ctx, **params)
+        return Foreseen(msgspec.json.encode({shown["path"]: shown["digestBefore"]}), shown["diff"])
 
 
 def expected(make: Make, path: str, seen: str | None) -> Make:
@@ -113,6 +129,12 @@ def sizes(one: Change) -> dict[str, Any]:
 
 
 def _changed(ctx: Context, path: str, make: Make, before: bytes | None) -> Change:
+    approved = None if ctx.effect is None else msgspec.json.decode(ctx.effect)
+    if approved is not None and approved.get(path) != digest(before):
+        raise Conflict(
+            f"The file {path!r} changed since its new content was approved, so nothing was changed.",
+            hint="Ask again without the ticket.",
+        )
     after = make(before)
     largest = ctx.house.settings.files.largest_file
     if after is not None and len(after) > largest:
@@ -146,16 +168,3 @@ async def _held(workspace: Path, paths: Iterable[str]) -> AsyncIterator[None]:
             lock = _locks.setdefault((str(workspace), name), asyncio.Lock())
             await stack.enter_async_context(lock)
         yield
-
-
-async def _to_the_end(work: Callable[[], list[Change]]) -> list[Change]:
-    future = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        while not future.done():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([future])
-        if not future.cancelled():
-            future.exception()
-        raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from doorward.backends.context import Context
-from doorward.backends.file.changing import KIND, Make, change, expected, preview
+from doorward.backends.file.changing import KIND, Make, change, expected, foreseen_by_effect, preview
 from doorward.backends.file.family import Digest, FilePath, family
 from doorward.beneath import normal
 from doorward.command import Example, Undo
@@ -37,6 +37,9 @@ async def delete(ctx: Context, path: FilePath, expected_digest: Digest = None) -
 async def show_delete(ctx: Context, path: FilePath, expected_digest: Digest = None) -> dict[str, Any]:
     name = normal(path, file=True)
     return await preview(ctx, name, expected(_removed(name), name, expected_digest), parents=False)
+
+
+foreseen_by_effect(delete)
 
 
 def _removed(path: str) -> Make:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.file.changing import KIND, Make, change, preview, sizes
+from doorward.backends.file.changing import KIND, Make, change, foreseen_by_effect, preview, sizes
 from doorward.backends.file.family import FilePath, family
 from doorward.backends.file.text import as_text, unified
 from doorward.beneath import normal
@@ -65,6 +65,9 @@ async def show_edit(
 ) -> dict[str, Any]:
     name = normal(path, file=True)
     return await preview(ctx, name, _edited(name, old_string, new_string, replace_all), parents=False)
+
+
+foreseen_by_effect(edit)
 
 
 def _edited(path: str, old: str, new: str, everywhere: bool) -> Make:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.file.changing import KIND, Make, change, expected, preview, sizes
+from doorward.backends.file.changing import KIND, Make, change, expected, foreseen_by_effect, preview, sizes
 from doorward.backends.file.family import Digest, FilePath, family
 from doorward.backends.file.text import from_parameter
 from doorward.beneath import normal
@@ -65,6 +65,9 @@ async def show_write(
     name = normal(path, file=True)
     make = expected(_content(content, encoding), name, expected_digest)
     return await preview(ctx, name, make, parents=create_parents)
+
+
+foreseen_by_effect(write)
 
 
 def _content(content: str, encoding: str) -> Make:

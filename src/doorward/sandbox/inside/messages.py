@@ -37,6 +37,16 @@ def receive(sock: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
     return json.loads(_buffer[:size]), descriptors
 
 
+def is_over(sock: socket.socket) -> bool:
+    """Whether the other side is gone, as far as a look without waiting can tell."""
+    try:
+        return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def _closed(descriptors: list[int]) -> list[int]:
     for descriptor in descriptors:
         os.close(descriptor)

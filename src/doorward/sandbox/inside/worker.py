@@ -5,6 +5,7 @@ the first process of the namespace around it, so that its own end takes the prog
 """
 
 import contextlib
+import errno
 import os
 import resource
 import select
@@ -16,6 +17,8 @@ from . import landlock, messages, system
 
 _SCRATCH = ("/tmp", "/dev/shm")
 _READ_ONLY_AGAIN = system.MS_REMOUNT | system.MS_BIND | system.MS_READ_ONLY | system.MS_NO_SUID | system.MS_NO_DEVICES
+_PAGE = 4_096
+_FEWEST_FILES = 64
 _LOOK_EVERY = 25
 """Milliseconds between looks at how many processes there are, where the kernel does not count them."""
 _DEFAULTS = [signal.SIGPIPE, signal.SIGXFSZ]
@@ -48,7 +51,7 @@ def work(sock: socket.socket, setup: dict[str, Any]) -> None:
 
 def _own_mounts(setup: dict[str, Any]) -> None:
     """Give this worker's programs scratch space and a /proc of their own."""
-    size = f"size={setup['scratch']},mode=0700"
+    size = _size(setup)
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     for folder in _SCRATCH:
         system.mount("tmpfs", folder, "tmpfs", flags, size)
@@ -59,11 +62,16 @@ def _own_mounts(setup: dict[str, Any]) -> None:
         system.mount("tmpfs", "/proc", "tmpfs", flags | system.MS_NO_EXEC | system.MS_READ_ONLY, "size=4096")
 
 
+def _size(setup: dict[str, Any]) -> str:
+    """How much scratch space holds. Empty files take memory too, so there can be no more files than pages."""
+    return f"size={setup['scratch']},nr_inodes={max(_FEWEST_FILES, setup['scratch'] // _PAGE)},mode=0700"
+
+
 def _copy_on_write(setup: dict[str, Any]) -> int:
     """Lay a view over the workspace that keeps every change beside it, and give the folder that will hold them."""
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     layers, workspace = setup["layers"], setup["workspace"]
-    system.mount("tmpfs", layers, "tmpfs", flags, f"size={setup['scratch']},mode=0700")
+    system.mount("tmpfs", layers, "tmpfs", flags, _size(setup))
     for name in ("upper", "work"):
         os.mkdir(f"{layers}/{name}")
     options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/work,userxattr"
@@ -146,6 +154,8 @@ def _run(
         )
     except OSError as error:
         return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
+    except ValueError:  # nothing that the system could be asked for, such as a name with a null character
+        return {"error": errno.EINVAL, "what": message["argv"][0]}
     cpu = setup["limits"]["cpu"]
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(program, resource.RLIMIT_CPU, (cpu, cpu + 1))
@@ -164,9 +174,8 @@ def _run(
             elif _processes() > setup["limits"]["processes"] + 1:
                 stopped = "processes"
             if stopped:
-                _end(program, setup["namespaces"])
-                if gone:
-                    return None
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(program, signal.SIGKILL)
                 break
         _, status = os.waitpid(program, 0)
     finally:
@@ -174,6 +183,8 @@ def _run(
         os.close(handle)
     if not setup["namespaces"]:
         _end_descendants()
+    if gone:
+        return None
     answer: dict[str, Any] = {"stopped": stopped}
     answer["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     answer["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -195,13 +206,6 @@ def _processes() -> int:
         return sum(name.isdigit() for name in os.listdir("/proc"))
     except OSError:
         return 0
-
-
-def _end(program: int, namespaces: bool) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(program, signal.SIGKILL)
-    if not namespaces:
-        _end_descendants()
 
 
 def _end_descendants() -> None:

@@ -7,6 +7,7 @@ import socket
 from typing import Any, NoReturn
 
 from . import landlock, messages, system, worker
+from .nursery import Nursery
 
 CONTROL = 3
 """The descriptor on which Doorward speaks to the zygote."""
@@ -15,21 +16,35 @@ CONTROL = 3
 def main() -> None:
     control = socket.socket(fileno=CONTROL)
     control.set_inheritable(False)
+    os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))  # whatever Doorward was started with would reach programs
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries workers, and orphans of programs
     setup, _ = messages.receive(control)
     if setup is None:
         return
     setup["landlock"] = landlock.version() > 0
     messages.send(control, messages.encoded({"landlock": setup["landlock"]}))
+    _serve(control, setup)
+
+
+def _serve(control: socket.socket, setup: dict[str, Any]) -> None:
+    """Make workers as they are asked for, until the other side closes."""
+    nursery = None if setup["namespaces"] else Nursery(control)
     while True:
+        if nursery is not None:
+            nursery.wait()
         message, descriptors = messages.receive(control)
         if message is None:
-            return
+            break
         (descriptor,) = descriptors
-        if os.fork() == 0:
+        process = os.fork()
+        if process == 0:
             control.close()
             _become_worker(socket.socket(fileno=descriptor), {**setup, **message})
         os.close(descriptor)
+        if nursery is not None:
+            nursery.add(process)
+    if nursery is not None:
+        nursery.end()
 
 
 def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:

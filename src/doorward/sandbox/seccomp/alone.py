@@ -90,12 +90,6 @@ ALONE = (
         (case("allow", Is(0, (FAMILY_UNIX,)), Is(1, (TYPE_STREAM, TYPE_SEQUENCED), TYPE_MASK)),),
     ),
     Group(
-        "These reach every process of the account, and last longer than the program.",
-        "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink"
-        " mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
-        "ENOSYS",
-    ),
-    Group(
         "One signal to all processes of the account. Landlock keeps single signals in, from its sixth version on.",
         "kill",
         "allow",

@@ -97,12 +97,6 @@ ALLOWED = (
         " getpeername setsockopt getsockopt",
         "allow",
     ),
-    Group(
-        "Talking among processes; the namespaces keep this among those of one sandbox.",
-        "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink"
-        " mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
-        "allow",
-    ),
     Group("Harmless facts about the system.", "uname sysinfo getrandom", "allow"),
     Group(
         "The kernel makes programs call these when an administrator traces them; called otherwise they fail.",
@@ -226,6 +220,13 @@ REFUSED = (
     Group(
         "The arguments are in memory, where no filter can see them. Libraries fall back to clone and openat.",
         "clone3 openat2",
+        "ENOSYS",
+    ),
+    Group(
+        "Memory and messages that outlive the program and count towards none of its limits. Libraries share memory by"
+        " files instead.",
+        "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink"
+        " mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
         "ENOSYS",
     ),
     Group("A handle names a file without its path, past every mount.", "open_by_handle_at name_to_handle_at", "EPERM"),

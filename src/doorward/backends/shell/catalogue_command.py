@@ -1,0 +1,157 @@
+"""An entry of the catalogue as a command: parameters in, a program run, its result out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from doorward.backends import tree
+from doorward.backends.context import Context
+from doorward.backends.shell import git, running
+from doorward.catalogue import words
+from doorward.catalogue.argv import argv
+from doorward.catalogue.entry import ARGUMENTS, FOLDER, INPUT, Entry
+from doorward.catalogue.parameters import required, schema
+from doorward.catalogue.paths import folder_inside
+from doorward.command import READS_ONLY, Command, Example, Facts, Foreseen, NoUndo, Undo
+from doorward.errors import BadParams, NotPermitted
+from doorward.facts import Access, Effects
+from doorward.settings import Settings
+
+AREA = "shell"
+_LONGEST = 86_400.0
+_NO_UNDO = NoUndo("what a program does on the network cannot be taken back")
+
+
+class CatalogueCommand(Command):
+    """Its parameters are checked down to the last word before anything is decided, so that what cannot run is refused
+    and neither asked of a person nor recorded as begun."""
+
+    def __init__(self, entry: Entry, settings: Settings) -> None:
+        self.entry = entry
+        properties = schema(entry)
+        super().__init__(
+            f"{AREA}/{entry.name}",
+            _facts(entry, settings),
+            run=self._run,
+            summary=entry.summary,
+            description=entry.description,
+            category=entry.category,
+            schema=properties,
+            arguments={key: key for key in properties["properties"]},
+        )
+        self.version = entry.version
+        self.effect = self._show
+        self.foresee = self._foresee if entry.writes else None
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        self.task(params)
+
+    def task(self, params: Mapping[str, Any]) -> running.Task:
+        """What would run for these parameters; a refusal when they do not fit."""
+        entry = self.entry
+        given = params.get(ARGUMENTS)
+        if given is None:
+            self._must_have_all(params)
+        super().check(params)
+        typed = params
+        if given is not None:
+            typed = self._typed(params, given)
+        folder = folder_inside(params.get(FOLDER, "."))
+        return running.Task(
+            argv=argv(entry, typed, folder),
+            folder=folder,
+            writes=entry.writes,
+            stdin=params.get(INPUT, "").encode(),
+            network=entry.network,
+            memory_bytes=entry.memory_bytes,
+            seconds=entry.timeout_seconds,
+            exit_codes=entry.exit_codes,
+        )
+
+    def _typed(self, params: Mapping[str, Any], given: list[str]) -> dict[str, Any]:
+        """The arguments as a person types them, as the parameters they mean."""
+        others = [key for key in params if key not in (ARGUMENTS, FOLDER, INPUT)]
+        if others:
+            raise BadParams(
+                f"{self.name}: give either {ARGUMENTS} or the parameters by name; given {ARGUMENTS} and {others[0]!r}."
+            )
+        typed = words.read(self.entry, given)
+        self._must_have_all(typed)
+        super().check(typed)
+        return typed
+
+    def _must_have_all(self, params: Mapping[str, Any]) -> None:
+        for name in required(self.entry):
+            if name not in params:
+                raise BadParams(f"{self.name}: parameter {name!r} is missing.", hint=f"Parameters: {self.usage}")
+
+    async def _run(self, ctx: Context, /, **params: Any) -> dict[str, Any]:
+        return await running.run(ctx, await self._guarded(ctx, params))
+
+    async def _foresee(self, ctx: Context, /, **params: Any) -> Foreseen | None:
+        return await running.foresee(ctx, await self._guarded(ctx, params))
+
+    async def _guarded(self, ctx: Context, params: Mapping[str, Any]) -> running.Task:
+        """What runs here and now, once what can only be seen here and now does not forbid it."""
+        task = self.task(params)
+        if task.network and not ctx.house.settings.sandbox.network:
+            raise NotPermitted(f"{self.name} needs the network, which the setting sandbox.network does not grant.")
+        if self.entry.program == git.PROGRAM:
+            makes_one = self.entry.prefix[:1] == ("init",)
+            environment = await asyncio.to_thread(
+                git.guarded, ctx.workspace, task.folder, ctx.caller.id, makes_one=makes_one
+            )
+            task = running.with_environment(task, environment)
+        return task
+
+    async def _show(self, ctx: Context, /, **params: Any) -> dict[str, Any]:
+        task = self.task(params)
+        return {
+            "argv": list(task.argv),
+            "folder": task.folder,
+            "workspace": "may be changed" if task.writes else "is read-only",
+            "note": "Nothing was run; a program's whole effect cannot be known without running it.",
+        }
+
+
+def commands(entries: Iterable[Entry], settings: Settings) -> tuple[list[Command], dict[str, str]]:
+    """The commands of a catalogue, and the other names that find them."""
+    made: list[Command] = []
+    aliases: dict[str, str] = {}
+    for entry in entries:
+        try:
+            made.append(CatalogueCommand(entry, settings))
+        except BadParams as error:
+            raise TypeError(f"command {entry.name}: {error.message}") from error
+        for alias in entry.aliases:
+            if alias in aliases:
+                raise TypeError(f"the alias {alias!r} is given to {aliases[alias]!r} and to '{AREA}/{entry.name}'")
+            aliases[alias] = f"{AREA}/{entry.name}"
+    return made, aliases
+
+
+def _undo(entry: Entry) -> Undo | NoUndo:
+    if entry.writes:
+        return Undo(tree.KIND)
+    return _NO_UNDO if entry.network else READS_ONLY
+
+
+def _facts(entry: Entry, settings: Settings) -> Facts:
+    access = Access.READ
+    if entry.effects & Effects.DESTROY:
+        access = Access.FULL
+    elif entry.effects & Effects.WRITE:
+        access = Access.EDIT
+    return Facts(
+        tier=entry.tier,
+        effects=entry.effects | (Effects.OPEN_WORLD if entry.network else Effects.READ),
+        access=access,
+        safety=entry.safety,
+        cost=entry.cost,
+        timeout=min(_LONGEST, (entry.timeout_seconds or settings.sandbox.wall_seconds) + running.GRACE),
+        undo=_undo(entry),
+        examples=tuple(Example(one.says, one.params) for one in entry.examples),
+        related=entry.related,
+    )

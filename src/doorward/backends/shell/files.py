@@ -1,0 +1,66 @@
+"""shell/files."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.backends.file.family import FolderPath, Hidden, described
+from doorward.backends.shell.family import family
+from doorward.beneath import Root
+from doorward.catalogue.paths import folder_inside
+from doorward.command import READS_ONLY, Example
+from doorward.facts import Access, Effects, Safety, Tier
+
+
+@family.command(
+    "files",
+    tier=Tier.CODE,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=15,
+    undo=READS_ONLY,
+    examples=[
+        Example("everything below src with modes and sizes", {"path": "src", "recursive": True}),
+        Example("hidden files, too", {"hidden": True}),
+    ],
+    related=["file/list", "file/stat"],
+)
+async def list_files(
+    ctx: Context,
+    path: FolderPath = ".",
+    recursive: Annotated[bool, Meta(description="Whether to go into the folders below, too")] = False,
+    hidden: Hidden = False,
+    limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
+) -> dict[str, Any]:
+    """List a folder of the workspace with everything that is known of each entry: mode, owner, links, size, times."""
+    return await asyncio.to_thread(_list, ctx, folder_inside(path), recursive, hidden, limit)
+
+
+def _list(ctx: Context, path: str, recursive: bool, hidden: bool, limit: int) -> dict[str, Any]:
+    items: list[dict[str, Any]] = []
+    cut = False
+    with Root(ctx.workspace) as root:
+        walk = root.walk(path, recursive=recursive, hidden=hidden)
+        for entry in walk:
+            if len(items) == limit:
+                cut = True
+                break
+            facts = entry.status
+            items.append(
+                {
+                    **described(entry),
+                    "mode": stat.filemode(facts.st_mode),
+                    "permissions": f"{stat.S_IMODE(facts.st_mode):04o}",
+                    "owner": facts.st_uid,
+                    "group": facts.st_gid,
+                    "links": facts.st_nlink,
+                }
+            )
+    return listing(items, path=path, cut=cut, hiddenLeftOut=walk.left_out, unreadable=walk.unreadable)

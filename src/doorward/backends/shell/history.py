@@ -1,0 +1,53 @@
+"""shell/history."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from doorward.backends.context import Context, listing
+from doorward.backends.shell.family import family
+from doorward.clock import iso
+from doorward.command import READS_ONLY, Example
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store import shell_history
+
+
+@family.command(
+    "history",
+    tier=Tier.CODE,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[Example("what did I run last", {"limit": 5})],
+    related=["shell/context"],
+)
+async def history(
+    ctx: Context, limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 10
+) -> dict[str, Any]:
+    """List your own last shell commands and how they ended, newest first, as the ledger has them."""
+    return listing(await recent(ctx, limit))
+
+
+async def recent(ctx: Context, limit: int) -> list[dict[str, Any]]:
+    caller = ctx.caller
+    rows = await shell_history.newest(
+        ctx.store, caller.tenant, caller.id, caller.on_behalf_of, room=ctx.call.room, limit=limit
+    )
+    return [
+        {
+            "call": row["call"],
+            "at": iso(row["at"] / 1_000_000),
+            "command": row["command"],
+            "params": msgspec.json.decode(row["params"] or "{}"),
+            "status": row["status"],
+            "seconds": round(row["duration"] / 1_000_000, 6),
+            "note": row["note"],
+        }
+        for row in rows
+    ]

@@ -1,0 +1,92 @@
+"""shell/info and shell/context."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.backends.shell.catalogue_command import CatalogueCommand
+from doorward.backends.shell.family import StartFolder, family
+from doorward.backends.shell.history import recent
+from doorward.catalogue.paths import folder_inside
+from doorward.command import READS_ONLY, Example
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.sandbox.view import WORKSPACE, environment
+
+_TEMPORARY = "/tmp"  # noqa: S108 - what it is called in the sandbox, where each program has its own
+_RECENT = 10
+
+
+@family.command(
+    "info",
+    tier=Tier.CODE,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=30,
+    undo=READS_ONLY,
+    examples=[Example("where do programs run, and with which limits", {})],
+    related=["shell/context", "system/status"],
+)
+async def info(ctx: Context) -> dict[str, Any]:
+    """Tell how programs run here: their workspace, environment, limits and sandbox, and which commands there are."""
+    house = ctx.house
+    level, limits, book = await house.sandbox.level(), house.settings.sandbox, house.catalogue
+    return {
+        "workspace": WORKSPACE,
+        "folder": ".",
+        "user": "a user of the sandbox's own, without rights outside it",
+        "environment": environment(_TEMPORARY),
+        "sandbox": level.word,
+        "missing": list(level.missing),
+        "limits": {
+            "seconds": limits.wall_seconds,
+            "cpuSeconds": limits.cpu_seconds,
+            "memoryBytes": limits.memory_bytes,
+            "processes": limits.processes,
+            "fileBytes": limits.file_bytes,
+            "descriptors": limits.descriptors,
+            "outputBytes": limits.output_bytes,
+            "network": limits.network,
+        },
+        "commands": len(book.entries),
+        "notInstalled": [entry.name for entry in book.missing],
+        "problem": book.problem or None,
+    }
+
+
+@family.command(
+    "context",
+    tier=Tier.CODE,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=30,
+    undo=READS_ONLY,
+    examples=[Example("what can I run here, and what did I run last", {"includeHistory": True})],
+    related=["shell/info", "shell/history", "help/search"],
+)
+async def context(
+    ctx: Context,
+    include_history: Annotated[bool, Meta(description="Whether to show your last shell commands")] = True,
+    include_env: Annotated[bool, Meta(description="Whether to show the environment of programs")] = False,
+    folder: StartFolder = ".",
+) -> dict[str, Any]:
+    """Tell what matters before running something: who and where you are, which shell commands you may run here."""
+    offered = [one for one in ctx.house.offered(ctx.caller, ctx.call.room) if isinstance(one, CatalogueCommand)]
+    shown: dict[str, Any] = {
+        "caller": ctx.caller.id,
+        "room": ctx.call.room,
+        "workspace": WORKSPACE,
+        "folder": folder_inside(folder),
+        "commands": [{"command": one.name, "summary": one.summary} for one in offered],
+    }
+    if include_history:
+        shown["history"] = await recent(ctx, _RECENT)
+    if include_env:
+        shown["environment"] = environment(_TEMPORARY)
+    return shown

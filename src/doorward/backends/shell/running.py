@@ -1,0 +1,150 @@
+"""Running one program in the sandbox for a call, and what its end means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.backends import tree
+from doorward.backends.context import Context
+from doorward.backends.shell import transaction
+from doorward.command import Foreseen
+from doorward.errors import CommandFailed, TimedOut
+from doorward.sandbox.changes import Changes
+from doorward.sandbox.profile import Limits, Profile
+from doorward.sandbox.program import Ended, Program
+from doorward.settings import Sandbox as Settings
+
+GRACE = 5.0
+"""Seconds that a command may take beyond its program: the sandbox stops the program first and keeps what it wrote."""
+
+_LONGEST_COMPLAINT = 300
+_WHY_STOPPED = {
+    "processes": "it had more processes than a program may have (setting sandbox.processes)",
+    "disk": "the workspace's disk has too little space left (setting sandbox.keep_free_bytes)",
+}
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A program with what it may reach, and which ends of it are good."""
+
+    argv: tuple[str, ...]
+    folder: str
+    writes: bool
+    live: bool = False
+    """Whether it writes straight into the workspace, where its changes show at once and cannot be taken back."""
+    stdin: bytes = b""
+    environment: Mapping[str, str] = {}
+    network: bool = False
+    memory_bytes: int | None = None
+    seconds: float | None = None
+    exit_codes: tuple[int, ...] = (0,)
+
+
+def with_environment(task: Task, environment: Mapping[str, str]) -> Task:
+    return msgspec.structs.replace(task, environment=environment)
+
+
+async def run(ctx: Context, task: Task) -> dict[str, Any]:
+    """Run it to its end, passing its output on as it is made. An end that is not good is raised, with its result."""
+    profile, program = _prepared(ctx, task)
+    done = transaction.approved(ctx)
+    if done is not None:
+        ctx.execution.say("stdout", done.ended.stdout)
+        ctx.execution.say("stderr", done.ended.stderr)
+    elif await _at_once(ctx, task):
+        done = await transaction.attempt(ctx, profile, program, ctx.execution.say)
+    if done is None:
+        return _judged(task, program, await ctx.house.sandbox.run(profile, program, ctx.execution.say))
+    await transaction.finish(ctx, done)
+    return _judged(task, program, done.ended, done.changes)
+
+
+async def foresee(ctx: Context, task: Task) -> Foreseen | None:
+    """What it would change, tried on a copy; None where that cannot be."""
+    if not await _at_once(ctx, task):
+        return None
+    profile, program = _prepared(ctx, task)
+    return transaction.foreseen(await transaction.attempt(ctx, profile, program, None))
+
+
+async def _at_once(ctx: Context, task: Task) -> bool:
+    """Whether its changes are made all at once, at its end."""
+    return task.writes and not task.live and await ctx.house.sandbox.copies()
+
+
+def _prepared(ctx: Context, task: Task) -> tuple[Profile, Program]:
+    settings = ctx.house.settings.sandbox
+    profile = Profile(
+        workspace=ctx.call.workspace,
+        files="write" if task.writes else "read",
+        network=task.network,
+        limits=_limits(settings, task.memory_bytes),
+    )
+    program = Program(
+        argv=task.argv,
+        folder=task.folder,
+        environment=task.environment,
+        stdin=task.stdin,
+        seconds=task.seconds or settings.wall_seconds,
+        output_bytes=settings.output_bytes,
+    )
+    return profile, program
+
+
+def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None = None) -> dict[str, Any]:
+    """The result, or the failure that carries it."""
+    result = described(task.argv, ended)
+    kept = ""
+    if changes is not None and ended.stopped:
+        kept = " The workspace is as it was before."
+    elif changes is not None:
+        result["changes"] = tree.described(changes)
+    if ended.stopped == "time":
+        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, the most it may take."
+        raise TimedOut(f"{most}{kept}", result=result)
+    if ended.stopped:
+        raise CommandFailed(f"{task.argv[0]} was stopped: {_WHY_STOPPED[ended.stopped]}.{kept}", result=result)
+    if ended.exit_code not in task.exit_codes:
+        raise CommandFailed(_failure(task.argv[0], ended), result=result)
+    return result
+
+
+def described(argv: tuple[str, ...], ended: Ended) -> dict[str, Any]:
+    """How a program ended, as every command that runs one gives it."""
+    return {
+        "argv": list(argv),
+        "exitCode": ended.exit_code,
+        "stdout": _text(ended.stdout),
+        "stderr": _text(ended.stderr),
+        "stdoutBytes": ended.stdout_bytes,
+        "stderrBytes": ended.stderr_bytes,
+        "seconds": round(ended.seconds, 6),
+        "sandbox": ended.sandbox,
+    }
+
+
+def _limits(settings: Settings, memory_bytes: int | None) -> Limits:
+    return Limits(
+        cpu_seconds=settings.cpu_seconds,
+        memory_bytes=memory_bytes or settings.memory_bytes,
+        processes=settings.processes,
+        file_bytes=settings.file_bytes,
+        descriptors=settings.descriptors,
+    )
+
+
+def _text(output: bytes) -> str:
+    """Output as text; bytes in it that are no text are shown as `\\x..`."""
+    return output.decode("utf-8", "backslashreplace")
+
+
+def _failure(program: str, ended: Ended) -> str:
+    how = f"ended with exit code {ended.exit_code}" if ended.exit_code is not None else f"died of signal {ended.signal}"
+    complaints = [line for line in _text(ended.stderr).splitlines() if line.strip()]
+    if not complaints:
+        return f"{program} {how}."
+    last = complaints[-1].strip()
+    return f"{program} {how}: {last[:_LONGEST_COMPLAINT]}{'…' if len(last) > _LONGEST_COMPLAINT else ''}"

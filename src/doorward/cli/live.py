@@ -1,0 +1,95 @@
+"""What a person sees while a command runs: its output as it comes, and a line of progress while nothing comes."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import time
+
+import click
+
+from doorward.executions.notices import Notice, Output, Progress, Started
+from doorward.visible import visible
+
+_QUIET = 1.0
+"""Seconds without output after which the line of progress shows."""
+_SPINNER = "|/-\\"
+_ERASE = "\r\x1b[K"
+
+
+class Live:
+    """One command on its way. In a pipe nothing is shown before the outcome."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.execution = ""
+        """The id of the execution, once it is known."""
+        self.known = asyncio.Event()
+        """Set once it is."""
+        self.told = False
+        """Whether output was shown, so that it is not shown again at the end."""
+        self.stopping = False
+        """Whether the person at the terminal asked for the end."""
+        self._shows = sys.stdout.isatty() and not as_json
+        self._draws = sys.stderr.isatty() and not as_json
+        self._drawn = False
+        self._line_open = False
+        self._queued = False
+        self._progress = Progress(None)
+        self._begun = self._heard = time.monotonic()
+
+    def notice(self, notice: Notice) -> None:
+        if isinstance(notice, Started):
+            self.execution, self._queued = notice.execution, notice.queued
+            self.known.set()
+        elif isinstance(notice, Progress):
+            self._progress = notice
+        elif self._shows:
+            self._show(notice)
+
+    def tick(self) -> None:
+        """Called a few times a second: draw the line of progress when it is time for one."""
+        now = time.monotonic()
+        if not self._draws or self.stopping or self._line_open or now - self._heard < _QUIET:
+            return
+        line = f"{_SPINNER[int(now * 8) % len(_SPINNER)]} {self._said(now - self._begun)}"
+        click.echo(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
+        self._drawn = True
+
+    def stop(self) -> None:
+        """The person pressed Ctrl-C."""
+        self.stopping = True
+        self.rest()
+        if self._draws:
+            click.echo("Cancelling. Ctrl-C again leaves at once.", err=True)
+
+    def rest(self) -> None:
+        """Leave the cursor at the beginning of an empty line."""
+        self._erase()
+        if self._line_open:
+            click.echo()
+            self._line_open = False
+
+    def _show(self, notice: Output) -> None:
+        self._erase()
+        self.told = True
+        self._heard = time.monotonic()
+        self._line_open = not notice.text.endswith("\n")
+        click.echo(safe(notice.text), nl=False, err=notice.stream == "stderr")
+
+    def _said(self, seconds: float) -> str:
+        if self._queued:
+            return f"{seconds:.0f} s  waiting for a free place"
+        fraction = self._progress.fraction
+        parts = [f"{seconds:.0f} s", f"{fraction:.0%}" if fraction is not None else "", self._progress.message]
+        return visible("  ".join(part for part in parts if part), lines=False)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            click.echo(_ERASE, nl=False, err=True)
+            self._drawn = False
+
+
+def safe(text: str) -> str:
+    """What a program wrote, without the power to move the cursor or to hide anything."""
+    return visible(text.replace("\r\n", "\n"))

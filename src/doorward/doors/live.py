@@ -1,0 +1,135 @@
+"""Work for a client that may hang up: then the work is cancelled, and leaves its record like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from doorward.errors import Broken
+from doorward.executions.notices import Notice, Output, Progress, Watch
+from doorward.model import Outcome
+
+log = logging.getLogger(__name__)
+
+JSON_LINES = "application/x-ndjson"
+HUNG_UP = 499
+"""The status of an answer that nobody is there to read."""
+_encode = msgspec.json.Encoder().encode
+
+
+async def attended(receive: Receive, work: Coroutine[Any, Any, Outcome]) -> Outcome | None:
+    """The outcome of some work, or None when the client hung up before there was one."""
+    working = asyncio.ensure_future(work)
+    leaving = _cancelled_by_leaving(working, receive)
+    try:
+        await asyncio.wait([working])
+        return None if working.cancelled() else working.result()
+    finally:
+        leaving.cancel()
+        working.cancel()
+
+
+class Live(Response):
+    """An answer in lines of JSON: what goes on, as it goes on, and at the end the outcome.
+
+    Its status is always 200, since it is sent before the outcome is known, which says how it ended.
+    """
+
+    media_type = JSON_LINES
+
+    def __init__(self, work: Callable[[Watch], Coroutine[Any, Any, Outcome]]) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self._work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        feed = Feed()
+        working = asyncio.ensure_future(self._work(feed.put))
+        working.add_done_callback(lambda _: feed.close())
+        leaving = _cancelled_by_leaving(working, receive)
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            while lines := await feed.take():
+                await send({"type": "http.response.body", "body": lines, "more_body": True})
+            last = b"" if working.cancelled() else _last_line(working)
+            await send({"type": "http.response.body", "body": last, "more_body": False})
+        finally:
+            leaving.cancel()
+            working.cancel()
+
+
+class Feed:
+    """Notices on their way to a client. One that reads slowly gets fewer and larger ones, and no less output."""
+
+    def __init__(self) -> None:
+        self._pending: list[Notice | _Text] = []
+        self._more = asyncio.Event()
+        self._closed = False
+
+    def put(self, notice: Notice) -> None:
+        last = self._pending[-1] if self._pending else None
+        if isinstance(notice, Output):
+            if isinstance(last, _Text) and last.stream == notice.stream:
+                last.text += notice.text.encode()
+            else:
+                self._pending.append(_Text(notice))
+        elif isinstance(notice, Progress) and isinstance(last, Progress):
+            self._pending[-1] = notice
+        else:
+            self._pending.append(notice)
+        self._more.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._more.set()
+
+    async def take(self) -> bytes:
+        """All lines that wait, as soon as there are any; nothing once it is closed and empty."""
+        while not self._pending and not self._closed:
+            self._more.clear()
+            await self._more.wait()
+        taken, self._pending = self._pending, []
+        return b"".join(_line(one.notice() if isinstance(one, _Text) else one) for one in taken)
+
+
+class _Text:
+    """Output that grows while nobody takes it."""
+
+    __slots__ = ("stream", "text")
+
+    def __init__(self, notice: Output) -> None:
+        self.stream = notice.stream
+        self.text = bytearray(notice.text.encode())
+
+    def notice(self) -> Output:
+        return Output(self.stream, self.text.decode())
+
+
+def _cancelled_by_leaving(working: asyncio.Future[Outcome], receive: Receive) -> asyncio.Task[None]:
+    """A task that waits for the client to hang up, and then cancels the work."""
+
+    async def leave() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        working.cancel()
+
+    return asyncio.ensure_future(leave())
+
+
+def _last_line(working: asyncio.Future[Outcome]) -> bytes:
+    try:
+        return _line({"type": "outcome", "outcome": working.result()})
+    except Exception:
+        log.exception("a request broke")
+        broken = Broken("This request failed because of a defect in Doorward; the log has the details.")
+        return _line({"type": "error", "error": {"code": broken.code, "message": broken.message, "hint": ""}})
+
+
+def _line(value: Any) -> bytes:
+    return _encode(value) + b"\n"

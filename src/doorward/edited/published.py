@@ -1,0 +1,112 @@
+"""A published schema, and its findings as sentences that name the field."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jsonschema_rs
+
+from doorward.command import shortened
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OLD_TIER = "game"
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong with a value: where, and a clause that says what, what is valid and what was given."""
+
+    path: tuple[str | int, ...]
+    reason: str
+
+    @property
+    def field(self) -> str:
+        """The path as people write it: `strategy.aiCommands.whitelist[2]`."""
+        return field(self.path)
+
+
+def field(path: Sequence[str | int]) -> str:
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN_KEY.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{shortened(step)}]"
+    return text
+
+
+class Published:
+    """A JSON Schema that editors may use, and by which Doorward itself judges."""
+
+    def __init__(self, text: bytes) -> None:
+        self.schema: dict[str, Any] = json.loads(text)
+        self._validator = jsonschema_rs.Draft202012Validator(
+            self.schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
+        )
+
+    def first_fault(self, value: Any) -> Fault | None:
+        """The first place where a value read from JSON does not fit."""
+        if self._validator.is_valid(value):
+            return None
+        return self._describe(next(self._validator.iter_errors(value)))
+
+    def _describe(self, finding: jsonschema_rs.ValidationError) -> Fault:
+        path = tuple(finding.instance_path)
+        node = self._node(finding.schema_path[:-1])
+        details = finding.kind.as_dict()
+        match finding.kind.name:
+            case "additionalProperties":
+                key = details["unexpected"][0]
+                return Fault((*path, key), _unknown_key(key, list(node["properties"])))
+            case "required":
+                return Fault(
+                    (*path, details["property"]),
+                    f"it is missing; valid: {_as_clause(node['properties'][details['property']])}",
+                )
+            case "propertyNames":
+                key = details["error"].instance
+                return Fault((*path, key), f"{shortened(key)} is not valid as a key; valid: {_as_clause(node)}")
+            case "enum":
+                return Fault(path, _not_an_option(finding.instance, details["options"]))
+            case "pattern" | "const":
+                return Fault(path, f"{shortened(finding.instance)} is not valid; valid: {_as_clause(node)}")
+            case _:
+                wrong = finding.message.removeprefix("it ")
+                return Fault(path, f"{shortened(finding.instance)} {wrong}")
+
+    def _node(self, schema_path: Sequence[str | int]) -> Any:
+        node: Any = self.schema
+        for step in schema_path:
+            node = node[step]
+        return node
+
+
+def _refuse_remote(uri: str) -> Any:
+    raise ValueError(f"the schema refers to {uri!r}, which is not part of it")
+
+
+def _unknown_key(key: str, valid: list[str]) -> str:
+    near = difflib.get_close_matches(key[:100], valid, n=1, cutoff=0.5)
+    meant = f"; did you mean {near[0]!r}?" if near else ";"
+    return f"the key {shortened(key)} is unknown{meant} Valid: {', '.join(valid)}"
+
+
+def _not_an_option(given: Any, options: list[Any]) -> str:
+    words = [str(option) for option in options]
+    meant = ""
+    if given == _OLD_TIER and "application" in words:
+        meant = "; games belong to the tier 'application'"
+    elif isinstance(given, str):
+        near = difflib.get_close_matches(given[:100], words, n=1, cutoff=0.5)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{shortened(given)} is not one of {', '.join(words)}{meant}"
+
+
+def _as_clause(node: dict[str, Any]) -> str:
+    description: str = node["description"].rstrip(".")
+    return description[:1].lower() + description[1:]

@@ -1,0 +1,83 @@
+"""Small files read and written as a whole. Everything here blocks, so it runs on a thread."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from doorward.errors import Unusable
+from doorward.home import sync_folder
+
+
+class Unreadable(Exception):
+    """Why a file cannot be taken: a clause that says what is wrong and what would be valid."""
+
+
+def shown_name(file: Path) -> str:
+    """A file's name as it may be printed and stored: a name on the disk need not be text."""
+    return file.name if file.name.isprintable() else repr(file.name)[1:-1]
+
+
+def read(file: Path, largest: int) -> bytes:
+    """The text of a file; Unreadable when it is no ordinary, readable file of a sensible size."""
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise Unreadable(f"it cannot be read: {error.strerror}") from error
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise Unreadable("it is not an ordinary file; valid: a file that holds one JSON object")
+        with open(descriptor, "rb", closefd=False) as stream:
+            text = stream.read(largest + 1)
+    except OSError as error:
+        raise Unreadable(f"it cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+    if len(text) > largest:
+        raise Unreadable(f"it is too large: at most {largest} bytes are valid, it has {facts.st_size}")
+    return text
+
+
+def replace(file: Path, text: bytes) -> None:
+    """Write a file so that readers see the old text or the new one, and nothing between."""
+    _put(file, text, os.replace)
+
+
+def create(file: Path, text: bytes) -> bool:
+    """Write a file that does not exist yet, whole or not at all; False when something has that name already."""
+    try:
+        _put(file, text, os.link)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _put(file: Path, text: bytes, into_place: Callable[[str, Path], None]) -> None:
+    unfinished = None
+    try:
+        descriptor, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=file.parent)
+        with open(descriptor, "wb") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(descriptor)
+        into_place(unfinished, file)
+        sync_folder(file.parent)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise cannot_be_written(file, error) from error
+    finally:
+        if unfinished is not None:
+            Path(unfinished).unlink(missing_ok=True)
+
+
+def cannot_be_written(file: Path, error: OSError) -> Unusable:
+    return Unusable(
+        f"{file} cannot be written: {error.strerror}.",
+        hint="Make sure that the folder exists, has space and is writable for this account.",
+    )

@@ -1,0 +1,233 @@
+"""One call that was let in: where it stands, what it said, and who stopped it.
+
+An execution costs no task of its own. It remembers the task that carries its call, and cancelling it cancels that task
+at whatever the call waits for. The gate then asks `claim` whether that cancellation was this call's alone: if so the
+call ends with an outcome and the task goes on; if not, somebody further out is stopped too and must hear of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal, get_args
+
+import msgspec
+
+from doorward import redact
+from doorward.clock import Clock
+from doorward.events import Bus, ExecutionProgressed, ExecutionStarted
+from doorward.executions.notices import Output, Progress, Started, Watch
+from doorward.executions.written import Written
+from doorward.model import Call
+from doorward.sandbox.program import Stream
+
+State = Literal["queued", "running", "completed", "failed", "timed_out", "cancelled"]
+ENDED = frozenset(get_args(State)) - {"queued", "running"}
+
+_LONGEST_MESSAGE = 200
+_BETWEEN_PROGRESS = 0.1
+"""Seconds between two notices of progress; what comes faster only changes what the next one says."""
+
+
+class Means(msgspec.Struct, frozen=True):
+    """What all executions of a house share."""
+
+    clock: Clock
+    events: Bus
+    most_output: int
+    """How many bytes of each stream are kept."""
+
+
+class Execution:
+    __slots__ = (
+        "_announced",
+        "_base",
+        "_closed",
+        "_means",
+        "_progressed",
+        "_task",
+        "_waited_for",
+        "_watch",
+        "asked_at",
+        "began_at",
+        "call",
+        "cancelled_by",
+        "depth",
+        "ended_at",
+        "fraction",
+        "message",
+        "parent",
+        "state",
+        "written",
+    )
+
+    def __init__(self, call: Call, means: Means, watch: Watch | None = None, parent: Execution | None = None) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a call runs in a task, or nobody could stop it")
+        self.call = call
+        self.state: State = "queued"
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.cancelled_by = ""
+        """Who stopped it; empty while nobody did."""
+        self.fraction: float | None = None
+        self.message = ""
+        self.written: Written | None = None
+        """What it has written so far; None while it wrote nothing."""
+        self.asked_at = means.clock.steady()
+        self.began_at: float | None = None
+        self.ended_at: float | None = None
+        self._means = means
+        self._watch = watch
+        self._task: asyncio.Task[object] = task
+        self._base = task.cancelling()
+        self._announced = False
+        self._progressed: float | None = None
+        self._closed = False
+        self._waited_for: asyncio.Future[None] | None = None
+
+    @property
+    def id(self) -> str:
+        return self.call.id
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run, or ran; 0 while it waits."""
+        if self.began_at is None:
+            return 0.0
+        return (self._means.clock.steady() if self.ended_at is None else self.ended_at) - self.began_at
+
+    @property
+    def started_at(self) -> float:
+        """When it was let in, by the wall clock."""
+        return self._means.clock.now() - (self._means.clock.steady() - self.asked_at)
+
+    def say(self, stream: Stream, data: bytes) -> None:
+        """A piece of output, as it is made. What belongs to a call inside another shows in both."""
+        if not data or self.ended:
+            return
+        self.announce()
+        if self.written is None:
+            self.written = Written(self._means.most_output)
+        self._tell(stream, self.written.add(stream, data))
+        if self.parent is not None:
+            self.parent.say(stream, data)
+
+    def progress(self, fraction: float | None, message: str = "") -> None:
+        """How far it is, from 0 to 1 (None: nobody can know), and what it is doing."""
+        if self.ended:
+            return
+        self.announce()
+        self.fraction = None if fraction is None or fraction != fraction else min(1.0, max(0.0, fraction))
+        call = self.call
+        self.message = redact.text(message[:_LONGEST_MESSAGE], redact.secrets(call.params, call.command.secret))
+        now = self._means.clock.steady()
+        if self._progressed is not None and now - self._progressed < _BETWEEN_PROGRESS and self.fraction != 1.0:
+            return
+        self._progressed = now
+        if self._watch is not None:
+            self._watch(Progress(self.fraction, self.message))
+        self._means.events.publish(
+            ExecutionProgressed(
+                tenant=call.caller.tenant,
+                at=self._means.clock.now(),
+                execution=call.id,
+                caller=call.caller.id,
+                room=call.room,
+                command=call.command.name,
+                fraction=self.fraction,
+                message=self.message,
+            )
+        )
+
+    def queue(self) -> None:
+        """There is no free place: tell whoever watches that it waits."""
+        if self._watch is not None:
+            self._watch(Started(self.call.id, self.call.command.name, queued=True))
+
+    def begin(self) -> None:
+        """It has its place."""
+        self.state = "running"
+        self.began_at = self._means.clock.steady()
+        if self._watch is not None:
+            self._watch(Started(self.call.id, self.call.command.name))
+
+    def announce(self) -> None:
+        """Publish that it started, once. Reads that only look something up are not worth an event."""
+        if self._announced:
+            return
+        self._announced = True
+        call = self.call
+        self._means.events.publish(
+            ExecutionStarted(
+                tenant=call.caller.tenant,
+                at=self._means.clock.now(),
+                execution=call.id,
+                caller=call.caller.id,
+                kind=call.caller.kind,
+                room=call.room,
+                door=call.door,
+                command=call.command.name,
+            )
+        )
+
+    @property
+    def announced(self) -> bool:
+        return self._announced
+
+    def end(self, state: State) -> None:
+        """It is over, whether or not that is recorded yet; from here on nobody can stop it."""
+        self.state = state
+        self.ended_at = self._means.clock.steady()
+        if self.written is not None:
+            self._tell("stdout", self.written.finish("stdout"))
+            self._tell("stderr", self.written.finish("stderr"))
+
+    def cancel(self, by: str) -> bool:
+        """Stop it. True when it is being stopped, by this or an earlier word; False when it had ended before."""
+        if self.ended:
+            return False
+        if not self.cancelled_by:
+            self.cancelled_by = by
+            self._task.cancel()
+        return True
+
+    @property
+    def is_being_stopped(self) -> bool:
+        """Whether it, or the task that carries it, was cancelled and has not ended yet."""
+        return self._task.cancelling() > self._base
+
+    def claim(self) -> bool:
+        """Whether the cancellation that has arrived was for this call alone; to be asked once, at its end."""
+        return bool(self.cancelled_by) and self._task.uncancel() <= self._base
+
+    def encloses(self, other: Execution) -> bool:
+        """Whether the other runs inside this one, or is it, and so cannot outlive it."""
+        around: Execution | None = other
+        while around is not None and around is not self:
+            around = around.parent
+        return around is self
+
+    async def closed(self) -> None:
+        """Wait until it ended and its record is stored."""
+        if self._closed:
+            return
+        if self._waited_for is None:
+            self._waited_for = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._waited_for)
+
+    def close(self) -> None:
+        """Let go of everything that only a live call needs."""
+        self._closed = True
+        if self._waited_for is not None:
+            self._waited_for.set_result(None)
+        self._watch = None
+        self.parent = None
+
+    def _tell(self, stream: Stream, text: str) -> None:
+        if text and self._watch is not None:
+            self._watch(Output(stream, text))

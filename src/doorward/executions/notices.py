@@ -1,0 +1,33 @@
+"""What whoever watches a call is told while it goes on. The last word is its outcome, which is no notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from doorward.sandbox.program import Stream
+
+
+class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
+    """The call was let in. One that has to wait is told of twice: when it waits, and when it begins."""
+
+    execution: str
+    command: str
+    queued: bool = False
+
+
+class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
+    stream: Stream
+    text: str
+
+
+class Progress(msgspec.Struct, frozen=True, tag_field="type", tag="progress"):
+    fraction: float | None
+    """How much is done, from 0 to 1; None when nobody can know."""
+    message: str = ""
+
+
+Notice = Started | Output | Progress
+Watch = Callable[[Notice], None]
+"""Called at once, on the event loop: it may not wait, and what it raises would end the call."""

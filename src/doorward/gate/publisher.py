@@ -1,0 +1,63 @@
+"""Step 11: tell whoever listens, once the record is stored."""
+
+from __future__ import annotations
+
+from doorward.approvals.approvals import Approval
+from doorward.clock import Clock
+from doorward.events import ApprovalRequested, Bus, CommandExecuted, ExecutionEnded
+from doorward.executions.execution import Execution
+from doorward.model import Call, Outcome
+
+
+class Publisher:
+    def __init__(self, events: Bus, clock: Clock) -> None:
+        self._events = events
+        self._clock = clock
+
+    def answered(self, call: Call, outcome: Outcome, seconds: float) -> None:
+        self._events.publish(
+            CommandExecuted(
+                tenant=call.caller.tenant,
+                at=self._clock.now(),
+                call=call.id,
+                caller=call.caller.id,
+                kind=call.caller.kind,
+                room=call.room,
+                door=call.door,
+                command=call.command.name,
+                status=outcome.status,
+                code=outcome.code,
+                seconds=seconds,
+            )
+        )
+
+    def ended(self, execution: Execution, seconds: float) -> None:
+        """The other half of `execution:started`; whatever had no first half has none."""
+        if not execution.announced:
+            return
+        call = execution.call
+        self._events.publish(
+            ExecutionEnded(
+                tenant=call.caller.tenant,
+                at=self._clock.now(),
+                execution=call.id,
+                caller=call.caller.id,
+                room=call.room,
+                command=call.command.name,
+                state=execution.state,
+                seconds=seconds,
+            )
+        )
+
+    def parked(self, approval: Approval) -> None:
+        self._events.publish(
+            ApprovalRequested(
+                tenant=approval.tenant,
+                at=approval.created_at,
+                approval=approval.id,
+                room=approval.room,
+                command=approval.command,
+                caller=approval.caller,
+                expires_at=approval.expires_at,
+            )
+        )

@@ -1,0 +1,59 @@
+"""SQL of executions that ended, as the ledger has them: the calls that were let in, whatever came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from doorward.store.sqlite import Store
+
+SPAN = 100_000
+"""How many records one page looks through; a caller with few among many gets the rest with the next pages."""
+
+_COLUMNS = "seq, call, at, phase, caller, kind, behalf, door, room, command, status, code, duration"
+_LET_IN = "(status IN ('done', 'failed') AND code <> 'dry_run' OR code = 'withdrawn')"
+
+
+async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
+    """The last record of one execution; a start means that its end is not stored."""
+    rows = await store.read(
+        f"SELECT {_COLUMNS} FROM ledger WHERE call = ? AND tenant = ? AND (phase = 'start' OR {_LET_IN})"
+        " ORDER BY seq DESC LIMIT 1",
+        (call, tenant),
+    )
+    return rows[0] if rows else None
+
+
+async def recent(
+    store: Store,
+    tenant: str,
+    identities: Collection[str],
+    rooms: Collection[str] | None,
+    *,
+    before: int,
+    limit: int,
+) -> tuple[list[dict[str, Any]], int | None]:
+    """The newest executions of a caller before a record, and before which record to look on, if there are more."""
+    floor = max(0, before - SPAN)
+    rows = await store.read(
+        f"SELECT {_COLUMNS} FROM ledger"
+        f" WHERE seq < :before AND seq >= :floor AND phase <> 'start' AND {_LET_IN} AND tenant = :tenant"
+        " AND command NOT LIKE 'execution/%'"
+        " AND (caller IN (SELECT value FROM json_each(:identities))"
+        " OR behalf IN (SELECT value FROM json_each(:identities)))"
+        " AND (:rooms IS NULL OR room IN (SELECT value FROM json_each(:rooms)))"
+        " ORDER BY seq DESC LIMIT :limit",
+        {
+            "before": before,
+            "floor": floor,
+            "tenant": tenant,
+            "identities": msgspec.json.encode(sorted(identities)).decode(),
+            "rooms": None if rooms is None else msgspec.json.encode(list(rooms)).decode(),
+            "limit": limit,
+        },
+    )
+    if len(rows) == limit:
+        return rows, int(rows[-1]["seq"])
+    return rows, floor if floor > 1 else None

@@ -1,0 +1,23 @@
+"""SQL of what a caller ran in the shell, from the ledger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.store.sqlite import Store
+
+
+async def newest(store: Store, tenant: str, caller: str, behalf: str, *, room: str, limit: int) -> list[dict[str, Any]]:
+    """The last shell commands of one caller in one room that ended or were refused, newest first.
+
+    Only the newest part of the ledger is looked at, so that a caller who ran few costs no search through all of it.
+    """
+    return await store.read(
+        "SELECT call, at, command, status, duration, note, CASE WHEN phase = 'end'"
+        " THEN (SELECT params FROM ledger AS begun WHERE begun.call = ledger.call AND begun.phase = 'start')"
+        " ELSE params END AS params FROM ledger"
+        " WHERE seq > (SELECT max(seq) FROM ledger) - 100000 AND phase != 'start'"
+        " AND tenant = :tenant AND caller = :caller AND behalf = :behalf AND room = :room"
+        " AND (command LIKE 'shell/%' OR command = 'bash') ORDER BY seq DESC LIMIT :limit",
+        {"tenant": tenant, "caller": caller, "behalf": behalf, "room": room, "limit": limit},
+    )

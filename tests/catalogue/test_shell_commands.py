@@ -1,0 +1,263 @@
+"""shell/* and bash through the gate (R6.3, R6.7, R1.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from catalogue_house import Shell
+
+from doorward.app import ALIASES
+from doorward.backends.shell import CatalogueCommand
+from doorward.backends.shell.script import split
+from doorward.errors import BadParams
+from doorward.model import Credential, Outcome, Request
+
+SECRET = "hunter2-hunter2-hunter2"
+
+
+async def as_agent(shell: Shell, name: str, **params: Any) -> Outcome:
+    """An agent in the first room, whose recipe asks for approval of what writes."""
+    credential = Credential(owner=True, speak_as="helper")
+    return await shell.house.gate.handle(Request(name, credential, "test", room="general", params=params))
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("list_directory", "file/list"),
+        ("read_file", "file/read"),
+        ("remove_file", "file/delete"),
+        ("change_directory", "shell/cd"),
+        ("cd", "shell/cd"),
+        ("copy_file", "shell/cp"),
+        ("move_file", "shell/mv"),
+        ("make_directory", "shell/mkdir"),
+        ("print_text", "shell/echo"),
+        ("ls", "shell/ls"),
+        ("LS", "shell/ls"),
+        ("shell_ls", "shell/ls"),
+        ("shell.ls", "shell/ls"),
+        ("git status", "shell/git_status"),
+        ("git-log", "shell/git_log"),
+        ("execute_script", "shell/script"),
+        ("get_shell_info", "shell/info"),
+        ("get_shell_context", "shell/context"),
+        ("get_history", "shell/history"),
+        ("list_files_detailed", "shell/files"),
+        ("search_commands", "help/search"),
+        ("bash", "bash"),
+    ],
+)
+def test_names_that_people_and_models_use_find_their_command(shared_shell: Shell, name: str, command: str) -> None:
+    assert shared_shell.house.services.registry.resolve(name).name == command
+
+
+def test_no_alias_is_given_twice(shared_shell: Shell) -> None:
+    catalogue = [alias for entry in shared_shell.house.services.catalogue.entries for alias in entry.aliases]
+    assert len(catalogue) == len(set(catalogue))
+    assert set(catalogue).isdisjoint(ALIASES)
+
+
+async def test_cd_tells_what_to_pass(shell: Shell) -> None:
+    assert (await shell.ask("cd", {"path": "src"})).result["folder"] == "src"
+    assert (await shell.ask("cd", {"path": "../notes", "folder": "src"})).result["folder"] == "notes"
+    assert (await shell.ask("cd", {})).result["folder"] == "."
+    assert (await shell.ask("cd", {"path": "/workspace/src"})).result["folder"] == "src"
+    for path in ("..", "/etc", "nowhere", "server.conf"):
+        assert (await shell.ask("cd", {"path": path})).status != "done"
+
+
+async def test_a_script_runs_its_steps_in_order_and_cd_holds(shell: Shell) -> None:
+    outcome = await shell.ask(
+        "execute_script",
+        {
+            "commands": [
+                "cd src",
+                "ls",
+                {"command": "wc", "params": {"lines": True, "files": ["main.py"]}},
+                "cd ..",
+                "pwd",
+            ]
+        },
+    )
+    steps = outcome.result["steps"]
+    assert [step["status"] for step in steps] == ["done"] * 5
+    assert steps[1]["result"]["stdout"] == "main.py\nutil.py\n"
+    assert steps[2]["result"]["stdout"] == "2 main.py\n"
+    assert steps[4]["result"]["stdout"] == "/workspace\n"
+    assert outcome.result["folder"] == "."
+
+
+async def test_a_script_stops_at_the_first_failure_unless_told_otherwise(shell: Shell) -> None:
+    commands = ["mkdir one", "cat not-there", "mkdir two"]
+    outcome = await shell.ask("shell/script", {"commands": commands})
+    assert (outcome.status, outcome.code) == ("failed", "command_failed")
+    assert outcome.message.startswith("Step 2 (shell/cat): cat ended with exit code 1: cat: not-there")
+    assert outcome.result["ran"] == 2
+    assert (shell.workspace / "one").is_dir()
+    assert not (shell.workspace / "two").exists()
+    outcome = await shell.ask("shell/script", {"commands": ["cat not-there", "mkdir two"], "keepGoing": True})
+    assert outcome.status == "done"
+    assert outcome.result["failed"] == 1
+    assert (shell.workspace / "two").is_dir()
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["ls", "sudo whoami"],
+        ["ls", "bash -c ls"],
+        ["ls", "shell/script"],
+        ["mkdir x", "ls | wc"],
+        ["mkdir x", "ls; rm -rf src"],
+        ["mkdir x", "echo $(id) > y"],
+        ["mkdir x", "echo 'never closed"],
+        ["mkdir x", ""],
+        ["mkdir x", {"command": "ls", "args": []}],
+        ["mkdir x", {"command": 5}],
+        ["mkdir x", "file/write x y"],
+    ],
+)
+async def test_a_script_with_a_bad_step_does_not_begin(shell: Shell, commands: list[Any]) -> None:
+    outcome = await shell.ask("shell/script", {"commands": commands})
+    assert outcome.status != "done"
+    assert not (shell.workspace / "x").exists()
+
+
+async def test_a_line_is_words_and_nothing_else(shell: Shell) -> None:
+    line = 'echo "test; rm -rf /" "`whoami`" \'$(id) | x > y\' $HOME *'
+    outcome = await shell.ask("shell/script", {"commands": [line]})
+    assert outcome.result["steps"][0]["result"]["stdout"] == "test; rm -rf / `whoami` $(id) | x > y $HOME *\n"
+    assert split("a 'b c' \"d e\" f\\ g --h='i j'") == ["a", "b c", "d e", "f g", "--h=i j"]
+    assert split("echo # x") == ["echo", "#", "x"]
+    with pytest.raises(BadParams, match="No shell reads this line"):
+        split("a && b")
+
+
+async def test_every_step_of_a_script_is_checked_and_recorded(shell: Shell) -> None:
+    outcome = await as_agent(shell, "shell/script", commands=["ls src", "rm list.txt", "ls"])
+    assert outcome.status == "failed"
+    assert "Step 2 (shell/rm) waits for a person's approval, ticket" in outcome.message
+    assert [step["status"] for step in outcome.result["steps"]] == ["done", "parked"]
+    assert (shell.workspace / "list.txt").exists()
+    rows = await shell.house.services.store.read("SELECT command, status FROM ledger ORDER BY seq DESC LIMIT 5")
+    assert {"command": "shell/ls", "status": "done"} in rows
+    assert {"command": "shell/rm", "status": "parked"} in rows
+
+
+async def test_every_shipped_command_that_writes_needs_approval_in_code_collaboration(shell: Shell) -> None:
+    policy = shell.house.services.recipes.policy("code-collaboration")
+    assert policy is not None
+    written = [one for one in shell.house.services.registry if isinstance(one, CatalogueCommand) and not one.reads_only]
+    assert len(written) >= 15
+    assert [one.name for one in written if policy.approval(one) is None] == []
+    assert [one.name for one in written if not policy.rule(one).allowed] == []
+    reads = [one for one in shell.house.services.registry if isinstance(one, CatalogueCommand) and one.reads_only]
+    assert [one.name for one in reads if policy.approval(one) is not None] == []
+    parked = await as_agent(shell, "shell/rm", paths=["list.txt"])
+    assert parked.status == "parked"
+    assert (await as_agent(shell, "ls", paths=["src"])).status == "done"
+
+
+async def test_what_cannot_run_is_refused_and_asked_of_nobody(shell: Shell) -> None:
+    for command, params in (
+        ("shell/rm", {"arguments": ["--no-preserve-root", "/"]}),
+        ("bash", {"command": "rm -rf /"}),
+    ):
+        outcome = await as_agent(shell, command, **params)
+        assert (outcome.status, outcome.code) == ("refused", "bad_params")
+
+
+async def test_info_and_context_show_no_secret(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", SECRET)
+    for command, params in (("shell/info", {}), ("shell/context", {"includeEnv": True})):
+        outcome = await shell.ask(command, params)
+        assert outcome.status == "done"
+        assert SECRET not in outcome.text
+        assert str(shell.workspace) not in outcome.text
+        assert set(outcome.result["environment"]) <= {
+            "PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "SHELL", "LANG", "TERM"
+        }  # fmt: skip
+    printed = await shell.ask("bash", {"command": "env"})
+    assert SECRET not in printed.result["stdout"]
+
+
+async def test_context_names_exactly_what_may_be_run(shell: Shell) -> None:
+    outcome = await as_agent(shell, "shell/context")
+    offered = {one["command"] for one in outcome.result["commands"]}
+    assert {"shell/ls", "shell/rm"} <= offered
+    assert offered == {f"shell/{entry.name}" for entry in shell.house.services.catalogue.entries}
+
+
+async def test_history_is_the_callers_own(shell: Shell) -> None:
+    await shell.ask("echo", ["by the owner"])
+    await as_agent(shell, "echo", text=["by the agent"])
+    mine = (await shell.ask("get_history", {"limit": 5})).result["items"]
+    its = (await as_agent(shell, "shell/history", limit=5)).result["items"]
+    assert mine[0]["params"] == {"arguments": ["by the owner"]}
+    assert mine[0]["status"] == "done"
+    assert its[0]["params"] == {"text": ["by the agent"]}
+    assert "by the owner" not in str(its)
+    await shell.ask("mkdir", ["from-history"])
+    assert (await shell.ask("get_history", {"limit": 1})).result["items"][0]["params"] == {
+        "arguments": ["from-history"]
+    }
+
+
+async def test_files_are_listed_with_their_facts(shell: Shell) -> None:
+    (shell.workspace / "src/main.py").chmod(0o640)
+    outcome = await shell.ask("list_files_detailed", {"path": "src"})
+    first = outcome.result["items"][0]
+    assert (first["path"], first["mode"], first["permissions"], first["size"]) == (
+        "src/main.py",
+        "-rw-r-----",
+        "0640",
+        29,
+    )
+    assert (await shell.ask("shell/files", {"path": "../.."})).status == "failed"
+
+
+async def test_bash_runs_where_and_what_it_is_told(shell: Shell) -> None:
+    outcome = await shell.ask("bash", {"command": "pwd; echo out; echo err >&2", "folder": "src"})
+    assert outcome.result["stdout"] == "/workspace/src\nout\n"
+    assert outcome.result["stderr"] == "err\n"
+    failed = await shell.ask("bash", {"command": "echo so; echo why >&2; exit 7"})
+    assert (failed.code, failed.message) == ("command_failed", "bash ended with exit code 7: why")
+    assert failed.result["stdout"] == "so\n"
+    assert (await shell.ask("bash", {"command": "ls", "folder": "../.."})).code == "bad_params"
+
+
+async def test_bash_reads_no_start_files(shell: Shell) -> None:
+    (shell.workspace / ".bashrc").write_text("echo read\n")
+    outcome = await shell.ask("bash", {"command": "echo $-; HOME=/workspace bash -c 'echo x'"})
+    assert "read" not in outcome.result["stdout"]
+
+
+@pytest.mark.parametrize(("command", "given"), [("rm", {"paths": ["list.txt"]}), ("bash", {"command": "rm list.txt"})])
+async def test_a_dry_run_shows_the_argv_and_runs_nothing(shell: Shell, command: str, given: dict[str, Any]) -> None:
+    outcome = await shell.ask(command, given, dry_run=True)
+    assert outcome.code == "dry_run"
+    assert outcome.result["effect"]["argv"][0] == command
+    assert (shell.workspace / "list.txt").exists()
+
+
+async def test_a_failure_tells_the_last_complaint_and_keeps_the_result(shell: Shell) -> None:
+    outcome = await shell.ask("cat", ["server.conf", "not-there"])
+    assert outcome.message == "cat ended with exit code 1: cat: not-there: No such file or directory"
+    assert outcome.result["stdout"] == "port = 80\n"
+    assert outcome.result["argv"] == ["cat", "--", "server.conf", "not-there"]
+
+
+async def test_a_reading_command_cannot_write(shell: Shell) -> None:
+    """The declaration holds by the sandbox, not by the option list alone."""
+    outcome = await shell.ask("sort", {"arguments": ["list.txt"]})
+    assert outcome.effect == "none"
+    command = shell.house.services.registry["shell/sort"]
+    assert isinstance(command, CatalogueCommand)
+    assert not command.task({"arguments": []}).writes
+
+
+async def test_a_folder_that_is_not_there_is_said(shell: Shell) -> None:
+    outcome = await shell.ask("ls", {"folder": "nowhere"})
+    assert outcome.message == "The folder 'nowhere' is not there, or is no folder."
