@@ -14,6 +14,7 @@ from console_blocks import ROOT, blocks
 from doorward.app import FAMILIES
 from doorward.cli.main import SUBCOMMANDS
 from doorward.errors import BadParams
+from doorward.home import Home
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 
@@ -39,6 +40,17 @@ async def test_the_command_the_door_and_the_recipe_work_together(opened: Callabl
             "Command failed: recipe/list (tier information) is not allowed by this room's recipe; valid: text/count."
         )
         assert (await answer(gate, "", "words", "text/count --text=door")).startswith("Command failed: Nobody vouches")
+
+
+async def test_the_program_of_the_example_runs(opened: Callable[..., Any], home: Home) -> None:
+    home.make()
+    entry = example("json", "word_frequency")
+    (home.path / "commands.json").write_text(f"[{entry}]")
+    async with opened() as driver:
+        (home.path / "workspace").mkdir(exist_ok=True)
+        (home.path / "workspace" / "words").write_text("a\nA\nb\n")
+        outcome = await driver.ask("shell/word_frequency", params={"file": "words", "ignoreCase": True})
+        assert outcome.result["stdout"].split() == ["2", "a", "1", "b"]
 
 
 def test_every_target_of_the_makefile_is_described() -> None:

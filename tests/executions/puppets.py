@@ -91,6 +91,11 @@ class Puppets:
             """Change something, as long as the test likes."""
             return await perform(ctx, name)
 
+        @self.family.command("flash", **writes)
+        async def flash(ctx: Any, name: Name) -> Any:
+            """Be over before anybody can look."""
+            return {"name": name}
+
         @self.family.command("stubborn", **writes)
         async def stubborn(ctx: Any, name: Name) -> Any:
             """Finish whatever happens."""

@@ -159,6 +159,24 @@ async def test_a_command_that_finishes_all_the_same_is_done_and_its_task_is_free
     assert (outcome.status, outcome.result, left) == ("done", {"finished": "all the same"}, 0)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+async def test_a_subscriber_may_cancel_what_it_is_told_of_in_the_midst_of_it(theatre, puppets, waits):
+    async with theatre() as driver:
+        executions = driver.house.services.executions
+
+        def stop(event):
+            if event.name == "execution:started":
+                executions.get(event.execution).cancel("a rule")
+
+        driver.house.services.events.subscribe(stop)
+        outcome = await asked(driver, "puppet/change" if waits else "puppet/flash", "one")
+        rows = await records(driver, outcome.call)
+        after = await driver.ask("room/list", room="lab", params={})
+    expected = "cancelled" if waits else "ok"
+    assert (outcome.code, rows) == (expected, [("start", ""), ("end", expected)])
+    assert after.status == "done"
+
+
 async def test_cancelling_at_any_moment_of_the_start_leaves_a_whole_record_and_an_outcome(theatre, puppets):
     seen = set()
     async with theatre() as driver:

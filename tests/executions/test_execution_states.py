@@ -119,6 +119,20 @@ async def test_progress_that_comes_too_fast_only_changes_what_the_next_notice_sa
     assert heard[1:] == [Progress(0.0), Progress(0.995), Progress(1.0, "done")]
 
 
+async def test_a_message_shows_no_secret(theatre, puppets):
+    async with theatre() as driver:
+        heard, seen = [], []
+        driver.house.services.events.subscribe(seen.append)
+        call = asked(driver, "puppet/change", "one", heard.append)
+        puppet = await puppets.on_stage("one")
+        puppet.execution.progress(0.5, "signing in with password=hunter2 now")
+        found = await status(driver, puppet.id)
+        puppet.end()
+        await call
+    assert "signing in" in found["message"]
+    assert "hunter2" not in f"{found} {heard} {seen} {puppet.execution.message}"
+
+
 @pytest.mark.parametrize("given", [None, float("nan")])
 async def test_nobody_can_know_how_far_it_is(theatre, puppets, given):
     async with theatre() as driver:

@@ -1,4 +1,4 @@
-"""Where attacks are tried: a house with secrets, people who listen, a process to harm, and a workspace in the middle."""
+"""Where attacks are tried: a house with secrets, people who listen, a process to harm, and a workspace amid them."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ class Arena:
     async def outside(self, attack: Attack) -> Result:
         """The canary: the same program as the same user, without a sandbox."""
         async with self._staged(attack, inside=False) as targets:
-            for code in (attack.first,) if attack.first else ():
-                await asyncio.to_thread(self._plainly, attack, code, {**targets, "left": self._secret})
+            if attack.first:
+                await asyncio.to_thread(self._plainly, attack, attack.first, {**targets, "left": self._secret})
             done = await asyncio.to_thread(self._plainly, attack, attack.code, targets)
             return self._result(attack, done.returncode, done.stdout, done.stderr)
 
     async def inside(self, attack: Attack) -> Result:
         async with self._staged(attack, inside=True) as targets:
-            for code in (attack.first,) if attack.first else ():
-                await self._confined(attack, code, {**targets, "left": self._secret})
+            if attack.first:
+                await self._confined(attack, attack.first, {**targets, "left": self._secret})
             code, out, err = await self._confined(attack, attack.code, targets)
             return self._result(attack, code, out, err)
 
@@ -133,9 +133,8 @@ class Arena:
         for path in self.home.iterdir():
             if path.is_file():
                 path.unlink()
-        for file in ("secret.key", "doorward.db", f"named-{self._secret}"):
-            (self.home / file).write_text(self._secret)
-        for file in (self._outside / "secret.txt", self._outside / "movable.txt"):
+        in_home = (self.home / name for name in ("secret.key", "doorward.db", f"named-{self._secret}"))
+        for file in (*in_home, self._outside / "secret.txt", self._outside / "movable.txt"):
             file.write_text(self._secret)
         (self.home / "recipes").mkdir(exist_ok=True)
         (self.workspace / "mine").write_text("mine")
@@ -193,16 +192,20 @@ class Arena:
                 running.cancel()
                 await asyncio.wait([running])
             return
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, cwd=self.workspace)
-        assert process.stdout is not None
-        while b"ready" not in (line := process.stdout.readline()):
-            assert line, "the neighbour ended"
+        process = await asyncio.to_thread(self._neighbour_outside, words, environment)
         targets["candidates"] = [process.pid]
         try:
             yield
         finally:
             process.terminate()
             process.communicate()
+
+    def _neighbour_outside(self, words: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, cwd=self.workspace)
+        assert process.stdout is not None
+        while b"ready" not in (line := process.stdout.readline()):
+            assert line, "the neighbour ended"
+        return process
 
     def _words(self, code: str, targets: dict[str, Any]) -> list[str]:
         return [self._python, "-I", "-S", "-c", program(code), json.dumps(targets)]

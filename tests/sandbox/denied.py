@@ -50,7 +50,7 @@ def _one(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 def main() -> None:
     what, *program = sys.argv[1:]
     install(b"".join(_instructions(what.split(","))))
-    os.execvp(program[0], program)
+    os.execvp(program[0], program)  # noqa: S606 - to become the program is the purpose
 
 
 if __name__ == "__main__":

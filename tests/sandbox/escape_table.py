@@ -20,7 +20,6 @@ from attacks import for_user
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
 
-
 _VARIABLE = "DOORWARD_TEST_SECRET"
 
 
@@ -32,21 +31,21 @@ async def main(base: Path, only: str = "") -> None:
     for descriptor in (os.open(base / "left-open", os.O_RDONLY), os.open("/", os.O_RDONLY)):
         os.set_inheritable(descriptor, True)
     sandbox = Sandbox(home, Settings())
-    found = {"level": str(await sandbox.level()), "attacks": {}}
+    level, found = str(await sandbox.level()), {}
     try:
         arena = Arena(base, sandbox, secret)
         for attack in for_user("root" if os.geteuid() == 0 else "user", lent=(base / "lent").exists()):
             if only in attack.name:
                 outside = await arena.outside(attack)
                 inside = await arena.inside(attack)
-                found["attacks"][attack.name] = {"outside": outside._asdict(), "inside": inside._asdict()}
+                found[attack.name] = {"outside": outside._asdict(), "inside": inside._asdict()}
     finally:
         await sandbox.close()
-    print(json.dumps(found))
+    print(json.dumps({"level": level, "attacks": found}))
 
 
 if __name__ == "__main__":
     if _VARIABLE not in os.environ:  # only what was there from the start can be seen from outside
         os.environ[_VARIABLE] = secrets.token_hex(8)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - to start anew is the purpose
     asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:]))

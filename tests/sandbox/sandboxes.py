@@ -42,12 +42,9 @@ class Box:
         program = Program(argv=("bash", "-c", script, "bash", *words), **more)
         return await self.sandbox.run(self.profile(files, **(limits or {})), program, on_output)
 
-    async def python(
-        self, code: str, *words: str, files: Files = "write", limits: dict[str, int] | None = None, **more: Any
-    ) -> Ended:
+    async def python(self, code: str, *, on_output: OnOutput | None = None, **more: Any) -> Ended:
         python, _ = view.python()
-        program = Program(argv=(python, "-I", "-S", "-c", code, *words), **more)
-        return await self.sandbox.run(self.profile(files, **(limits or {})), program)
+        return await self.sandbox.run(self.profile(), Program(argv=(python, "-I", "-S", "-c", code), **more), on_output)
 
 
 @contextlib.asynccontextmanager

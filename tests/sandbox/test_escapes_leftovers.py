@@ -73,7 +73,11 @@ print("ready", flush=True)
 while not os.path.exists("enough"):
     libc.renameat2(-100, b"swapped", -100, b"other", 2)
 """
-    running = asyncio.create_task(box.python(swapping, environment={"OUTSIDE": str(box.workspace.parent)}, seconds=20))
+    ready = asyncio.Event()
+    environment = {"OUTSIDE": str(box.workspace.parent)}
+    running = asyncio.create_task(
+        box.python(swapping, environment=environment, seconds=20, on_output=lambda *_: ready.set())
+    )
     read: set[str] = set()
 
     def look() -> None:
@@ -84,8 +88,7 @@ while not os.path.exists("enough"):
                 except DoorwardError as error:
                     read.add(type(error).__name__)
 
-    while not (box.workspace / "other").is_symlink() and not running.done():
-        await asyncio.sleep(0)
+    await asyncio.wait_for(ready.wait(), 20)
     await asyncio.to_thread(look)
     (box.workspace / "enough").touch()
     ended = await running

@@ -124,7 +124,8 @@ base=$1; shift
 for script; do
     folder=$(mktemp -d -p "$base"); mkdir "$folder/home" "$folder/workspace"
     echo secret > "$folder/secret.txt"; echo secret > "$folder/home/secret.key"
-    (cd "$folder/workspace" && SECRET=secret bash -c "$script" bash "$folder" 2>/dev/null | grep -q secret && echo reached || echo held)
+    cd "$folder/workspace"
+    SECRET=secret bash -c "$script" bash "$folder" 2>/dev/null | grep -q secret && echo reached || echo held
 done
 """
 """Runs each of its arguments in a place of its own, without a sandbox."""
@@ -143,13 +144,16 @@ def test_the_same_scripts_reach_them_without_a_sandbox(place: Place) -> None:
 
 PYTHON = Path(os.path.realpath(sys.executable))
 
+_SOCKETS = {
+    "connect to a named socket": """socket.socket(1).connect("\\0{name}")""",
+    "connect to a socket with a path": """socket.socket(1).connect("{path}")""",
+    "send a letter": """socket.socket(1, 2).sendto(b"x", "\\0{name}-letters")""",
+    "send a letter from one of a pair": """socket.socketpair(1, 2)[0].sendto(b"x", "\\0{name}-letters")""",
+}
 REACHING = {
-    "tcp": "exec 3<>/dev/tcp/127.0.0.1/{tcp} && echo x >&3",
-    "udp": "echo x > /dev/udp/127.0.0.1/{udp}",
-    "named socket": "{python} -c 'import socket; socket.socket(1).connect(chr(0) + \"{name}\")'",
-    "socket with a path": "{python} -c 'import socket; socket.socket(1).connect(\"{path}\")'",
-    "letter": '{python} -c \'import socket; socket.socket(1, 2).sendto(b"x", chr(0) + "{name}-letters")\'',
-    "letter from a pair": '{python} -c \'import socket; socket.socketpair(1, 2)[0].sendto(b"x", chr(0) + "{name}-letters")\'',
+    "connect to a port": "exec 3<>/dev/tcp/127.0.0.1/{tcp} && echo x >&3",
+    "send a datagram": "echo x > /dev/udp/127.0.0.1/{udp}",
+    **{name: f"{{python}} -c 'import socket; {code}'" for name, code in _SOCKETS.items()},
 }
 
 

@@ -72,7 +72,7 @@ async def test_a_program_that_forks_without_end_is_ended(kind: str, box: Box, ma
 
 LIVING_ON = {
     "a child in the background": "sleep 100 & echo done",
-    "a daemon that ignores signals": "(trap '' TERM HUP INT; setsid sleep 100 </dev/null >/dev/null 2>&1 &) ; echo done",
+    "a daemon that ignores signals": "(trap '' TERM HUP INT; setsid sleep 100 </dev/null &>/dev/null &); echo done",
     "a child that holds the output open": "(trap '' TERM HUP; exec -a \"$1\" sleep 100) & echo done",
     "a child that was orphaned twice": "( ( setsid sh -c 'setsid sleep 100 & sleep 100' & ) & ) ; echo done",
 }
@@ -86,6 +86,11 @@ async def test_what_a_program_leaves_running_ends_with_it(kind: str, box: Box, m
     assert ended.seconds < _PROMPTLY
     assert processes(marker) == []
     assert not [child for child in set(descendants(os.getpid())) - before if b"sleep" in _arguments(child)]
+
+
+def _is_there(process: int) -> bool:
+    """Whether it is running, or has not let go of everything yet."""
+    return Path(f"/proc/{process}").exists()
 
 
 def _arguments(process: int) -> bytes:
@@ -170,8 +175,8 @@ async def test_a_program_that_kills_what_started_it_ends_only_itself(target: str
     assert await works(box)
     helpers = set(descendants(os.getpid()))
     await box.bash(f"kill -9 -- {target}; kill -9 {target}; true")
-    assert set(descendants(os.getpid())) == helpers
     assert await works(box)
+    assert set(descendants(os.getpid())) <= helpers, "a helper had to be replaced"
 
 
 def _worker_of(program: int) -> int:
@@ -203,7 +208,7 @@ async def test_idle_helpers_that_were_killed_are_replaced(box: Box) -> None:
         helpers = list(descendants(bubblewrap))
         for helper in helpers:
             os.kill(helper, signal.SIGKILL)
-        assert comes_true(lambda helpers=helpers: not any(map(_arguments, helpers)))  # type: ignore[misc]
+        assert comes_true(lambda gone=helpers: not any(map(_is_there, gone)))  # type: ignore[misc]
     assert await works(box)
 
 
@@ -246,7 +251,7 @@ def test_nothing_survives_a_gateway_that_is_killed(programs: int, tmp_path: Path
         helpers = list(descendants(process.pid))
         assert any(marker.encode() in _arguments(helper) for helper in helpers)
         process.kill()
-    assert comes_true(lambda: not any(Path(f"/proc/{helper}/cmdline").exists() for helper in helpers))
+    assert comes_true(lambda: not any(map(_is_there, helpers)))
     assert comes_true(lambda: processes(marker) == [])
 
 

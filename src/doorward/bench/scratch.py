@@ -47,6 +47,7 @@ UNLIMITED = Settings(
     limits=Limits(running=10_000, queued=10_000, per_minute=1_000_000_000, loop_repeats=1_000_000_000),
     sandbox=MEASURED,
 )
+
 family = Family("bench", category="bench")
 Number = Annotated[int, Meta(description="Any number")]
 

@@ -42,6 +42,8 @@ class Execution:
         "_announced",
         "_base",
         "_closed",
+        "_delivered",
+        "_doing",
         "_means",
         "_progressed",
         "_task",
@@ -54,7 +56,6 @@ class Execution:
         "depth",
         "ended_at",
         "fraction",
-        "message",
         "parent",
         "state",
         "written",
@@ -71,7 +72,6 @@ class Execution:
         self.cancelled_by = ""
         """Who stopped it; empty while nobody did."""
         self.fraction: float | None = None
-        self.message = ""
         self.written: Written | None = None
         """What it has written so far; None while it wrote nothing."""
         self.asked_at = means.clock.steady()
@@ -82,6 +82,8 @@ class Execution:
         self._task: asyncio.Task[object] = task
         self._base = task.cancelling()
         self._announced = False
+        self._delivered = False
+        self._doing = ""
         self._progressed: float | None = None
         self._closed = False
         self._waited_for: asyncio.Future[None] | None = None
@@ -106,6 +108,12 @@ class Execution:
         """When it was let in, by the wall clock."""
         return self._means.clock.now() - (self._means.clock.steady() - self.asked_at)
 
+    @property
+    def message(self) -> str:
+        """What it says it is doing, without the secrets of its parameters."""
+        call = self.call
+        return redact.text(self._doing, redact.secrets(call.params, call.command.secret)) if self._doing else ""
+
     def say(self, stream: Stream, data: bytes) -> None:
         """A piece of output, as it is made. What belongs to a call inside another shows in both."""
         if not data or self.ended:
@@ -123,14 +131,14 @@ class Execution:
             return
         self.announce()
         self.fraction = None if fraction is None or fraction != fraction else min(1.0, max(0.0, fraction))
-        call = self.call
-        self.message = redact.text(message[:_LONGEST_MESSAGE], redact.secrets(call.params, call.command.secret))
+        self._doing = message[:_LONGEST_MESSAGE]
         now = self._means.clock.steady()
         if self._progressed is not None and now - self._progressed < _BETWEEN_PROGRESS and self.fraction != 1.0:
             return
         self._progressed = now
+        call, shown = self.call, self.message
         if self._watch is not None:
-            self._watch(Progress(self.fraction, self.message))
+            self._watch(Progress(self.fraction, shown))
         self._means.events.publish(
             ExecutionProgressed(
                 tenant=call.caller.tenant,
@@ -140,7 +148,7 @@ class Execution:
                 room=call.room,
                 command=call.command.name,
                 fraction=self.fraction,
-                message=self.message,
+                message=shown,
             )
         )
 
@@ -183,6 +191,7 @@ class Execution:
         """It is over, whether or not that is recorded yet; from here on nobody can stop it."""
         self.state = state
         self.ended_at = self._means.clock.steady()
+        self._doing = self.message
         if self.written is not None:
             self._tell("stdout", self.written.finish("stdout"))
             self._tell("stderr", self.written.finish("stderr"))
@@ -193,7 +202,10 @@ class Execution:
             return False
         if not self.cancelled_by:
             self.cancelled_by = by
-            self._task.cancel()
+            if self._task is asyncio.current_task():
+                asyncio.get_running_loop().call_soon(self._deliver)
+            else:
+                self._deliver()
         return True
 
     @property
@@ -203,7 +215,7 @@ class Execution:
 
     def claim(self) -> bool:
         """Whether the cancellation that has arrived was for this call alone; to be asked once, at its end."""
-        return bool(self.cancelled_by) and self._task.uncancel() <= self._base
+        return self._delivered and self._task.uncancel() <= self._base
 
     def encloses(self, other: Execution) -> bool:
         """Whether the other runs inside this one, or is it, and so cannot outlive it."""
@@ -227,6 +239,12 @@ class Execution:
             self._waited_for.set_result(None)
         self._watch = None
         self.parent = None
+
+    def _deliver(self) -> None:
+        """Cancel the task where it waits. A task cannot do that to itself: it might wait for something else by then."""
+        if not self.ended:
+            self._delivered = True
+            self._task.cancel()
 
     def _tell(self, stream: Stream, text: str) -> None:
         if text and self._watch is not None:

@@ -6,7 +6,10 @@ import asyncio
 import errno
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from doorward.errors import CommandFailed
 from doorward.sandbox.capture import Capture
@@ -27,27 +30,28 @@ class Running:
         self._out = Capture("stdout", program.output_bytes, on_output)
         self._err = Capture("stderr", program.output_bytes, on_output)
         self._stopped: Stopped = ""
-        self._timer: asyncio.TimerHandle
+        self._timer: asyncio.TimerHandle | None = None
 
     async def to_the_end(
-        self, folder: str, environment: dict[str, str], level: Level, disk: tuple[str, int] | None
+        self, folder: str, environment: Mapping[str, str], level: Level, disk: tuple[str, int] | None
     ) -> tuple[Ended, int]:
         """How it ended, and the descriptor of what it changed in a copy-on-write view, or -1."""
         program = self._program
-        message = encoded({"argv": program.argv, "environment": environment, "folder": folder})
+        message = _encoded({"argv": program.argv, "environment": environment, "folder": folder})
         if len(message) > LARGEST:
             raise CommandFailed(f"The program's arguments are too long: {len(message)} bytes, at most {LARGEST}.")
         begun = time.monotonic()
-        self._timer = asyncio.get_running_loop().call_later(_FIRST_LOOK, self._watch)
         watch = DiskWatch(*disk, lambda: self._stop("disk")) if disk is not None else None
         stdin = (_given(program.stdin),) if program.stdin else ()
         try:
             self._worker.begin(message, (self._out.writes, self._err.writes, *stdin))
             self._out.handed_over()
             self._err.handed_over()
+            self._timer = asyncio.get_running_loop().call_later(_FIRST_LOOK, self._watch)
             answer = await self._worker.ended()
         finally:
-            self._timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
             if watch is not None:
                 watch.close()
             for descriptor in stdin:
@@ -81,6 +85,13 @@ class Running:
     def _stop(self, why: Stopped) -> None:
         self._stopped = why
         self._worker.stop()
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:  # a name that is no text
+        return encoded(message)
 
 
 def _given(stdin: bytes) -> int:

@@ -83,9 +83,12 @@ class Sandbox:
         try:
             worker = await pool.take(profile.files)
             try:
-                with self._temporary(found) as temporary:
+                running = Running(program, worker, on_output)
+                if found.namespaces:
+                    return await running.to_the_end(folder, program.environment, found.level, disk)
+                with self._temporary() as temporary:
                     environment = {**temporary, **program.environment}
-                    return await Running(program, worker, on_output).to_the_end(folder, environment, found.level, disk)
+                    return await running.to_the_end(folder, environment, found.level, disk)
             finally:
                 pool.give_back(worker)
         except WorkerGone as error:
@@ -152,11 +155,8 @@ class Sandbox:
                     await pool.close()
 
     @contextlib.contextmanager
-    def _temporary(self, found: Confinement) -> Iterator[dict[str, str]]:
-        """Where a program keeps temporary files: in its worker's own /tmp, or in a folder that is cleared after it."""
-        if found.namespaces:
-            yield {}
-            return
+    def _temporary(self) -> Iterator[dict[str, str]]:
+        """Where a program without a /tmp of its own keeps temporary files; it is cleared after it."""
         with tempfile.TemporaryDirectory(dir=self._folder_for_scratch(), ignore_cleanup_errors=True) as folder:
             yield {"HOME": folder, "TMPDIR": folder}
 

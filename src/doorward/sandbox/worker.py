@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
 from typing import Any
+
+import msgspec
 
 from doorward.sandbox.inside import messages
 from doorward.sandbox.profile import Files
@@ -30,10 +33,13 @@ class Worker:
         """Whether it must not serve another program: it runs one, or the last one left something behind in it."""
         sock.setblocking(False)
         self._loop.add_reader(sock, self._receive)
+        self._news = select.poll()
+        self._news.register(sock, select.POLLIN)
 
     @property
     def alive(self) -> bool:
-        return self._sock.fileno() >= 0 and not messages.is_over(self._sock)
+        # Whatever can be read from a worker that waits, its end above all, makes it unfit.
+        return self._sock.fileno() >= 0 and not self._news.poll(0)
 
     async def ready(self) -> None:
         """Wait until it is confined and serves; WorkerGone says what went wrong."""
@@ -110,7 +116,7 @@ class Worker:
 
     def _receive(self) -> None:
         try:
-            message, descriptors = messages.receive(self._sock)
+            message, descriptors = messages.receive(self._sock, msgspec.json.decode)
         except BlockingIOError:
             return
         except (OSError, ValueError) as error:

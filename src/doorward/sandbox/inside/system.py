@@ -31,6 +31,8 @@ CAP_SYS_ADMIN = 21
 _LAST_CAPABILITY = 63
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc.unshare.argtypes = (ctypes.c_int,)
+_libc.setns.argtypes = (ctypes.c_int, ctypes.c_int)
 _libc.syscall.restype = ctypes.c_long
 _libc.mount.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p)
 _libc.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong)
@@ -43,12 +45,12 @@ def syscall(what: str, number: int, *arguments: object) -> int:
 
 
 def unshare(flags: int) -> None:
-    _checked("unshare", _libc.unshare(ctypes.c_int(flags)))
+    _checked("unshare", _libc.unshare(flags))
 
 
 def join(namespace: int, kind: int) -> None:
     """setns(2)."""
-    _checked("setns", _libc.setns(ctypes.c_int(namespace), ctypes.c_int(kind)))
+    _checked("setns", _libc.setns(namespace, kind))
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:

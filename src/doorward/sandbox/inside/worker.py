@@ -112,37 +112,43 @@ def _confine(setup: dict[str, Any]) -> None:
 def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer: int | None) -> None:
     watch = select.poll()
     watch.register(sock, select.POLLIN)
+    scratch = [os.open(folder, os.O_RDONLY | os.O_CLOEXEC) for folder in _SCRATCH] if spaces is not None else []
+    fresh = _condition(scratch)
     while True:
+        if spaces is not None:  # while nobody waits: the next program starts in a namespace that is there already
+            system.join(spaces, system.NEW_PIDS)
+            system.unshare(system.NEW_PIDS)
         message, descriptors = messages.receive(sock)
         if message is None:
             return
         if not descriptors:  # a late request to stop what has ended already
             continue
-        answer = _run(sock, watch, setup, spaces, message, descriptors)
+        answer = _run(sock, watch, setup, message, descriptors)
         if answer is None:
             return
         answer["used"] = False
         if spaces is not None:
-            answer["used"] = layer is not None or any(os.listdir(folder) for folder in _SCRATCH)
+            answer["used"] = layer is not None or _condition(scratch) != fresh
         messages.send(sock, messages.encoded(answer), () if layer is None else (layer,))
         for descriptor in descriptors:  # only now: their end would wake the other side before the answer does
             os.close(descriptor)
+
+
+def _condition(folders: list[int]) -> list[tuple[int, int]]:
+    """What changes when something is left in a folder or done to it: tmpfs counts its entries as its size."""
+    return [(status.st_size, status.st_mode) for status in map(os.fstat, folders)]
 
 
 def _run(
     sock: socket.socket,
     watch: Any,
     setup: dict[str, Any],
-    spaces: int | None,
     message: dict[str, Any],
     descriptors: list[int],
 ) -> dict[str, Any] | None:
     """Run one program to its end; None when the other side is gone."""
     try:
         os.chdir(message["folder"])
-        if spaces is not None:
-            system.join(spaces, system.NEW_PIDS)
-            system.unshare(system.NEW_PIDS)
         program = os.posix_spawnp(
             message["argv"][0],
             message["argv"],
@@ -180,7 +186,7 @@ def _run(
         _, status = os.waitpid(program, 0)
     finally:
         watch.unregister(handle)
-        os.close(handle)
+        descriptors.append(handle)
     if not setup["namespaces"]:
         _end_descendants()
     if gone:

@@ -1,6 +1,7 @@
 """The zygote: the first process inside the sandbox. It runs no programs; it makes the workers that do."""
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -54,6 +55,8 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if setup["namespaces"]:
             _own_namespaces()
+        gc.freeze()
+        gc.disable()
         worker.work(sock, setup)
     except BaseException as error:  # noqa: BLE001 - this process has nobody above it to tell
         code = 1
