@@ -100,6 +100,8 @@ class Command:
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
         self.foresee: Run | None = None
+        self.words = ""
+        """The parameter that takes, as a list, what a person types behind the name of a program; empty for none."""
         self.version = ""
         """Tells a declaration from another under the same name, where declarations can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)

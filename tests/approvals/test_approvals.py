@@ -45,8 +45,8 @@ def workspace(driver):
     return driver.house.home.path / "workspace"
 
 
-async def ask(driver, content="hi", **more):
-    params = {"path": "a.txt", "content": content}
+async def ask(driver, content="hi", path="a.txt", **more):
+    params = {"path": path, "content": content}
     return await driver.ask("file/write", room="lab", params=params, **more)
 
 
@@ -246,7 +246,7 @@ async def test_ten_thousand_racing_decisions_execute_nothing_wrong(lab, clock):
         round_ = 0
         while decisions < 10_000:
             round_ += 1
-            tickets = [(await ask(driver, f"{round_}-{n}")).ticket for n in range(10)]
+            tickets = [(await ask(driver, path=f"{round_}-{n}.txt")).ticket for n in range(10)]
 
             async def act(ticket: str) -> None:
                 nonlocal decisions

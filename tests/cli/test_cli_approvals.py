@@ -139,7 +139,9 @@ class TestOnATerminal:
     def test_yes_lets_it_run(self, doorward: Doorward) -> None:
         seen = doorward.on_terminal(self.LINE, "y")
         assert (seen.code, note(doorward)) == (0, "hello")
-        assert '  file/write {"content": "hello", "path": "note.txt"}\nApprove, as yourself? [y/N]: y\n' in seen.out
+        assert '  file/write {"content": "hello", "path": "note.txt"}\nIt would change:\n' in seen.out
+        assert "  +hello\n" in seen.out
+        assert "Approve, as yourself? [y/N]: y\n" in seen.out
 
     def test_no_and_silence_do_not(self, doorward: Doorward) -> None:
         for answer in ("n", " "):

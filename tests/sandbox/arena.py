@@ -72,7 +72,9 @@ class Arena:
     async def inside(self, attack: Attack) -> Result:
         async with self._staged(attack, inside=True) as targets:
             if attack.first:
-                await self._confined(attack, attack.first, {**targets, "left": self._secret})
+                _, said, wrong = await self._confined(attack, attack.first, {**targets, "left": self._secret})
+                assert said.startswith(BEGUN), wrong
+                assert "Traceback" not in wrong, wrong
             code, out, err = await self._confined(attack, attack.code, targets)
             return self._result(attack, code, out, err)
 

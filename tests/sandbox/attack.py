@@ -133,6 +133,8 @@ class Attack(NamedTuple):
     proof: Proof = says
     who: Literal["all", "root", "lent"] = "all"
     """For whom it works outside the sandbox: everybody, root, or ordinary users where root lent them a program."""
+    rare: bool = False
+    """Whether some kernels are built or set up without what it uses, or lend it to no root of a container."""
     files: Literal["read", "write"] = "write"
     network: bool = False
     victim: bool = False

@@ -16,6 +16,7 @@ NETWORK = (
         "connect to a port of the machine by IPv6",
         """socket.create_connection(("::1", T["tcp6"]), 2).send(b"x")""",
         reaches,
+        rare=True,
     ),
     Attack(
         "connect to a port of the machine by an address in another",
@@ -45,6 +46,7 @@ sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262); sock.settimeout(2
 sock.connect(("127.0.0.1", T["tcp"]))
 """,
         reaches,
+        rare=True,
     ),
     Attack(
         "connect with bash", """run("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{T['tcp']} && echo x >&3")""", reaches
@@ -83,11 +85,16 @@ sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15); sock.bind((0, 1));
 """,
         network=True,
     ),
-    Attack("speak with the host of a virtual machine", """socket.socket(40, socket.SOCK_STREAM); print("ESCAPED")"""),
+    Attack(
+        "speak with the host of a virtual machine",
+        """socket.socket(40, socket.SOCK_STREAM); print("ESCAPED")""",
+        rare=True,
+    ),
     Attack(
         "speak with the host of a virtual machine, with the network granted",
         """socket.socket(40, socket.SOCK_STREAM); print("ESCAPED")""",
         network=True,
+        rare=True,
     ),
     Attack(
         "connect to the control socket",

@@ -105,6 +105,7 @@ print(os.read(call("open_by_handle_at", here, named, os.O_RDONLY), 1000))
 """,
         reveals,
         "root",
+        rare=True,
     ),
     Attack(
         "read by a program that exists in memory only",

@@ -155,6 +155,18 @@ LEAVING = (
         first="""os.mkdir(T["temporary"] + "/.config"); open(T["temporary"] + "/.config/left", "w").write(T["left"])""",
     ),
     Attack(
+        "find what the last program noted on the temporary folder itself",
+        """print(os.getxattr(T["temporary"], "user.left"))""",
+        reveals,
+        first="""os.setxattr(T["temporary"], "user.left", T["left"].encode())""",
+        rare=True,
+    ),
+    Attack(
+        "find the times that the last program set on the temporary folder",
+        """if os.stat(T["temporary"]).st_mtime_ns == 1_000_000_007: print("ESCAPED")""",
+        first="""os.utime(T["temporary"], ns=(1_000_000_007, 1_000_000_007))""",
+    ),
+    Attack(
         "find what the last program left in shared memory",
         """
 path = "/dev/shm/left-" + T["marker"]

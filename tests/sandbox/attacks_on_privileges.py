@@ -15,7 +15,6 @@ _KINDS = {
     "processes": 0x2000_0000,
     "network": 0x4000_0000,
     "cgroups": 0x0200_0000,
-    "time": 0x80,
 }
 
 SET_ID_FILES = (
@@ -61,13 +60,19 @@ if run("./lent", "-u").strip() == "0": print("ESCAPED")
         """os.setxattr("mine", "security.capability", bytes.fromhex("0100000200200000000000000000000000000000"))
 print("ESCAPED")""",
         who="root",
+        rare=True,
     ),
 )
 
 BECOMING = (
     Attack("become root", """os.setresuid(0, 0, 0); print("ESCAPED")""", apart=_POWERFUL),
     Attack("join the group of root", """os.setgroups([0]); print("ESCAPED")""", who="root"),
-    Attack("become root with su", """if run("su", "-c", "id -u").strip() == "0": print("ESCAPED")""", who="root"),
+    Attack(
+        "become root with su",
+        """if run("su", "-c", "id -u").strip() == "0": print("ESCAPED")""",
+        who="root",
+        rare=True,
+    ),
     Attack(
         "take all capabilities",
         """
@@ -182,14 +187,22 @@ for other in others(): show(f"/proc/{other}/environ")
 
 OF_THE_MACHINE = (
     Attack(
-        "make a device", """os.mknod("device", stat.S_IFCHR | 0o666, os.makedev(1, 5)); print("ESCAPED")""", who="root"
+        "make a device",
+        """os.mknod("device", stat.S_IFCHR | 0o666, os.makedev(1, 5)); print("ESCAPED")""",
+        who="root",
+        rare=True,
     ),
     Attack(
         "change the name of the machine",
         """checked(libc.sethostname(b"escaped", 7), "sethostname"); print("ESCAPED")""",
         apart=("--uts",),
     ),
-    Attack("set the clock", """time.clock_settime(time.CLOCK_REALTIME, time.time()); print("ESCAPED")""", who="root"),
+    Attack(
+        "set the clock",
+        """time.clock_settime(time.CLOCK_REALTIME, time.time()); print("ESCAPED")""",
+        who="root",
+        rare=True,
+    ),
     Attack(
         "arm the reset key",
         """
@@ -197,6 +210,7 @@ word = 0x89ABCDEF if open("/proc/sys/kernel/ctrl-alt-del").read().strip() == "1"
 call("reboot", ctypes.c_int(0xFEE1DEAD - (1 << 32)), 672274793, ctypes.c_uint(word), None); print("ESCAPED")
 """,
         who="root",
+        rare=True,
     ),
     Attack(
         "change a setting of the kernel",
@@ -205,18 +219,29 @@ file = "/proc/sys/kernel/ctrl-alt-del"; value = open(file).read()
 open(file, "w").write(value); print("ESCAPED")
 """,
         who="root",
+        rare=True,
     ),
     Attack(
         "read the log of the kernel",
         """call("syslog", 3, ctypes.create_string_buffer(100), 100); print("ESCAPED")""",
         who="root",
+        rare=True,
     ),
-    Attack("keep a key in the kernel", """call("add_key", b"user", b"left", b"x", 1, -2); print("ESCAPED")"""),
-    Attack("join the keys of the session", """call("keyctl", 0, -4, 1); print("ESCAPED")"""),
+    Attack(
+        "keep a key in the kernel",
+        """call("add_key", b"user", b"left", b"x", 1, -2); print("ESCAPED")""",
+        rare=True,
+    ),
+    Attack(
+        "join the keys of the session",
+        """call("keyctl", 0, -4, 1); print("ESCAPED")""",
+        rare=True,
+    ),
     Attack(
         "load a program into the kernel",
         """call("bpf", 0, ctypes.create_string_buffer(struct.pack("5I", 2, 4, 4, 1, 0), 128), 128); print("ESCAPED")""",
         who="root",
+        rare=True,
     ),
     Attack(
         "measure with the kernel's counters",
@@ -224,13 +249,24 @@ open(file, "w").write(value); print("ESCAPED")
 asked = ctypes.create_string_buffer(struct.pack("IIQQQQQ", 1, 128, 1, 0, 0, 0, 1 << 5 | 1 << 6), 128)
 call("perf_event_open", asked, 0, -1, -1, 0); print("ESCAPED")
 """,
+        rare=True,
     ),
-    Attack("handle page faults itself", """call("userfaultfd", 1); print("ESCAPED")"""),
+    Attack(
+        "handle page faults itself",
+        """call("userfaultfd", 1); print("ESCAPED")""",
+        rare=True,
+    ),
     Attack(
         "ask through a ring in memory",
         """call("io_uring_setup", 1, ctypes.create_string_buffer(120)); print("ESCAPED")""",
+        rare=True,
     ),
-    Attack("listen to all files", """call("fanotify_init", 0, 0); print("ESCAPED")""", who="root"),
+    Attack(
+        "listen to all files",
+        """call("fanotify_init", 0, 0); print("ESCAPED")""",
+        who="root",
+        rare=True,
+    ),
     Attack("switch off the placing of memory", """call("personality", 0x0040000); print("ESCAPED")"""),
     Attack(
         "type into a terminal",
@@ -250,6 +286,7 @@ if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
 print("ESCAPED")
 """,
         who="root",
+        rare=True,
     ),
     Attack(
         "keep what a crash leaves",
@@ -257,11 +294,17 @@ print("ESCAPED")
     ),
     Attack("raise the limit of memory", """limit(resource.RLIMIT_AS, 1 << 33); print("ESCAPED")"""),
     Attack("raise the limit of files", """limit(resource.RLIMIT_NOFILE, 200); print("ESCAPED")"""),
-    Attack("raise its own importance", """os.setpriority(os.PRIO_PROCESS, 0, -5); print("ESCAPED")""", who="root"),
+    Attack(
+        "raise its own importance",
+        """os.setpriority(os.PRIO_PROCESS, 0, -5); print("ESCAPED")""",
+        who="root",
+        rare=True,
+    ),
     Attack(
         "run before everybody else",
         """os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)); print("ESCAPED")""",
         who="root",
+        rare=True,
     ),
 )
 

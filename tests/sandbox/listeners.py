@@ -17,7 +17,7 @@ class Listeners:
 
     def __init__(self, path: Path, name: str) -> None:
         tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        six = socket.create_server(("::1", 0), family=socket.AF_INET6)
+        six = _by_ipv6()
         udp.bind(("127.0.0.1", 0))
         path.unlink(missing_ok=True)
         by_path, by_name, letters = (
@@ -28,7 +28,7 @@ class Listeners:
         letters.bind(f"\0{name}-letters")
         for listening in (by_path, by_name):
             listening.listen()
-        self._connected = (tcp, six, by_path, by_name)
+        self._connected = (tcp, *six, by_path, by_name)
         self._sent = (udp, letters)
         for each in (*self._connected, *self._sent):
             each.setblocking(False)
@@ -36,7 +36,7 @@ class Listeners:
             free = passing.getsockname()[1]
         self.addresses: dict[str, Any] = {
             "tcp": tcp.getsockname()[1],
-            "tcp6": six.getsockname()[1],
+            "tcp6": six[0].getsockname()[1] if six else 0,
             "udp": udp.getsockname()[1],
             "abstract": name,
             "letters": f"{name}-letters",
@@ -62,6 +62,14 @@ class Listeners:
                 listening.recv(64)
                 return True
         return False
+
+
+def _by_ipv6() -> list[socket.socket]:
+    """None where the machine has no such addresses."""
+    try:
+        return [socket.create_server(("::1", 0), family=socket.AF_INET6)]
+    except OSError:
+        return []
 
 
 @contextlib.contextmanager

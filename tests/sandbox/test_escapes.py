@@ -13,11 +13,12 @@ from typing import Any
 
 import escape_table
 import pytest
+from attack import Attack
 from attacks import for_user
 from users import AS_ROOT, USERS, as_user, own_folder
 
 _PATIENCE = 300.0
-TRIED = {who: [attack.name for attack in for_user(who, lent=AS_ROOT and who == "user")] for who in USERS}
+TRIED = {who: for_user(who, lent=AS_ROOT and who == "user") for who in USERS}
 
 Table = dict[str, Any]
 
@@ -61,14 +62,18 @@ def test_the_sandbox_is_full_here(who: str, tables: dict[str, Table]) -> None:
 
 
 @pytest.mark.parametrize("who", USERS)
-def test_every_attack_of_the_table_was_tried_and_they_are_many(who: str, tables: dict[str, Table]) -> None:
-    assert list(tables[who]["attacks"]) == TRIED[who]
-    assert len(set(TRIED[who])) == len(TRIED[who]) >= 150
+def test_every_attack_of_the_table_was_tried_and_most_work_here(who: str, tables: dict[str, Table]) -> None:
+    names = [attack.name for attack in TRIED[who]]
+    assert len(set(names)) == len(names)
+    assert list(tables[who]["attacks"]) == names
+    assert sum(tried["outside"]["escaped"] for tried in tables[who]["attacks"].values()) >= 150
 
 
-@pytest.mark.parametrize(("who", "attack"), [(who, attack) for who in USERS for attack in TRIED[who]])
-def test_what_works_outside_is_held_inside(who: str, attack: str, tables: dict[str, Table]) -> None:
-    outside, inside = (tables[who]["attacks"][attack][where] for where in ("outside", "inside"))
-    assert outside["escaped"], f"the canary does not work, so this shows nothing: {outside['said']}"
+@pytest.mark.parametrize(
+    ("who", "attack"), [pytest.param(who, attack, id=f"{who}: {attack.name}") for who in USERS for attack in TRIED[who]]
+)
+def test_what_works_outside_is_held_inside(who: str, attack: Attack, tables: dict[str, Table]) -> None:
+    outside, inside = (tables[who]["attacks"][attack.name][where] for where in ("outside", "inside"))
+    assert outside["escaped"] or attack.rare, f"the canary does not work, so this shows nothing: {outside['said']}"
     assert inside["ran"], f"the attack was not really tried: {inside['said']}"
     assert not inside["escaped"], inside["said"]

@@ -41,6 +41,7 @@ class Live:
     def notice(self, notice: Notice) -> None:
         if isinstance(notice, Started):
             self.execution, self._queued = notice.execution, notice.queued
+            self._begun = self._heard = time.monotonic()
             self.known.set()
         elif isinstance(notice, Progress):
             self._progress = notice

@@ -9,7 +9,7 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from doorward.calltext import read_args, read_line
+from doorward.calltext import read_line
 from doorward.cli import client, completing, report
 from doorward.cli.following import STOPPED
 from doorward.cli.live import Live
@@ -31,9 +31,10 @@ class RunCommand(click.Command):
         if place is None:
             return super().parse_args(ctx, args)
         ours, theirs = args[: place + 1], args[place + 1 :]
-        flags = [arg for arg in theirs if arg in _FLAGS]
-        ctx.obj = [arg for arg in theirs if arg not in _FLAGS]
-        if "--help" in ctx.obj:
+        end = theirs.index("--") if "--" in theirs else len(theirs)
+        flags = [arg for arg in theirs[:end] if arg in _FLAGS]
+        ctx.obj = [arg for arg in theirs[:end] if arg not in _FLAGS] + theirs[end:]
+        if "--help" in ctx.obj[:end]:
             return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, [*flags, *ours])
 
@@ -47,7 +48,7 @@ def _free(args: list[str], place: int) -> bool:
 
 
 @click.command("run", cls=RunCommand)
-@click.argument("name", metavar="COMMAND [--KEY=VALUE]...", default="", shell_complete=completing.commands)
+@click.argument("name", metavar="COMMAND [ARGUMENT]...", default="", shell_complete=completing.commands)
 @click.option(
     "--room", default=DEFAULT_ROOM, show_default=True, help="The room to act in; its recipe decides. Empty: none."
 )
@@ -79,12 +80,13 @@ def command(
     cache: bool,
     as_json: bool,
 ) -> None:
-    """Run COMMAND with --key=value parameters behind it.
+    """Run COMMAND with --key=value parameters behind it, or with the arguments of a program.
 
     \b
     doorward run data/list --collection=rooms --filter='{"name": {"$contains": "gen"}}'
     doorward run --room general file/read --path=notes.txt
     doorward run --dry-run file/write --path=notes.txt --content="hello"
+    doorward run shell/ls -la src
     doorward run bash --command='make test'
 
     On a terminal what a program writes shows as it comes, and Ctrl-C cancels the execution.
@@ -92,13 +94,12 @@ def command(
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
         name, pairs = read_line(" ".join([name, *given]))
-    else:
-        pairs = read_args(given)
+        given = [f"--{key}={value}" for key, value in pairs]
     if not name and not ticket:
         raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
     ask = Ask(
         command=name,
-        args=list(pairs) if name else None,
+        words=given if name else None,
         room=room,
         speak_as="" if agent == "me" else agent,
         token=token,

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from doorward.errors import BadParams
+from doorward.calltext import read_args
+from doorward.command import Command
+from doorward.errors import BadParams, UnknownCommand
 from doorward.model import Credential, Request
-from doorward.names import folded
 from doorward.registry import Registry
 
 DOOR = "terminal"
@@ -20,7 +21,8 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     """One request of the person who owns this home folder, or of somebody who shows a token."""
 
     command: str = ""
-    args: list[tuple[str, str]] | None = None
+    words: list[str] | None = None
+    """What was typed behind the command: `--key=value`, or the words of a program, as the command takes them."""
     params: dict[str, Any] | None = None
     room: str = ""
     speak_as: str = NOBODY
@@ -33,16 +35,21 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel
 
     def request(self, registry: Registry) -> Request:
         """As the gate takes it. Only this door, which the operating system guards, vouches for the owner."""
-        room, speak_as, args = self.room, self.speak_as, self.args
-        if args is not None:
-            room, speak_as, args = _own_options(registry, self.command, room, speak_as, args)
+        room, speak_as, params, args = self.room, self.speak_as, self.params, None
+        if self.words is not None:
+            command = _meant(registry, self.command)
+            room, speak_as, words = _own_options(command, room, speak_as, self.words)
+            if command is not None and command.words and not _all_named(command, words):
+                params = {**(params or {}), command.words: words}
+            else:
+                args = read_args(words) if command is not None else ()
         return Request(
             command=self.command,
             credential=Credential(owner=not self.token, token=self.token, speak_as="" if self.token else speak_as),
             door=DOOR,
             room=room,
-            params=self.params,
-            args=None if args is None else tuple(args),
+            params=params,
+            args=args,
             ticket=self.ticket,
             dry_run=self.dry_run,
             cache=self.cache,
@@ -56,17 +63,29 @@ def parse(body: Any) -> Ask:
         raise BadParams(f"The request is not as it should be: {error}.") from error
 
 
-def _own_options(
-    registry: Registry, command: str, room: str, speak_as: str, args: list[tuple[str, str]]
-) -> tuple[str, str, list[tuple[str, str]]]:
+def _meant(registry: Registry, name: str) -> Command | None:
+    """The command, as far as the terminal must know it; whether there is one is for the gate to say."""
+    try:
+        return registry.resolve(name, ())
+    except UnknownCommand:
+        return None
+
+
+def _own_options(command: Command | None, room: str, speak_as: str, words: list[str]) -> tuple[str, str, list[str]]:
     """People write `--room` and `--as` behind the command too; there they count unless the command has them itself."""
-    declared = next((one.arguments for one in registry if folded(one.name) == folded(command)), {})
+    declared = command.arguments if command is not None else {}
     kept = []
-    for key, value in args:
-        if key == "room" and key not in declared:
+    for word in words:
+        key, _, value = word.removeprefix("--").partition("=")
+        if word.startswith("--room=") and key not in declared:
             room = value
-        elif key == "as" and key not in declared:
+        elif word.startswith("--as=") and key not in declared:
             speak_as = "" if value == "me" else value
         else:
-            kept.append((key, value))
+            kept.append(word)
     return room, speak_as, kept
+
+
+def _all_named(command: Command, words: list[str]) -> bool:
+    """Whether these are the command's own parameters by name, rather than the words of its program."""
+    return all(word.startswith("--") and word[2:].partition("=")[0] in command.arguments for word in words)

@@ -24,6 +24,7 @@ State = Literal["queued", "running", "completed", "failed", "timed_out", "cancel
 ENDED = frozenset(get_args(State)) - {"queued", "running"}
 
 _LONGEST_MESSAGE = 200
+_MOST_READ = 2_000
 _BETWEEN_PROGRESS = 0.1
 """Seconds between two notices of progress; what comes faster only changes what the next one says."""
 
@@ -110,9 +111,11 @@ class Execution:
 
     @property
     def message(self) -> str:
-        """What it says it is doing, without the secrets of its parameters."""
-        call = self.call
-        return redact.text(self._doing, redact.secrets(call.params, call.command.secret)) if self._doing else ""
+        """What it says it is doing; cut only once secrets are hidden, since half a secret looks like none."""
+        if not self._doing:
+            return ""
+        hidden = redact.text(self._doing, redact.secrets(self.call.params, self.call.command.secret))
+        return hidden[:_LONGEST_MESSAGE]
 
     def say(self, stream: Stream, data: bytes) -> None:
         """A piece of output, as it is made. What belongs to a call inside another shows in both."""
@@ -131,7 +134,7 @@ class Execution:
             return
         self.announce()
         self.fraction = None if fraction is None or fraction != fraction else min(1.0, max(0.0, fraction))
-        self._doing = message[:_LONGEST_MESSAGE]
+        self._doing = message[:_MOST_READ]
         now = self._means.clock.steady()
         if self._progressed is not None and now - self._progressed < _BETWEEN_PROGRESS and self.fraction != 1.0:
             return

@@ -52,6 +52,8 @@ class Executions:
     def close(self, execution: Execution) -> None:
         """The call is over and whatever record it leaves is on its way; keep it if there is output to read."""
         del self._live[execution.call.id]
+        if not execution.ended:
+            execution.end("failed")
         execution.close()
         if execution.written is not None:
             self._keep(execution, execution.written.size)

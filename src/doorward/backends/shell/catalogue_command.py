@@ -42,6 +42,7 @@ class CatalogueCommand(Command):
             arguments={key: key for key in properties["properties"]},
         )
         self.version = entry.version
+        self.words = ARGUMENTS
         self.effect = self._show
         self.foresee = self._foresee if entry.writes else None
 

@@ -134,9 +134,17 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
             os.close(descriptor)
 
 
-def _condition(folders: list[int]) -> list[tuple[int, int]]:
-    """What changes when something is left in a folder or done to it: tmpfs counts its entries as its size."""
-    return [(status.st_size, status.st_mode) for status in map(os.fstat, folders)]
+def _condition(folders: list[int]) -> list[tuple[int, int, list[str]]]:
+    """What changes when something is left in a folder or on it: tmpfs counts its entries as its size.
+
+    Times can be set to anything, and so tell something too; they are put back.
+    """
+    found = []
+    for folder in folders:
+        os.utime(folder, ns=(0, 0))
+        status = os.fstat(folder)
+        found.append((status.st_size, status.st_mode, os.listxattr(folder)))
+    return found
 
 
 def _run(
