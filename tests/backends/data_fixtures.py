@@ -11,6 +11,7 @@ from doorward.clock import Clock
 from doorward.command import Example, NoUndo
 from doorward.command import Family as CommandFamily
 from doorward.events import Bus
+from doorward.executions.executions import Executions
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.ids import new_id
 from doorward.model import Call, Caller, Ruling
@@ -74,6 +75,7 @@ class DataHouse:
                 "store": self.store,
                 "registry": Registry([data.family, data.collection_family, undo.family, rooms]),
                 "events": Bus(),
+                "executions": Executions(Clock(), Bus(), Settings()),
                 "rules_on": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }
         )
@@ -94,7 +96,7 @@ class DataHouse:
             digest="",
         )
         self.last = call.id
-        return Context(call, self.services)
+        return Context(call, self.services, self.services.executions.apart(call))
 
     async def run(self, command: str, caller: Caller = ROOT, **params: Any) -> Any:
         ctx = self.context(command, params, caller)

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 
 _EVERY = 0.25
+_FEWEST_NAMES = 1_000
+"""Each file takes one of a disk's places for names, however small it is."""
 
 
 class DiskWatch:
@@ -23,7 +25,8 @@ class DiskWatch:
 
     def _look(self) -> None:
         facts = os.statvfs(self._folder)
-        if facts.f_bavail * facts.f_frsize < self._keep_free:
+        no_names_left = facts.f_files > 0 and facts.f_favail < _FEWEST_NAMES
+        if facts.f_bavail * facts.f_frsize < self._keep_free or no_names_left:
             self._stop()
         else:
             self._timer = asyncio.get_running_loop().call_later(_EVERY, self._look)

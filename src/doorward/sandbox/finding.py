@@ -44,7 +44,10 @@ async def find(home: Path, settings: Settings) -> Confinement:
     except WorkerGone as error:
         return Confinement(Level("off", (why, f"helpers do not start ({error})"), hint), "")
     word = "degraded" if found.level.word == "full" else found.level.word
-    return Confinement(Level(word, (why, _SEEN_WITHOUT_NAMESPACES, *found.level.missing), hint), "")
+    lacks = [why, _SEEN_WITHOUT_NAMESPACES, *found.level.missing]
+    if os.geteuid() == 0:
+        lacks.append("processes of root not counted")
+    return Confinement(Level(word, tuple(lacks), hint), "")
 
 
 async def _tried(bwrap: str, home: Path, settings: Settings) -> Confinement:

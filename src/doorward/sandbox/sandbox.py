@@ -18,11 +18,12 @@ from doorward.sandbox.changes import Changes, read_changes
 from doorward.sandbox.confinement import Confinement
 from doorward.sandbox.finding import find
 from doorward.sandbox.level import Level
-from doorward.sandbox.pool import Pool
+from doorward.sandbox.pools import Pools
 from doorward.sandbox.profile import Profile
 from doorward.sandbox.program import Ended, OnOutput, Program
 from doorward.sandbox.running import Running
-from doorward.sandbox.worker import WorkerGone
+from doorward.sandbox.worker import NotBegun, WorkerGone
+from doorward.sandbox.zygote import Zygote
 from doorward.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -32,11 +33,12 @@ class Sandbox:
     def __init__(self, home: Path, settings: Settings) -> None:
         self._home = home
         self._settings = settings.sandbox
-        self._pools: dict[Profile, Pool] = {}
+        self._pools = Pools(settings.sandbox, self._zygote)
+        self._checked: set[Profile] = set()
+        """Those that may be run with, once it has been found out."""
         self._finding = asyncio.Lock()
         self._found: Confinement | None = None
         self._scratch: Path | None = None
-        self._tidying: asyncio.Task[None] | None = None
 
     async def level(self) -> Level:
         """How well programs are confined here, found out by a program that tries to get out."""
@@ -65,35 +67,38 @@ class Sandbox:
 
     async def close(self) -> None:
         """End every helper, and whatever runs in it."""
-        if self._tidying is not None:
-            self._tidying.cancel()
-            self._tidying = None
-        pools, self._pools = self._pools, {}
-        for pool in set(pools.values()):
-            await pool.close()
+        await self._pools.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
             self._scratch = None
 
     async def _run(self, profile: Profile, program: Program, on_output: OnOutput | None) -> tuple[Ended, int]:
-        found = self._found if self._found is not None and profile in self._pools else await self._usable(profile)
-        disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
-        folder = f"{found.workspace(profile)}/{program.folder}"
-        pool = self._pool(found, profile)
+        found = await self._usable(profile)
         try:
-            worker = await pool.take(profile.files)
             try:
-                running = Running(program, worker, on_output)
-                if found.namespaces:
-                    return await running.to_the_end(folder, program.environment, found.level, disk)
-                with self._temporary() as temporary:
-                    environment = {**temporary, **program.environment}
-                    return await running.to_the_end(folder, environment, found.level, disk)
-            finally:
-                pool.give_back(worker)
+                return await self._attempt(found, profile, program, on_output)
+            except NotBegun:
+                return await self._attempt(found, profile, program, on_output)
         except WorkerGone as error:
             log.warning("the sandbox broke under %s: %s", program.argv[0], error)
             raise CommandFailed(f"The sandbox broke under {program.argv[0]}, which ended with it: {error}.") from error
+
+    async def _attempt(
+        self, found: Confinement, profile: Profile, program: Program, on_output: OnOutput | None
+    ) -> tuple[Ended, int]:
+        disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
+        folder = f"{found.workspace(profile)}/{program.folder}"
+        pool = self._pools.of(profile)
+        worker = await pool.take(profile.files)
+        try:
+            running = Running(program, worker, on_output)
+            if found.namespaces:
+                return await running.to_the_end(folder, program.environment, found.level, disk)
+            with self._temporary() as temporary:
+                environment = {**temporary, **program.environment}
+                return await running.to_the_end(folder, environment, found.level, disk)
+        finally:
+            pool.give_back(worker)
 
     async def _confinement(self) -> Confinement:
         async with self._finding:
@@ -105,6 +110,8 @@ class Sandbox:
 
     async def _usable(self, profile: Profile) -> Confinement:
         """The confinement, if programs may run in it."""
+        if self._found is not None and profile in self._checked:
+            return self._found
         found = await self._confinement()
         if found.level.word != "full" and self._settings.required:
             raise SandboxUnavailable(
@@ -124,35 +131,13 @@ class Sandbox:
                 "which no program may see.",
                 hint="Choose another folder: setting files.workspace.",
             )
+        self._checked.add(profile)
         return found
 
-    def _pool(self, found: Confinement, profile: Profile) -> Pool:
-        pool = self._pools.get(profile)
-        if pool is None:
-            # Profiles that differ in `files` alone have one pool: its workers differ, their surroundings do not.
-            base = msgspec.structs.replace(profile, files="read")
-            pool = self._pools.get(base) or self._new_pool(found, base)
-            self._pools[profile] = pool
-        return pool
-
-    def _new_pool(self, found: Confinement, profile: Profile) -> Pool:
-        scratch = self._folder_for_scratch() if not found.namespaces else Path()
-        pool = Pool(lambda: found.zygote(profile, self._settings, scratch), self._settings.helpers)
-        self._pools[profile] = pool
-        if self._tidying is None:
-            self._tidying = asyncio.create_task(self._tidy())
-        return pool
-
-    async def _tidy(self) -> None:
-        """Let go of helpers that nobody has needed for a while."""
-        while True:
-            await asyncio.sleep(self._settings.idle_seconds / 2)
-            oldest = asyncio.get_running_loop().time() - self._settings.idle_seconds
-            for pool in set(self._pools.values()):
-                since = pool.idle_since()
-                if since is not None and since <= oldest:
-                    self._pools = {profile: one for profile, one in self._pools.items() if one is not pool}
-                    await pool.close()
+    async def _zygote(self, profile: Profile) -> Zygote:
+        found = await self._confinement()
+        scratch = Path() if found.namespaces else self._folder_for_scratch()
+        return await found.zygote(profile, self._settings, scratch)
 
     @contextlib.contextmanager
     def _temporary(self) -> Iterator[dict[str, str]]:

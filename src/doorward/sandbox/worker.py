@@ -23,6 +23,10 @@ class WorkerGone(Exception):
     """The worker ended, or did what it should not; whatever ran in it ended with it."""
 
 
+class NotBegun(WorkerGone):
+    """It was gone before it could be told what to run."""
+
+
 class Worker:
     def __init__(self, sock: socket.socket, files: Files) -> None:
         self.files: Files = files
@@ -63,7 +67,7 @@ class Worker:
         try:
             messages.send(self._sock, message, descriptors)
         except OSError as error:
-            raise WorkerGone(f"a helper takes no more work: {error.strerror}") from error
+            raise NotBegun(f"a helper takes no more work: {error.strerror}") from error
 
     async def ended(self) -> dict[str, Any]:
         """How the program that was begun ended. Cancelled, it ends the program first."""

@@ -54,7 +54,7 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if setup["namespaces"]:
-            _own_namespaces()
+            _own_namespaces(network=not setup["network"])
         gc.freeze()
         gc.disable()
         worker.work(sock, setup)
@@ -65,12 +65,15 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
     os._exit(code)
 
 
-def _own_namespaces() -> None:
-    """Users, so that processes are counted apart; mounts and processes, so that workers do not see each other."""
+def _own_namespaces(*, network: bool) -> None:
+    """Users, so that processes are counted apart; the others, so that workers' programs do not reach each other."""
     user, group = os.getuid(), os.getgid()
-    system.unshare(system.NEW_USERS | system.NEW_MOUNTS | system.NEW_PIDS)
+    alone = system.NEW_NETWORK if network else 0
+    system.unshare(system.NEW_USERS | system.NEW_MOUNTS | system.NEW_PIDS | alone)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
+    if network:
+        system.loopback_up()
     if os.fork() != 0:  # only a child is inside the new PID namespace
         os._exit(0)
