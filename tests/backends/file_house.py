@@ -9,6 +9,7 @@ from doorward.backends import file, undo
 from doorward.backends.context import Context, Services
 from doorward.clock import Clock
 from doorward.events import Bus
+from doorward.executions.executions import Executions
 from doorward.facts import Access
 from doorward.ids import new_id
 from doorward.model import Call, Caller, Ruling
@@ -37,6 +38,7 @@ class FileHouse:
                 "store": self.store,
                 "registry": Registry([file.family, undo.family]),
                 "events": Bus(),
+                "executions": Executions(Clock(), Bus(), Settings()),
                 "rules_on": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }
         )
@@ -59,7 +61,7 @@ class FileHouse:
             workspace=str(self.workspace),
             digest="",
         )
-        return Context(call, self.services)
+        return Context(call, self.services, self.services.executions.apart(call))
 
     async def run(self, command: str, caller: Caller = ADA, **params: Any) -> Any:
         ctx = self.context(command, params, caller)
