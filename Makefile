@@ -17,7 +17,7 @@ run: .venv/ready bubblewrap ## set up and start Doorward, and say where to look
 	@exec $(BIN)/doorward up
 
 test: .venv/ready bubblewrap lint ## set up and run every check and every test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 lint: .venv/ready ## style, types, layers, generated docs
 	@$(BIN)/ruff check src tests bench docs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -41,8 +42,9 @@ class BadCatalogue(Unusable):
         self.reason = reason
 
 
+@functools.lru_cache(maxsize=4)
 def parse(text: bytes, file: str) -> tuple[Entry, ...]:
-    """Read and check a catalogue; `file` is the name it has."""
+    """Read and check a catalogue; `file` is the name it has. The same text is read once."""
     if not text.strip():
         raise BadCatalogue(file, "", 'the file is empty; valid: {"commands": [...]} or a list')
     try:
