@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 import time
@@ -51,7 +52,7 @@ class Live:
     def tick(self) -> None:
         """Called a few times a second: draw the line of progress when it is time for one."""
         now = time.monotonic()
-        if not self._draws or self.stopping or self._line_open or now - self._heard < _QUIET:
+        if not self._draws or self.stopping or self._line_open or now - self._heard < _QUIET or _in_background():
             return
         line = f"{_SPINNER[int(now * 8) % len(_SPINNER)]} {self._said(now - self._begun)}"
         click.echo(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
@@ -89,6 +90,14 @@ class Live:
         if self._drawn:
             click.echo(_ERASE, nl=False, err=True)
             self._drawn = False
+
+
+def _in_background() -> bool:
+    """Whether the terminal belongs to another job at this moment, on whose lines nothing should be drawn."""
+    try:
+        return os.tcgetpgrp(sys.stderr.fileno()) != os.getpgrp()
+    except OSError:  # not the terminal that this process belongs to
+        return False
 
 
 def safe(text: str) -> str:

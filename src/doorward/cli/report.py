@@ -56,7 +56,8 @@ def _show_program(outcome: Outcome, told: bool) -> int:
     code = "stopped" if ended["exitCode"] is None else f"exit code {ended['exitCode']}"
     parts = [code, f"{ended.get('seconds', 0.0):.1f} s", f"execution {outcome.call}"]
     if ended.get("sandbox", "full") != "full":
-        parts.insert(2, f"sandbox {ended['sandbox']}")
+        word = ended["sandbox"].partition(":")[0]
+        parts.insert(2, f"sandbox {word} (`doorward status` says why)")
     note(", ".join([*parts, *present.not_kept(ended)]))
     return EXIT_CODES[outcome.status]
 

@@ -82,6 +82,7 @@ def _welcome(house: House, host: str, port: int) -> None:
         "",
         "In another terminal:",
         f"  {program} run data/list --collection=rooms",
+        f"  {program} run shell/ls -la",
         f"  {program} explain --room general file/write",
         f"  {program} audit tail",
         "",
