@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from puppets import asked
@@ -114,3 +116,11 @@ async def test_an_answer_from_the_cache_is_only_for_the_same_working_folder(thea
         (await puppets.on_stage("a")).end(program("there\n"))
         second = await call
     assert (first.text, second.text, second.cached) == ("Result: here", "Result: there", False)
+
+
+async def test_a_model_reads_what_a_program_changed(driver: Any) -> None:
+    made = await driver.ask("bash", by="", room="", params={"command": "echo a > a.txt; mkdir b; echo done"})
+    assert made.text == "Result: done\nchanges: created a.txt, b"
+    many = await driver.ask("bash", by="", room="", params={"command": "rm a.txt; touch $(seq 60)"})
+    assert "deleted a.txt" in many.text
+    assert many.text.endswith("; and 10 more")

@@ -72,13 +72,26 @@ def cut(text: str, limit: int, call: str) -> str:
 
 
 def _beside_stdout(result: dict[str, Any]) -> list[str]:
-    """What else there is to say of a program: its complaints, an exit code that is not 0, what was not kept."""
+    """What else there is to say of a program: what it complained of and changed, a bad end, what was not kept."""
     lines = []
     if result.get("stderr"):
         lines.append(f"stderr: {result['stderr']}".rstrip("\n"))
     if result["exitCode"] != 0:
         lines.append(f"exit code: {'none, it was stopped' if result['exitCode'] is None else result['exitCode']}")
+    changes = _changes(result.get("changes") or {})
+    if changes:
+        lines.append(f"changes: {changes}")
+    if result.get("sandbox", "full") != "full":
+        lines.append(f"sandbox: {result['sandbox']}")
     return lines + [f"[{words}]" for words in not_kept(result)]
+
+
+def _changes(changes: dict[str, Any]) -> str:
+    """What a program changed in the workspace, by name as far as names were kept."""
+    named = {word: changes[word] for word in ("created", "changed", "deleted") if changes.get(word)}
+    text = "; ".join(f"{word} {', '.join(paths)}" for word, paths in named.items())
+    more = changes.get("total", 0) - sum(map(len, named.values()))
+    return f"{text}; and {more} more" if more > 0 else text
 
 
 def _line(item: Any) -> str:
