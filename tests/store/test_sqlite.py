@@ -246,3 +246,10 @@ async def test_many_writers_on_many_loops_share_one_store(store: Store) -> None:
 
     await asyncio.gather(*(asyncio.to_thread(another_loop, name) for name in "abc"), some("d"))
     assert sorted(row["seq"] for row in await rows(store)) == list(range(1, 81))
+
+
+async def test_a_closed_store_refuses_instead_of_waiting_for_ever(tmp_path: Path) -> None:
+    store = Store(tmp_path / "doorward.db", b"k" * 32)
+    store.close()
+    with pytest.raises(LedgerUnavailable, match="ending"):
+        await store.write()

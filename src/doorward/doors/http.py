@@ -56,7 +56,7 @@ class Server:
         )
 
     async def _health(self, request: Request) -> Response:
-        problems = len(self._services.recipes.problems)
+        problems = len(self._services.recipes.problems) + bool(self._services.catalogue.problem)
         state = {"status": "degraded" if problems else "ok", "version": __version__, "problems": problems}
         return JSONResponse(state)
 

@@ -65,6 +65,7 @@ class Store:
         self._durable: bool | None = None
         self._owed: list[record.Entry] = []
         """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
+        self._closed = False
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_forever, name="store-writer", daemon=True)
         self._writer.start()
@@ -85,6 +86,8 @@ class Store:
         cut may take the last of them. `owed` entries may not be lost, whoever waits for them: they are stored even
         when the statements are refused, and when the disk refuses, with the next write that succeeds.
         """
+        if self._closed:
+            raise LedgerUnavailable("Doorward is ending, so nothing more is stored.")
         loop = asyncio.get_running_loop()
         job = _Job(statements, entries, durable, owed, loop, loop.create_future())
         self._jobs.put(job)
@@ -106,6 +109,7 @@ class Store:
 
     def close(self) -> None:
         """End in good order; the last connection to go brings everything into the one database file."""
+        self._closed = True
         self._jobs.put(None)
         self._writer.join()
         self._readers.shutdown()
