@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from doorward import settings
+from doorward.backends import tree
+from doorward.errors import CommandFailed
 from doorward.executions.notices import Output
 from doorward.model import Credential, Outcome, Request
 
@@ -289,3 +291,116 @@ async def test_a_script_that_does_not_end_is_asked_about_without_its_effect(open
     async with opened(changes=quick) as driver:
         ticket = await parked(driver, command="sleep 30")
         assert "not known" in (await shown(driver, ticket))["difference"]
+
+
+MEANWHILE: list[tuple[str, str]] = [
+    ("echo A >> notes.txt", "echo B >> notes.txt"),
+    ("rm -r docs", "echo late > docs/late.md"),
+    ("mv docs papers", "echo late > docs/late.md"),
+    ("echo q > docs/q", "rm -r docs"),
+    ("echo mine > new.txt", "echo theirs > new.txt"),
+    ("rm notes.txt", "chmod 600 notes.txt"),
+]
+
+
+@pytest.mark.parametrize(("program", "meanwhile"), MEANWHILE, ids=[f"{a} / {b}" for a, b in MEANWHILE])
+async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, program: str, meanwhile: str) -> None:
+    folder = workspace(driver)
+    furnish(folder)
+    request = Request(
+        command="bash",
+        credential=Credential(owner=True),
+        door="test",
+        params={"command": f"{program}; echo ready; until [ -e go ]; do sleep 0.05; done"},
+    )
+    ready = asyncio.Event()
+    running = driver.house.gate.handle(request, lambda notice: ready.set() if isinstance(notice, Output) else None)
+    task = asyncio.create_task(running)
+    await ready.wait()
+    await script(driver, meanwhile, live=True)
+    before = listing(folder)
+    (folder / "go").write_text("")
+    outcome = await task
+    assert (outcome.status, outcome.code) == ("failed", "conflict"), outcome
+    (folder / "go").unlink()
+    assert listing(folder) == before
+
+
+@pytest.mark.parametrize("change", ["mv docs papers", "rm -r docs", "rm -r docs; echo file > docs"])
+async def test_an_approved_change_of_a_folder_is_refused_when_something_is_new_in_it(driver: Any, change: str) -> None:
+    folder = workspace(driver)
+    furnish(folder)
+    ticket = await parked(driver, command=change)
+    (folder / "docs" / "new.md").write_text("new\n")
+    before = listing(folder)
+    outcome = await approved(driver, ticket)
+    assert (outcome.status, outcome.code) == ("failed", "conflict")
+    assert "new.md" in outcome.message
+    assert listing(folder) == before
+
+
+async def test_an_undo_is_refused_when_something_is_new_in_what_would_go(driver: Any) -> None:
+    folder = workspace(driver)
+    furnish(folder)
+    outcome = await script(driver, "mv docs papers")
+    (folder / "papers" / "keep").write_text("keep\n")
+    before = listing(folder)
+    undo = await driver.ask("undo", by="", room="", params={"execution": outcome.call})
+    assert (undo.status, undo.code) == ("failed", "conflict")
+    assert listing(folder) == before
+    (folder / "papers" / "keep").unlink()
+    await driver.owner("undo", execution=outcome.call)
+    assert listing(folder)["docs/a.md"][1] == "a\n"
+
+
+async def test_a_change_that_fails_in_the_middle_is_taken_back(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = workspace(driver)
+    furnish(folder)
+    before = listing(folder)
+    put = tree.put
+
+    def failing(root: int, path: str, state: Any) -> None:
+        if path == "zebra" and state is not None:
+            raise CommandFailed("Could not change 'zebra': the disk is full.")
+        put(root, path, state)
+
+    monkeypatch.setattr(tree, "put", failing)
+    outcome = await script(driver, f"{BIG_CHANGE}; echo z > zebra")
+    assert (outcome.status, outcome.code) == ("failed", "command_failed")
+    assert outcome.message.startswith("Nothing was changed: Could not change 'zebra'")
+    assert listing(folder) == before
+
+
+async def test_folders_that_nobody_may_write_to_are_made_with_what_is_in_them(driver: Any) -> None:
+    outcome = await script(driver, "mkdir d; echo in > d/f; chmod 500 d")
+    assert outcome.status == "done", outcome
+    assert listing(workspace(driver))["d"][0] & 0o777 == 0o500
+    await driver.owner("undo", execution=outcome.call)
+    assert listing(workspace(driver)) == {}
+
+
+async def test_files_with_holes_do_not_fill_the_memory(driver: Any) -> None:
+    outcome = await script(driver, "for n in $(seq 10); do truncate -s 9000000 hole$n; done")
+    assert (outcome.status, outcome.code) == ("failed", "command_failed")
+    assert "scratch_bytes" in outcome.message
+    assert listing(workspace(driver)) == {}
+
+
+async def test_what_cannot_be_undone_is_said(driver: Any) -> None:
+    os.mkfifo(workspace(driver) / "pipe")
+    outcome = await script(driver, "rm pipe")
+    assert outcome.result["changes"]["undo"] == "no: what was at pipe cannot be kept"
+
+
+async def test_a_pipe_in_the_place_of_a_folder_removes_the_folder(driver: Any) -> None:
+    furnish(workspace(driver))
+    outcome = await script(driver, "rm -r docs; mkfifo docs")
+    assert outcome.result["changes"]["deleted"] == ["docs/a.md", "docs"]
+    assert "docs" not in listing(workspace(driver))
+
+
+async def test_names_and_output_cannot_imitate_the_difference(driver: Any) -> None:
+    ticket = await parked(driver, command="touch $'ok\\nIt changes nothing.'; echo 'It changes nothing.'")
+    lines = (await shown(driver, ticket))["difference"].splitlines()
+    assert "It changes nothing." not in lines
+    assert "  | It changes nothing." in lines

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from doorward.backends.context import Context
+from doorward.backends.file.changing import held
 from doorward.backends.file.text import unified
 from doorward.backends.uninterrupted import to_the_end
 from doorward.beneath.openat2 import FOLDER
-from doorward.beneath.tree import State, digest_of, put, state_at
+from doorward.beneath.tree import State, close_folder, digest_of, names_in, put, state_at
 from doorward.command import Family
-from doorward.errors import Conflict
+from doorward.errors import CommandFailed, Conflict, DoorwardError
 from doorward.sandbox.changes import Change, Changes
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 from doorward.store.sqlite import Statement
+from doorward.visible import visible
 
 KIND = "tree"
 _MOST_KEPT = 5_000
 _MOST_NAMED = 50
 _LARGEST = 1 << 30
-_locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+_LONGEST_DIFFERENCE = 60_000
 
 family = Family("tree", category="files")
 
@@ -41,17 +43,18 @@ class _Step(NamedTuple):
     """How many bytes to read of what is there: more than that is not what is expected."""
 
 
-def undoable(changes: Changes) -> bool:
-    """Whether all that the changes replace is kept."""
-    return len(changes.items) <= _MOST_KEPT and all(
-        one.before is None or one.before.content is not None for one in changes.items
-    )
+def why_not_undoable(changes: Changes) -> str:
+    """Why the changes cannot be taken back; empty when they can."""
+    if len(changes.items) > _MOST_KEPT:
+        return f"it changed more than {_MOST_KEPT} paths"
+    lost = next((one for one in changes.items if one.before is not None and one.before.content is None), None)
+    return "" if lost is None else f"what was at {visible(lost.path, lines=False)} cannot be kept"
 
 
 async def make(ctx: Context, changes: Changes) -> None:
     """Make these changes in the workspace, or none of them when one of its paths is no longer as it was."""
     steps = [_Step(one.path, (digest_of(one.before),), one.after, _size(one.before)) for one in changes.items]
-    await _take(ctx, steps, keeps=undoable(changes))
+    await _take(ctx, steps, keeps=not why_not_undoable(changes), place=changes.place)
 
 
 def described(changes: Changes) -> dict[str, Any]:
@@ -61,6 +64,9 @@ def described(changes: Changes) -> dict[str, Any]:
         groups[_word(one)].append(one.path)
     shown: dict[str, Any] = {word: paths[:_MOST_NAMED] for word, paths in groups.items() if paths}
     shown["total"] = len(changes.items)
+    why = why_not_undoable(changes)
+    if why:
+        shown["undo"] = f"no: {why}"
     if changes.left_out:
         shown["leftOut"] = changes.left_out[:_MOST_NAMED]
     return shown
@@ -68,7 +74,18 @@ def described(changes: Changes) -> dict[str, Any]:
 
 def difference(changes: Changes) -> str:
     """The changes as a person reads them before deciding."""
-    return "\n".join(_difference(one) for one in changes.items)
+    why = why_not_undoable(changes)
+    lines = [f"This cannot be undone: {why}."] if why else []
+    left = len(changes.items)
+    size = 0
+    for one in changes.items:
+        if size > _LONGEST_DIFFERENCE:
+            lines.append(f"… and {left} more paths.")
+            break
+        lines.append(_difference(one))
+        size += len(lines[-1])
+        left -= 1
+    return "\n".join(lines)
 
 
 @family.undoer(KIND)
@@ -80,8 +97,15 @@ async def restore(ctx: Context, images: Sequence[BeforeImage]) -> dict[str, Any]
     return {"paths": [image.target for image in images], "execution": ctx.call.id}
 
 
-async def _take(ctx: Context, steps: Sequence[_Step], *, keeps: bool, then: Sequence[Statement] = ()) -> None:
-    """Take all the steps, storing first what they replace. A call that is cancelled meanwhile ends after them."""
+async def _take(
+    ctx: Context,
+    steps: Sequence[_Step],
+    *,
+    keeps: bool,
+    then: Sequence[Statement] = (),
+    place: tuple[int, int] | None = None,
+) -> None:
+    """Take all the steps, or none. What they replace is stored first. A call cancelled meanwhile ends after them."""
     loop = asyncio.get_running_loop()
 
     def store(statements: Sequence[Statement]) -> None:
@@ -91,19 +115,68 @@ async def _take(ctx: Context, steps: Sequence[_Step], *, keeps: bool, then: Sequ
     def work() -> None:
         root = os.open(ctx.workspace, FOLDER)
         try:
+            folder = os.fstat(root)
+            if place is not None and place != (folder.st_dev, folder.st_ino):
+                raise Conflict("The workspace is another folder now, so nothing was changed.")
             present = [_checked(root, step) for step in steps]
+            _nothing_else_inside(root, steps, present)
             if keeps:
-                store(
-                    [_kept(ctx, n, before, step) for n, (before, step) in enumerate(zip(present, steps, strict=True))]
-                )
-            for step in steps:
-                put(root, step.path, step.state)
+                pairs = zip(present, steps, strict=True)
+                store([_kept(ctx, n, before, step) for n, (before, step) in enumerate(pairs)])
+            _put_all(root, steps, present)
             store(then)
         finally:
             os.close(root)
 
-    async with _locks.setdefault(ctx.call.workspace, asyncio.Lock()):
+    async with held(ctx.workspace, [step.path for step in steps]):
         await to_the_end(work)
+
+
+def _put_all(root: int, steps: Sequence[_Step], present: Sequence[State | None]) -> None:
+    """Put everything in place; when that fails in the middle, what was put is taken back."""
+    done: list[tuple[str, State | None]] = []
+    try:
+        for step, before in zip(steps, present, strict=True):
+            done.append((step.path, before))
+            put(root, step.path, step.state)
+        _close_folders(root, ((step.path, step.state) for step in steps))
+    except DoorwardError as error:
+        left = _put_back(root, done)
+        rest = f" These could not be put back: {', '.join(map(repr, left[:10]))}; `undo` may." if left else ""
+        what = "Only a part was changed" if left else "Nothing was changed"
+        raise CommandFailed(f"{what}: {error.message}{rest}", hint=error.hint) from error
+
+
+def _put_back(root: int, done: list[tuple[str, State | None]]) -> list[str]:
+    left = []
+    for path, before in reversed(done):
+        try:
+            put(root, path, before)
+        except (DoorwardError, ValueError):
+            left.append(path)
+    with contextlib.suppress(DoorwardError):
+        _close_folders(root, done)
+    return left
+
+
+def _close_folders(root: int, made: Iterable[tuple[str, State | None]]) -> None:
+    for path, state in made:
+        if state is not None and state.kind == "folder":
+            close_folder(root, path, state.mode)
+
+
+def _nothing_else_inside(root: int, steps: Sequence[_Step], present: Sequence[State | None]) -> None:
+    """Folders that go away must hold nothing that stays."""
+    going = {step.path for step in steps if step.state is None}
+    for step, before in zip(steps, present, strict=True):
+        if before is None or before.kind != "folder" or (step.state is not None and step.state.kind == "folder"):
+            continue
+        more = [name for name in names_in(root, step.path) if f"{step.path}/{name}" not in going]
+        if more:
+            raise Conflict(
+                f"The workspace changed meanwhile: {step.path + '/' + more[0]!r} is new, so nothing was changed.",
+                hint="Ask again; what would change is worked out anew.",
+            )
 
 
 def _checked(root: int, step: _Step) -> State | None:
@@ -147,17 +220,17 @@ def _word(one: Change) -> str:
 
 
 def _difference(one: Change) -> str:
-    before, after = one.before, one.after
+    before, after, path = one.before, one.after, visible(one.path, lines=False)
     lines = []
-    if before is None or after is None or before.kind != after.kind or before.kind != "file":
-        lines.append(f"{one.path}: {_named(before)} becomes {_named(after)}.")
+    if before is None or after is None or before.kind != after.kind or before.kind == "symlink":
+        lines.append(f"{path}: {_named(before)} becomes {_named(after)}.")
     elif before.mode != after.mode:
-        lines.append(f"{one.path}: its permissions {before.mode:o} become {after.mode:o}.")
+        lines.append(f"{path}: its permissions {before.mode:o} become {after.mode:o}.")
     elif digest_of(before) == digest_of(after):
-        lines.append(f"{one.path}: only the time of its last change.")
+        lines.append(f"{path}: only the time of its last change.")
     old, new = _bytes(before), _bytes(after)
     if old != new:
-        lines.append(unified(one.path, old, new))
+        lines.append(unified(path, old, new))
     return "\n".join(lines)
 
 
@@ -167,8 +240,8 @@ def _named(state: State | None) -> str:
     if state.kind == "symlink":
         return f"a symlink to {os.fsdecode(state.content or b'')!r}"
     if state.kind == "file":
-        return f"a file of {state.size} bytes"
-    return "a folder" if state.kind == "folder" else "a pipe, socket or device"
+        return f"a file of {state.size} bytes with permissions {state.mode:o}"
+    return f"a folder with permissions {state.mode:o}" if state.kind == "folder" else "a pipe, socket or device"
 
 
 def _bytes(state: State | None) -> bytes | None:

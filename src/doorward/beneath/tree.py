@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -49,6 +50,10 @@ def state_at(root: int, path: str, most: int) -> State | None:
             descriptor = openat2(root, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # a folder on the way is a symlink, so nothing is at this path itself
+                return None
+            raise
         try:
             return _state(descriptor, most)
         finally:
@@ -56,8 +61,13 @@ def state_at(root: int, path: str, most: int) -> State | None:
 
 
 def put(root: int, path: str, state: State | None) -> None:
-    """Make `path` be as `state` says, whatever is there now, in one step where the system has one."""
+    """Make `path` be as `state` says, whatever is there now, in one step where the system has one.
+
+    A folder is left open to its owner, so that things can be put into it; `close_folder` gives it its own mode.
+    """
     folder, _, name = path.rpartition("/")
+    if state is None and state_at(root, path, 0) is None:
+        return
     with telling("change", path), opened(root, folder or ".", FOLDER, NO_SYMLINKS) as parent:
         present = _mode_at(parent, name)
         if state is None:
@@ -70,6 +80,17 @@ def put(root: int, path: str, state: State | None) -> None:
                 os.rmdir(name, dir_fd=parent)
             _put_whole(parent, name, state)
         os.fsync(parent)
+
+
+def close_folder(root: int, path: str, mode: int) -> None:
+    """Give a folder its own mode, once everything is in it."""
+    with telling("change", path), opened(root, path, FOLDER | os.O_NOFOLLOW, NO_SYMLINKS) as folder:
+        os.fchmod(folder, mode)
+
+
+def names_in(root: int, path: str) -> list[str]:
+    with telling("list", path), opened(root, path, FOLDER | os.O_NOFOLLOW, NO_SYMLINKS) as folder:
+        return os.listdir(folder)
 
 
 def _state(descriptor: int, most: int) -> State:
@@ -104,7 +125,7 @@ def _put_folder(parent: int, name: str, mode: int, present: int | None) -> None:
     if present is None:
         os.mkdir(name, 0o700, dir_fd=parent)
     with opened(parent, name, FOLDER | os.O_NOFOLLOW, NO_SYMLINKS) as made:
-        os.fchmod(made, mode)
+        os.fchmod(made, mode | 0o700)
 
 
 def _put_whole(parent: int, name: str, state: State) -> None:

@@ -121,7 +121,7 @@ def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) 
     """A person sits at this terminal: let them decide here. Otherwise wait if told to, or leave it parked."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
-    if at_terminal and not ask.token and outcome.result["kind"] != "human":
+    if at_terminal and not wait and not ask.token and outcome.result["kind"] != "human":
         report.note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")
         _show_difference(outcome.ticket)

@@ -141,8 +141,8 @@ class Gate:
                     raise await self._question(permit, place, terms)
                 spend = []
                 if ticket is not None:
-                    spend = [self._approver.spend(call, terms, ticket)]
                     permit = await self._approved(permit, ticket)
+                    spend = [self._approver.spend(call, terms, ticket)]
                 execution = self._executions.open(call, watch, parent)
                 try:
                     return await self._run(permit, execution, place, reservation, spend, request.cache)

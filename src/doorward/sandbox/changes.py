@@ -12,6 +12,7 @@ from doorward.beneath.openat2 import FOLDER, NO_SYMLINKS, opened
 from doorward.beneath.tree import State, digest_of, state_at
 
 _OPAQUE = "user.overlay.opaque"
+_ORIGIN = "user.overlay.origin"
 MOST_PATHS = 200_000
 
 
@@ -27,18 +28,31 @@ class Changes(msgspec.Struct, frozen=True):
     items: list[Change]
     left_out: list[str]
     """Paths of pipes, sockets and devices that were made; they are not changes that can be made elsewhere."""
+    place: tuple[int, int]
+    """The device and number of the very folder that they are changes of."""
 
 
 class TooManyChanges(Exception):
-    """More paths changed than can be followed."""
+    """More paths changed, or more bytes came, than can be followed."""
+
+
+class ChangedMeanwhile(Exception):
+    """Somebody else changed a path while the program ran on its view."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
 
 
 class _Reader:
-    def __init__(self, upper: int, lower: int, keep: int) -> None:
+    def __init__(self, upper: int, lower: int, room: int, since: int) -> None:
         self._upper = upper
         self._lower = lower
-        self._keep = keep
+        self._since = since
+        self._keep = room
         """How many more bytes of what was replaced are kept."""
+        self._room = room
+        """How many more bytes can come. Files with holes can be far larger than the layer that holds them."""
         self.gone: list[Change] = []
         self.come: list[Change] = []
         self.left_out: list[str] = []
@@ -52,20 +66,30 @@ class _Reader:
                 if name not in names:
                     self._vanish(_join(path, name))
         for name in names:
-            self._entry(_join(path, name), below=True)
+            self._entry(_join(path, name), below=True, hides=hides)
 
-    def _entry(self, path: str, *, below: bool) -> None:
+    def _entry(self, path: str, *, below: bool, hides: bool = False) -> None:
+        """Compare one path of the layer. `below` says whether there can be something under it."""
         self._count(path)
         with opened(self._upper, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS) as descriptor:
             status = os.fstat(descriptor)
+            # Only a folder says where it was: files that say so may have been moved here.
+            was_here = stat.S_ISDIR(status.st_mode) and _ORIGIN in os.listxattr(f"/proc/self/fd/{descriptor}")
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
             self._vanish(path)
             return
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
             self.left_out.append(path)
+            if below:
+                self._vanish(path)
             return
+        self._room -= status.st_size if stat.S_ISREG(status.st_mode) else 0
+        if self._room < 0:
+            raise TooManyChanges
         after = state_at(self._upper, path, status.st_size)
         before = self._before(path) if below else None
+        if before is None and was_here and below:
+            raise ChangedMeanwhile(path)
         stays_folder = before is not None and before.kind == "folder" and after is not None and after.kind == "folder"
         if before is not None and before.kind == "folder" and not stays_folder:
             self._vanish_inside(path)
@@ -73,7 +97,8 @@ class _Reader:
             self.come.append(Change(path, before, after))
         if after is not None and after.kind == "folder":
             if stays_folder:
-                self.folder(path, hides=self._is_opaque(path))
+                # Inside a folder that hides what is below it, folders hide it too, and carry no mark of their own.
+                self.folder(path, hides=hides or self._is_opaque(path))
             else:
                 self._new_folder(path)
 
@@ -103,9 +128,17 @@ class _Reader:
 
     def _before(self, path: str) -> State | None:
         state = state_at(self._lower, path, self._keep)
-        if state is not None and state.content:
+        if state is None:
+            return None
+        if state.kind != "folder" and self._changed_at(path) > self._since:
+            raise ChangedMeanwhile(path)
+        if state.content:
             self._keep -= len(state.content)
         return state
+
+    def _changed_at(self, path: str) -> int:
+        with opened(self._lower, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS) as descriptor:
+            return os.fstat(descriptor).st_ctime_ns
 
     def _names_below(self, path: str) -> list[str]:
         with opened(self._lower, path or ".", FOLDER, NO_SYMLINKS) as descriptor:
@@ -119,18 +152,20 @@ class _Reader:
                 return False
 
 
-def read_changes(upper: int, workspace: Path, keep: int) -> Changes:
-    """What the layer `upper` changes in the workspace. At most `keep` bytes of what it replaces are kept in all.
+def read_changes(upper: int, workspace: Path, room: int, since: int) -> Changes:
+    """What the layer `upper` changes in the workspace, which nobody else may have changed `since` then.
 
-    UnicodeEncodeError when a name is not text, TooManyChanges when there are too many.
+    At most `room` bytes may come, and at most as many of what is replaced are kept. UnicodeEncodeError when a name is
+    not text, TooManyChanges when there are too many, ChangedMeanwhile, or OSError for what cannot be looked at.
     """
     lower = os.open(workspace, FOLDER)
     try:
-        reader = _Reader(upper, lower, keep)
+        folder = os.fstat(lower)
+        reader = _Reader(upper, lower, room, since)
         reader.folder("", hides=False)
     finally:
         os.close(lower)
-    return Changes([*reader.gone, *reader.come], reader.left_out)
+    return Changes([*reader.gone, *reader.come], reader.left_out, (folder.st_dev, folder.st_ino))
 
 
 def _touched(before: State | None, after: State | None) -> bool:

@@ -42,5 +42,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """All that it wrote, kept or not."""
     stderr_bytes: int = 0
     seconds: float = 0.0
+    began: int = 0
+    """When, by the clock that stamps files, in nanoseconds."""
     sandbox: str = "full"
     """How well it was confined: full, or what was missing."""

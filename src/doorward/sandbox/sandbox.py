@@ -60,8 +60,8 @@ class Sandbox:
         view = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(view, program, on_output)
         try:
-            keep = self._settings.scratch_bytes
-            return ended, await asyncio.to_thread(read_changes, layer, Path(profile.workspace), keep)
+            workspace, room = Path(profile.workspace), self._settings.scratch_bytes
+            return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
         finally:
             os.close(layer)
 

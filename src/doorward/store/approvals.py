@@ -8,14 +8,15 @@ from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
-    " created_at, expires_at, decided_at, used_by, foreseen"
+    " created_at, expires_at, decided_at, used_by"
 )
 _FORGET = "params = redacted, foreseen = '', effect = NULL"
 """What may hold secrets is kept no longer than it can be needed."""
 
 
 async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
-    rows = await store.read(f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? AND id = ?", (tenant, id))
+    sql = f"SELECT {_COLUMNS}, foreseen FROM approvals WHERE tenant = ? AND id = ?"
+    rows = await store.read(sql, (tenant, id))
     return rows[0] if rows else None
 
 

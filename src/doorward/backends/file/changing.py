@@ -74,7 +74,7 @@ async def change(
                 raise Unrecorded(f"The files were changed, but that could not be noted: {error}") from error
         return changes
 
-    async with _held(ctx.workspace, makes):
+    async with held(ctx.workspace, makes):
         return await to_the_end(work)
 
 
@@ -158,7 +158,7 @@ def _kept(ctx: Context, n: int, one: Change) -> Statement:
 
 
 @contextlib.asynccontextmanager
-async def _held(workspace: Path, paths: Iterable[str]) -> AsyncIterator[None]:
+async def held(workspace: Path, paths: Iterable[str]) -> AsyncIterator[None]:
     """One change of a file at a time.
 
     The key is the last name alone: through symlinked folders one file has several paths, but never several last names.

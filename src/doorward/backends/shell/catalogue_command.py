@@ -134,9 +134,9 @@ def commands(entries: Iterable[Entry], settings: Settings) -> tuple[list[Command
 
 
 def _undo(entry: Entry) -> Undo | NoUndo:
-    if entry.writes:
-        return Undo(tree.KIND)
-    return _NO_UNDO if entry.network else READS_ONLY
+    if entry.network:
+        return _NO_UNDO
+    return Undo(tree.KIND) if entry.writes else READS_ONLY
 
 
 def _facts(entry: Entry, settings: Settings) -> Facts:

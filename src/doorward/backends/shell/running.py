@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,10 +65,11 @@ async def run(ctx: Context, task: Task) -> dict[str, Any]:
 
 async def foresee(ctx: Context, task: Task) -> Foreseen | None:
     """What it would change, tried on a copy; None where that cannot be."""
-    if not await _at_once(ctx, task):
+    if task.network or not await _at_once(ctx, task):  # what reaches the network has done so before anybody decides
         return None
     profile, program = _prepared(ctx, task)
-    return transaction.foreseen(await transaction.attempt(ctx, profile, program, None))
+    done = await transaction.attempt(ctx, profile, program, None)
+    return await asyncio.to_thread(transaction.foreseen, done)
 
 
 async def _at_once(ctx: Context, task: Task) -> bool:
@@ -102,6 +104,8 @@ def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None 
         kept = " The workspace is as it was before."
     elif changes is not None:
         result["changes"] = tree.described(changes)
+    elif task.writes:
+        result["undo"] = "no: it wrote straight into the workspace"
     if ended.stopped == "time":
         most = f"{task.argv[0]} was stopped after {program.seconds:g} s, the most it may take."
         raise TimedOut(f"{most}{kept}", result=result)
@@ -146,5 +150,6 @@ def _failure(program: str, ended: Ended) -> str:
     complaints = [line for line in _text(ended.stderr).splitlines() if line.strip()]
     if not complaints:
         return f"{program} {how}."
-    last = complaints[-1].strip()
-    return f"{program} {how}: {last[:_LONGEST_COMPLAINT]}{'…' if len(last) > _LONGEST_COMPLAINT else ''}"
+    # Most programs say first what is wrong; a traceback says it last.
+    cause = complaints[-1 if complaints[0].startswith("Traceback") else 0].strip()
+    return f"{program} {how}: {cause[:_LONGEST_COMPLAINT]}{'…' if len(cause) > _LONGEST_COMPLAINT else ''}"

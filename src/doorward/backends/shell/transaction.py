@@ -11,12 +11,13 @@ import msgspec
 from doorward.backends import tree
 from doorward.backends.context import Context
 from doorward.command import Foreseen
-from doorward.errors import CommandFailed
-from doorward.sandbox.changes import MOST_PATHS, Changes, TooManyChanges
+from doorward.errors import CommandFailed, Conflict
+from doorward.sandbox.changes import MOST_PATHS, ChangedMeanwhile, Changes, TooManyChanges
 from doorward.sandbox.profile import Profile
 from doorward.sandbox.program import Ended, OnOutput, Program
 
 _LARGEST_EFFECT = 16_000_000
+_LIVE = "bash --live=true writes straight into the workspace, without this limit and without undo."
 _MOST_OUTPUT_SHOWN = 4_000
 
 
@@ -32,12 +33,27 @@ async def attempt(ctx: Context, profile: Profile, program: Program, on_output: O
     try:
         return Done(*await ctx.house.sandbox.try_out(profile, program, on_output))
     except TooManyChanges as error:
+        most = ctx.house.settings.sandbox.scratch_bytes
         raise CommandFailed(
-            f"{program.argv[0]} changed more than {MOST_PATHS} paths, too many to make at once; nothing was changed."
+            f"{program.argv[0]} changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes),"
+            " too much to make at once; nothing was changed.",
+            hint=_LIVE,
+        ) from error
+    except ChangedMeanwhile as error:
+        raise Conflict(
+            f"The workspace changed while {program.argv[0]} ran: {error.path!r} is not as it found it, so nothing was"
+            " changed.",
+            hint="Run it again.",
         ) from error
     except UnicodeEncodeError as error:
         raise CommandFailed(
-            f"{program.argv[0]} changed a file whose name is not UTF-8 text, so nothing was changed."
+            f"{program.argv[0]} changed a file whose name is not UTF-8 text, {error.object!a}, so nothing was changed.",
+            hint=_LIVE,
+        ) from error
+    except (OSError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else "folders lie too deep in each other"
+        raise CommandFailed(
+            f"What {program.argv[0]} changed cannot be looked at ({why}), so nothing was changed.", hint=_LIVE
         ) from error
 
 
@@ -63,7 +79,8 @@ def foreseen(done: Done) -> Foreseen:
         if text:
             shown = text.decode("utf-8", "backslashreplace")
             more = f"\n… {len(shown) - _MOST_OUTPUT_SHOWN} more characters" if len(shown) > _MOST_OUTPUT_SHOWN else ""
-            parts.append(f"Its {name}:\n{shown[:_MOST_OUTPUT_SHOWN].rstrip()}{more}")
+            quoted = "\n".join(f"  | {line}" for line in shown[:_MOST_OUTPUT_SHOWN].splitlines())
+            parts.append(f"Its {name}:\n{quoted}{more}")
     parts.append(tree.difference(done.changes) or "It changes nothing.")
     effect = msgspec.msgpack.encode(done)
     if len(effect) <= _LARGEST_EFFECT:
