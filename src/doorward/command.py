@@ -102,6 +102,8 @@ class Command:
         self.foresee: Run | None = None
         self.words = ""
         """The parameter that takes, as a list, what a person types behind the name of a program; empty for none."""
+        self.beside_words: tuple[str, ...] = ()
+        """Parameters that can be given by name beside such words."""
         self.version = ""
         """Tells a declaration from another under the same name, where declarations can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)

@@ -35,6 +35,8 @@ def printed(ended: Any) -> str:
         (["shell/wc", "-l", "notes.txt", "--json"], "3 notes.txt\n"),
         (["shell/echo", "test; rm -rf /", "`whoami`", "$(id)"], "test; rm -rf / `whoami` $(id)\n"),
         (["shell/ls"], "notes.txt\n"),
+        (["shell/tr", "a-z", "A-Z", "--input=hello"], "HELLO"),
+        (["shell/wc", "-l", "--folder=.", "notes.txt"], "3 notes.txt\n"),
     ],
 )
 def test_words_behind_a_program_are_its_arguments(shared: Doorward, words: list[str], expected: str) -> None:

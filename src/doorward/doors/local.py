@@ -40,7 +40,7 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel
             command = _meant(registry, self.command)
             room, speak_as, words = _own_options(command, room, speak_as, self.words)
             if command is not None and command.words and not _all_named(command, words):
-                params = {**(params or {}), command.words: words}
+                params = {**(params or {}), **_beside(command, words)}
             else:
                 args = read_args(words) if command is not None else ()
         return Request(
@@ -84,6 +84,19 @@ def _own_options(command: Command | None, room: str, speak_as: str, words: list[
         else:
             kept.append(word)
     return room, speak_as, kept
+
+
+def _beside(command: Command, words: list[str]) -> dict[str, Any]:
+    """The words of a program, and what stands among them by name but is meant for Doorward, up to a `--`."""
+    end = words.index("--") if "--" in words else len(words)
+    named, rest = {}, []
+    for word in words[:end]:
+        key, given, value = word.removeprefix("--").partition("=")
+        if word.startswith("--") and given and key in command.beside_words:
+            named[key] = value
+        else:
+            rest.append(word)
+    return {**named, command.words: rest + words[end:]}
 
 
 def _all_named(command: Command, words: list[str]) -> bool:

@@ -43,6 +43,6 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     stderr_bytes: int = 0
     seconds: float = 0.0
     began: int = 0
-    """When, by the clock that stamps files, in nanoseconds."""
+    """When, by the wall clock, in nanoseconds. Files are stamped by it too, never early and at most a tick late."""
     sandbox: str = "full"
     """How well it was confined: full, or what was missing."""

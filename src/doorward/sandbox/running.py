@@ -19,8 +19,6 @@ from doorward.sandbox.level import Level
 from doorward.sandbox.program import Ended, OnOutput, Program, Stopped
 from doorward.sandbox.worker import Worker
 
-_CLOCK_OF_FILES = 5
-"""CLOCK_REALTIME_COARSE: the kernel stamps files by this one, which lags behind the wall clock by a tick."""
 _FIRST_LOOK = 0.002
 """Seconds after which a program is watched. Most are done by then, and their output is taken once, at the end."""
 
@@ -42,7 +40,7 @@ class Running:
         message = _encoded({"argv": program.argv, "environment": environment, "folder": folder})
         if len(message) > LARGEST:
             raise CommandFailed(f"The program's arguments are too long: {len(message)} bytes, at most {LARGEST}.")
-        begun, stamp = time.monotonic(), time.clock_gettime_ns(_CLOCK_OF_FILES)
+        begun, stamp = time.monotonic(), time.time_ns()
         watch = DiskWatch(*disk, lambda: self._stop("disk")) if disk is not None else None
         stdin = (_given(program.stdin),) if program.stdin else ()
         try:

@@ -43,6 +43,8 @@ class CatalogueCommand(Command):
         )
         self.version = entry.version
         self.words = ARGUMENTS
+        spelt = {one.long.lstrip("-") for one in entry.options}
+        self.beside_words = tuple(name for name in (FOLDER, INPUT) if name in self.arguments and name not in spelt)
         self.effect = self._show
         self.foresee = self._foresee if entry.writes else None
 
