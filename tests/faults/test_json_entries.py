@@ -51,7 +51,7 @@ OUR_OWN = {
     "bench/apart.py": "what its own child process measured",
     "cli/client.py": "the answer of our own server on the owner's socket",
     "cli/following.py": "the lines of our own server on the owner's socket",
-    "gate/gate.py": "parameters of a stored question",
+    "gate/resolve.py": "parameters of a stored question",
     "ledger/checkpoints.py": "checkpoints, whose signature is checked",
     "ledger/verify.py": "moved-out records, whose hashes are checked",
     "edited/published.py": "published schemas, part of the package",

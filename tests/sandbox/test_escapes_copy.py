@@ -77,9 +77,9 @@ LAYERS = {
     "list the layers": "ls -A /run/layers | grep .",
     "read the upper layer": "echo x > new.txt; cat /run/layers/upper/new.txt",
     "write the upper layer": "echo x > /run/layers/upper/planted",
-    "write the work folder": "echo x > /run/layers/work/planted",
+    "write the spare folder": "echo x > /run/layers/spare/planted",
     "plant beside the layers": "mkdir /run/layers/planted",
-    "reach the workspace beneath by its path": "ls /proc/self/root/workspace/../run/layers/upper",
+    "reach the workspace beneath by its path": "ls /proc/self/root/run/layers/upper",
     "make a hidden removal": "mknod gone c 0 0",
     "mark a folder as opaque": "setfattr -n trusted.overlay.opaque -v y folder",
 }

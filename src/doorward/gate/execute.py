@@ -12,7 +12,7 @@ import msgspec
 from doorward import redact
 from doorward.command import Foreseen
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
-from doorward.executions.execution import Execution
+from doorward.executions.execution import Execution, State
 from doorward.logs import SECRETS
 from doorward.model import Permit
 
@@ -29,6 +29,15 @@ class Ending(msgspec.Struct, frozen=True):
     error: DoorwardError | None = None
     cancelled: bool = False
     """Whether somebody stopped it, or the task that carried it."""
+
+    @property
+    def state(self) -> State:
+        """The same as an execution says it."""
+        if self.error is None:
+            return "completed"
+        if self.cancelled or isinstance(self.error, Cancelled):
+            return "cancelled"
+        return "timed_out" if isinstance(self.error, TimedOut) else "failed"
 
 
 async def execute(permit: Permit, context_for: ContextFor, execution: Execution) -> Ending:

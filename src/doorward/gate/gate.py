@@ -7,7 +7,6 @@ let it through, and only a `Permit`, which is made in one place, can be executed
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
@@ -25,12 +24,11 @@ from doorward.errors import (
     NotApproved,
     NotPermitted,
     Refused,
-    TimedOut,
     Unrecorded,
     Withdrawn,
 )
 from doorward.events import Bus
-from doorward.executions.execution import Execution, State
+from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
 from doorward.executions.notices import Watch
 from doorward.gate import outcomes, present
@@ -43,7 +41,7 @@ from doorward.gate.energy import Energy, Reservation
 from doorward.gate.execute import ContextFor, Ending, execute, foresee
 from doorward.gate.publisher import Publisher
 from doorward.gate.recorder import Recorder
-from doorward.gate.resolve import Resolver
+from doorward.gate.resolve import Resolver, as_asked
 from doorward.gate.slots import Inside, Place, Slots
 from doorward.gate.throttle import Throttle
 from doorward.model import ApprovalTerms, Call, Caller, Credential, Outcome, Permit, Request
@@ -126,7 +124,7 @@ class Gate:
     async def _pass(self, request: Request, seen: _Seen, watch: Watch | None, parent: Execution | None) -> Outcome:
         caller = seen.caller = parent.call.caller if parent else self._authenticator.caller(request.credential)
         ticket = await self._ticket(caller, request)
-        call = seen.call = self._resolver.call(caller, _as_asked(request, ticket))
+        call = seen.call = self._resolver.call(caller, as_asked(request, ticket))
         if request.dry_run:
             return await self._try_out(request, call)
         ruling = self._authorizer.authorize(call)
@@ -189,7 +187,7 @@ class Gate:
             execution.announce()
         self._throttle.note(call)
         ending = await execute(permit, self._context_for, execution)
-        execution.end(_state(ending))
+        execution.end(ending.state)
         outcome = await self._finish(permit, execution, reservation, ending, execution.seconds)
         if not execution.claim() and ending.cancelled:
             raise asyncio.CancelledError
@@ -379,15 +377,6 @@ class _Seen:
         self.call: Call | None = None
 
 
-def _as_asked(request: Request, ticket: Approval | None) -> Request:
-    """A request that shows only its ticket means what the ticket was given for."""
-    if ticket is None or request.params is not None or request.args is not None:
-        return request
-    return msgspec.structs.replace(
-        request, command=request.command or ticket.command, params=json.loads(ticket.params), room=ticket.room
-    )
-
-
 def _timeout(call: Call, policy: Policy | None) -> float:
     most = policy.limits.timeout if policy is not None else None
     return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)
@@ -406,11 +395,3 @@ def _inside(parent: Execution) -> Inside:
 def _withdrawn(execution: Execution) -> Withdrawn:
     name, by = execution.call.command.name, execution.cancelled_by
     return Withdrawn(f"{name} was cancelled by {by} before it began; nothing ran.")
-
-
-def _state(ending: Ending) -> State:
-    if ending.error is None:
-        return "completed"
-    if ending.cancelled or isinstance(ending.error, Cancelled):
-        return "cancelled"
-    return "timed_out" if isinstance(ending.error, TimedOut) else "failed"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from doorward.approvals.approvals import Approval
 from doorward.calltext import typed
 from doorward.command import Command
 from doorward.errors import BadParams
@@ -71,6 +73,15 @@ class Resolver:
                 f"{command.name}: the parameters are too large: {len(text)} bytes, at most {LARGEST_PARAMS}."
             )
         return hashlib.blake2b(text, key=self._key, digest_size=32).hexdigest()
+
+
+def as_asked(request: Request, ticket: Approval | None) -> Request:
+    """A request that shows only its ticket means what the ticket was given for."""
+    if ticket is None or request.params is not None or request.args is not None:
+        return request
+    return msgspec.structs.replace(
+        request, command=request.command or ticket.command, params=json.loads(ticket.params), room=ticket.room
+    )
 
 
 class _Offered:

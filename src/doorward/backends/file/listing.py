@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -10,9 +11,11 @@ from msgspec import Meta
 from doorward.backends.context import Context
 from doorward.backends.context import listing as result
 from doorward.backends.file.family import FolderPath, Hidden, described, family
-from doorward.beneath import Root, normal
+from doorward.beneath import Entry, Root, normal
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
+
+Describe = Callable[[Entry], dict[str, Any]]
 
 
 @family.command(
@@ -38,10 +41,15 @@ async def list_(
     hidden: Hidden = False,
 ) -> dict[str, Any]:
     """List a folder of the workspace: names, types, sizes and times, in the order of names."""
-    return await asyncio.to_thread(_list, ctx, normal(path), recursive, limit, hidden)
+    return await listed(ctx, normal(path), described, recursive=recursive, limit=limit, hidden=hidden)
 
 
-def _list(ctx: Context, path: str, recursive: bool, limit: int, hidden: bool) -> dict[str, Any]:
+async def listed(ctx: Context, path: str, describe: Describe, **how: Any) -> dict[str, Any]:
+    """The entries of a folder, each as `describe` tells it; `how` says how far and how many."""
+    return await asyncio.to_thread(_list, ctx, path, describe, **how)
+
+
+def _list(ctx: Context, path: str, describe: Describe, *, recursive: bool, limit: int, hidden: bool) -> dict[str, Any]:
     items: list[dict[str, Any]] = []
     cut = False
     with Root(ctx.workspace) as root:
@@ -50,5 +58,5 @@ def _list(ctx: Context, path: str, recursive: bool, limit: int, hidden: bool) ->
             if len(items) == limit:
                 cut = True
                 break
-            items.append(described(entry))
+            items.append(describe(entry))
     return result(items, path=path, cut=cut, hiddenLeftOut=walk.left_out, unreadable=walk.unreadable)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import stat
 from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.backends.file.family import FolderPath, Hidden, described
+from doorward.backends.file.listing import listed
 from doorward.backends.shell.family import family
-from doorward.beneath import Root
+from doorward.beneath import Entry
 from doorward.catalogue.paths import folder_inside
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
@@ -40,27 +40,16 @@ async def list_files(
     limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
 ) -> dict[str, Any]:
     """List a folder of the workspace with everything that is known of each entry: mode, owner, links, size, times."""
-    return await asyncio.to_thread(_list, ctx, folder_inside(path), recursive, hidden, limit)
+    return await listed(ctx, folder_inside(path), _in_detail, recursive=recursive, limit=limit, hidden=hidden)
 
 
-def _list(ctx: Context, path: str, recursive: bool, hidden: bool, limit: int) -> dict[str, Any]:
-    items: list[dict[str, Any]] = []
-    cut = False
-    with Root(ctx.workspace) as root:
-        walk = root.walk(path, recursive=recursive, hidden=hidden)
-        for entry in walk:
-            if len(items) == limit:
-                cut = True
-                break
-            facts = entry.status
-            items.append(
-                {
-                    **described(entry),
-                    "mode": stat.filemode(facts.st_mode),
-                    "permissions": f"{stat.S_IMODE(facts.st_mode):04o}",
-                    "owner": facts.st_uid,
-                    "group": facts.st_gid,
-                    "links": facts.st_nlink,
-                }
-            )
-    return listing(items, path=path, cut=cut, hiddenLeftOut=walk.left_out, unreadable=walk.unreadable)
+def _in_detail(entry: Entry) -> dict[str, Any]:
+    facts = entry.status
+    return {
+        **described(entry),
+        "mode": stat.filemode(facts.st_mode),
+        "permissions": f"{stat.S_IMODE(facts.st_mode):04o}",
+        "owner": facts.st_uid,
+        "group": facts.st_gid,
+        "links": facts.st_nlink,
+    }

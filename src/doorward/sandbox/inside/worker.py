@@ -72,9 +72,9 @@ def _copy_on_write(setup: dict[str, Any]) -> int:
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     layers, workspace = setup["layers"], setup["workspace"]
     system.mount("tmpfs", layers, "tmpfs", flags, _size(setup))
-    for name in ("upper", "work"):
+    for name in ("upper", "spare"):
         os.mkdir(f"{layers}/{name}")
-    options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/work,userxattr"
+    options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/spare,userxattr"
     system.mount("overlay", workspace, "overlay", flags, options)
     layer = os.open(f"{layers}/upper", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     # Programs change the layer through the view alone.
