@@ -45,7 +45,6 @@ _PROTECTED = ("etc", "sys")
 _WRITES_ALL = _set("tee touch mkdir rmdir rm unlink truncate chmod chown chgrp shred mv setfacl chattr")
 _WRITES_LAST = frozenset({"cp", "install", "ln", "rsync", "scp"})
 _DEEPEST = 8
-_LONGEST_PATTERN = 100
 
 
 def reason(script: str) -> str:
