@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from typing import Any
 
 import pytest
-from transaction_house import BIG_CHANGE, approved, furnish, listing, parked, script, workspace
+from transaction_house import BIG_CHANGE, approved, end, furnish, listing, parked, script, workspace
 
 from doorward.backends import tree
 from doorward.errors import CommandFailed
@@ -27,13 +28,13 @@ MEANWHILE: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("program", "meanwhile"), MEANWHILE, ids=[f"{a} / {b}" for a, b in MEANWHILE])
 async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, program: str, meanwhile: str) -> None:
-    folder = workspace(driver)
+    folder, marker = workspace(driver), secrets.token_hex(8)
     furnish(folder)
     request = Request(
         command="bash",
         credential=Credential(owner=True),
         door="test",
-        params={"command": f"{program}; echo ready; until [ -e go ]; do sleep 0.05; done"},
+        params={"command": f"{program}; trap 'exit 0' USR1; echo ready; while :; do sleep 0.02; done # {marker}"},
     )
     ready = asyncio.Event()
     running = driver.house.gate.handle(request, lambda notice: ready.set() if isinstance(notice, Output) else None)
@@ -41,10 +42,9 @@ async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, 
     await ready.wait()
     await script(driver, meanwhile, live=True)
     before = listing(folder)
-    (folder / "go").write_text("")
+    end(marker)
     outcome = await task
     assert (outcome.status, outcome.code) == ("failed", "conflict"), outcome
-    (folder / "go").unlink()
     assert listing(folder) == before
 
 

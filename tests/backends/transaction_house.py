@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,14 @@ async def approved(driver: Any, ticket: str) -> Outcome:
     await driver.owner("approval/approve", id=ticket)
     outcome: Outcome = await driver.ask("", ticket=ticket)
     return outcome
+
+
+def end(marker: str) -> None:
+    """Tell the program that has this text among its arguments to end: what is made outside, its view may not show."""
+    for arguments in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if marker.encode() in arguments.read_bytes():
+                os.kill(int(arguments.parent.name), signal.SIGUSR1)
 
 
 BIG_CHANGE = (

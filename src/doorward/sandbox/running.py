@@ -62,10 +62,12 @@ class Running:
             if "changes" in answer:
                 os.close(answer["changes"])
             raise CommandFailed(_not_started(program, folder, answer))
+        # What the worker saw by itself came first: it tells of nothing else once it was asked to stop.
+        stopped: Stopped = "processes" if answer["stopped"] == "processes" else self._stopped
         ended = Ended(
-            exit_code=None if self._stopped else answer["code"],
+            exit_code=None if stopped else answer["code"],
             signal=answer["signal"],
-            stopped=self._stopped or ("processes" if answer["stopped"] == "processes" else ""),
+            stopped=stopped,
             stdout=self._out.kept,
             stderr=self._err.kept,
             stdout_bytes=self._out.total,
