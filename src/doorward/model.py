@@ -42,6 +42,8 @@ class Credential(msgspec.Struct, frozen=True):
     token: str = ""
     speak_as: str = ""
     """The owner may lend its voice to an agent by name; the agent gets less, never more."""
+    kind: Literal["ai", "service"] = "ai"
+    """What the lent voice belongs to: an agent that thinks, or a program."""
 
 
 class Request(msgspec.Struct, frozen=True):

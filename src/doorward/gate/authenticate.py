@@ -30,9 +30,11 @@ class Authenticator:
             raise NotAuthenticated("The owner of this house may not act any more.")
         if not credential.speak_as:
             return Caller(LOCAL, OWNER, "human", owner.access)
-        return self._agent(credential.speak_as, Caller(LOCAL, OWNER, "human", owner.access))
+        return self._lent(credential, Caller(LOCAL, OWNER, "human", owner.access))
 
-    def _agent(self, name: str, owner: Caller) -> Caller:
+    def _lent(self, credential: Credential, owner: Caller) -> Caller:
+        """An agent or a program of the owner's, under a name of its own."""
+        name = credential.speak_as
         if not _AGENT.fullmatch(name):
             raise BadParams(
                 "An agent is named with 1 to 63 small letters, digits, dots, dashes or underscores; "
@@ -41,4 +43,4 @@ class Authenticator:
         user = self._people.get(owner.tenant, name)
         if user is not None and user.kind == "human":
             raise BadParams(f"{name!r} is a person; an agent cannot carry a person's name.")
-        return Caller(owner.tenant, name, "ai", owner.access, owner.id)
+        return Caller(owner.tenant, name, credential.kind, owner.access, owner.id)
