@@ -7,6 +7,7 @@ import time
 import pytest
 
 from doorward.clock import Clock
+from doorward.model import Credential, Request
 from doorward.settings import Limits, Settings
 
 
@@ -64,6 +65,17 @@ async def test_the_third_identical_call_is_a_loop_and_gets_the_earlier_answer(ho
     assert '"text": "same"' in asked[2].message
     assert [other.status, somebody.status, later.status] == ["done", "done", "done"]
     assert scratch.runs.count("same") == 4
+
+
+async def test_a_program_may_ask_the_same_again_and_an_agent_with_its_words_may_not(house):
+    async with house() as driver:
+        program = Credential(owner=True, speak_as="poller", kind="service")
+        agent = Credential(owner=True, speak_as="poller")
+        codes = [
+            (await driver.house.gate.handle(Request("scratch/look", by, "t", "lab", {"text": "same"}))).code
+            for by in [program] * 5 + [agent] * 3
+        ]
+    assert codes == ["ok"] * 5 + ["ok", "ok", "looping"]
 
 
 async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_loops(house, clock):
