@@ -8,7 +8,7 @@ import pytest
 
 from doorward.clock import Clock
 from doorward.model import Credential, Request
-from doorward.settings import Limits, Settings
+from doorward.settings import Limits, Line, Settings
 
 
 async def test_the_recipe_limits_commands_a_minute_and_says_when_to_retry(house, clock):
@@ -94,6 +94,26 @@ async def test_limits_hold_over_a_restart_of_the_process(house, opened, scratch,
         clock.advance(61)
         later = await driver.ask("scratch/look", room="lab", params={"text": "later"})
     assert (refused.code, later.status) == ("too_fast", "done")
+
+
+async def test_clients_of_the_line_door_have_counts_of_their_own(house, clock):
+    """By session, whoever they speak as and whatever they call; asking after a call is not counted."""
+    changes = Settings(line=Line(calls=2, calls_seconds=10.0))
+
+    async def ask(driver, session, command="scratch/look", door="line"):
+        voice = Credential(owner=True, speak_as="line", kind="service")
+        params = {"execution": "x"} if command.startswith("execution/") else {"text": "same"}
+        asked = Request(command=command, credential=voice, door=door, room="lab", params=params, session=session)
+        return (await driver.house.gate.handle(asked)).code
+
+    async with house(changes=changes) as driver:
+        first = [await ask(driver, "line:a"), await ask(driver, "line:a", "scratch/touch"), await ask(driver, "line:a")]
+        others = [await ask(driver, "line:b"), await ask(driver, "line:a", door="rest")]
+        about = await ask(driver, "line:a", "execution/status")
+        clock.advance(10.01)
+        later = await ask(driver, "line:a")
+    assert first == ["ok", "ok", "too_fast"]
+    assert (others, about, later) == (["ok", "ok"], "not_found", "ok")
 
 
 def test_setting_the_wall_clock_moves_neither_limits_nor_deadlines(monkeypatch):

@@ -18,6 +18,10 @@ _KEPT_TEXT = 1_000
 _MOST_TEXTS = 100
 """So many answers are left for the next process, without secrets."""
 MINUTE = 60.0
+_LINE = "line"
+"""The door whose clients are counted by themselves, since many of them can speak with one caller's voice."""
+_ABOUT_CALLS = "execution/"
+"""Asking after a call and stopping it is not counted there: whoever used up its calls must be able to stop them."""
 
 
 class Throttle:
@@ -26,6 +30,7 @@ class Throttle:
     def __init__(self, clock: Clock, settings: Settings) -> None:
         self._clock = clock
         self._limits = settings.limits
+        self._line = settings.line
         self._windows: OrderedDict[str, deque[float]] = OrderedDict()
         self._responses: OrderedDict[str, int] = OrderedDict()
         self._repeats: OrderedDict[str, _Repeat] = OrderedDict()
@@ -42,6 +47,7 @@ class Throttle:
             self._windows.move_to_end(key)
         while window and window[0] <= now - MINUTE:
             window.popleft()
+        calls = self._of_client(call, now)
         if policy is None:
             self._per_minute(window, self._limits.per_minute, now, "outside rooms")
         else:
@@ -55,6 +61,8 @@ class Throttle:
             count = self._responses.get(f"{key}\x00{call.response}", 0)
             _remembered(self._responses, f"{key}\x00{call.response}", count + 1)
         window.append(now)
+        if calls is not None:
+            calls.append(now)
 
     def note(self, call: Call) -> None:
         """Remember that this call runs: in a room, its like is a repetition."""
@@ -94,6 +102,28 @@ class Throttle:
             self._windows[key] = deque(times)
         for key, (times, text) in state["repeats"].items():
             self._repeats[key] = _Repeat(times, text)
+
+    def _of_client(self, call: Call, now: float) -> deque[float] | None:
+        """The calls of one client of the line door, whatever it calls and in whichever room; None elsewhere."""
+        if call.door != _LINE or call.command.name.startswith(_ABOUT_CALLS):
+            return None
+        key = f"{_LINE}\x00{call.session}"
+        window = self._windows.get(key)
+        if window is None:
+            window = _remembered(self._windows, key, deque())
+        else:
+            self._windows.move_to_end(key)
+        most, span = self._line.calls, self._line.calls_seconds
+        while window and window[0] <= now - span:
+            window.popleft()
+        if len(window) >= most:
+            wait = window[len(window) - most] + span - now
+            raise TooFast(
+                f"A client of the line door makes at most {most} calls in {span:g} s; try again in {wait:.1f} s.",
+                retry_after=wait,
+                rule=f"house: {most} calls in {span:g} s on the line door",
+            )
+        return window
 
     def _loop(self, call: Call, now: float) -> None:
         repeat = self._repeats.get(call.digest)

@@ -1,0 +1,81 @@
+"""Who a line client is: its token or, without one, its address; never its connection, so that limits outlast that."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import os
+
+import msgspec
+
+from doorward.doors.line import peer
+from doorward.doors.line.frames import Asked, BadLine
+from doorward.errors import NotAuthenticated
+from doorward.model import Credential
+from doorward.settings import Line
+
+DOOR = "line"
+_HINT = "Make a token with `doorward token create`, and send it as `token` beside `method` or in initialize."
+_VOICE = Credential(owner=True, speak_as=DOOR, kind="service")
+"""A program of the owner's own account: it gets what the room's recipe gives, on the owner's behalf."""
+
+
+class Client(msgspec.Struct, frozen=True):
+    credential: Credential
+    session: str
+    """What its limits, and the ids that it gave to its requests, are kept under."""
+    room: str
+    address: str
+
+
+class Visitor:
+    """What is known of whoever sits at the other end of one connection."""
+
+    def __init__(self, settings: Line, host: str) -> None:
+        self._settings = settings
+        self._host = host
+        self._token = ""
+        self._room = ""
+        self._stranger = "nobody has looked yet"
+        self._local = Client(_VOICE, f"{DOOR}:{_same(host)}", settings.room, host)
+
+    def look(self, theirs: peer.Address, ours: peer.Address) -> None:
+        """Find out whether the other end is a process of this very account; whoever cannot be told is a stranger."""
+        account = peer.account(theirs, ours)
+        if account is None:
+            self._stranger = "the other end is no process of this machine that can be seen"
+        elif account != os.getuid():
+            self._stranger = "the other end belongs to another account of this machine"
+        else:
+            self._stranger = ""
+
+    def remember(self, client: Client) -> None:
+        """What initialize showed counts for every later request of the connection."""
+        self._token = client.credential.token
+        self._room = client.room if self._token else ""
+
+    def client(self, asked: Asked, room: str = "") -> Client:
+        """The client that a request comes from, with what it can show for itself."""
+        token, room = asked.token or self._token, asked.room or room or self._room
+        if token:
+            mark = hashlib.sha256(token.encode()).hexdigest()[:16]
+            return Client(Credential(token=token), f"{DOOR}:token:{mark}", room or self._settings.room, self._host)
+        if room and room != self._settings.room:
+            raise BadLine(
+                f"Only a client that shows a token names its room; without one it is {self._settings.room!r}; "
+                f"given {room[:80]!r}.",
+                asked.id,
+                hint=_HINT,
+            )
+        if not self._settings.open:
+            raise NotAuthenticated("This door takes only clients that show a token; none was given.", hint=_HINT)
+        if self._stranger:
+            raise NotAuthenticated(
+                f"Without a token this door takes only programs of its own account: {self._stranger}.", hint=_HINT
+            )
+        return self._local
+
+
+def _same(host: str) -> str:
+    """All addresses by which a machine speaks to itself are one, or a program could be a new client at each."""
+    return "127.0.0.1" if ipaddress.ip_address(host.partition("%")[0]).is_loopback else host

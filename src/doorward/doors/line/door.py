@@ -1,0 +1,114 @@
+"""The door itself: where it listens, who is inside, and how it closes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from doorward.backends.context import Services
+from doorward.doors.line.auditing import AuditLog
+from doorward.doors.line.connection import Connection
+from doorward.doors.line.desk import Desk
+from doorward.doors.ports import listen
+from doorward.errors import Unusable
+from doorward.gate.gate import Gate
+from doorward.settings import Line
+
+_ANOTHER = "doorward.toml, [line] port ="
+"""Where to say that the line door shall take another port."""
+_LONGEST_TICK = 0.1
+_SHORTEST_TICK = 0.005
+
+
+class Door:
+    def __init__(self, gate: Gate, services: Services, audit: AuditLog | None = None) -> None:
+        self._settings = services.settings
+        self._desk = Desk(gate, services, audit)
+        self._inside: set[Connection] = set()
+        self._ticking: asyncio.TimerHandle | None = None
+        self._tick_seconds = _tick_seconds(services.settings.line)
+
+    def connection(self) -> Connection:
+        return Connection(self._desk, self._settings, self._join, self._leave)
+
+    async def close(self) -> None:
+        await asyncio.gather(*[one.stop() for one in list(self._inside)])
+        if self._ticking is not None:
+            self._ticking.cancel()
+
+    def _join(self, connection: Connection) -> bool:
+        """Take a connection in, if there is room for it."""
+        if len(self._inside) >= self._settings.line.clients:
+            return False
+        self._inside.add(connection)
+        if self._ticking is None:
+            self._arm()
+        return True
+
+    def _leave(self, connection: Connection) -> None:
+        self._inside.discard(connection)
+
+    def _arm(self) -> None:
+        self._ticking = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
+
+    def _tick(self) -> None:
+        """One timer for all connections, and none while there is no connection."""
+        now = asyncio.get_running_loop().time()
+        for connection in list(self._inside):
+            connection.tick(now)
+        self._ticking = None
+        if self._inside:
+            self._arm()
+
+
+@contextlib.asynccontextmanager
+async def opened(gate: Gate, services: Services) -> AsyncIterator[tuple[str, int]]:
+    """Listen for as long as the context lasts; gives the address and the port."""
+    line = services.settings.line
+    secure = _secure(line)
+    audit = AuditLog(line.audit_log, line.audit_bytes) if line.audit_log else None
+    try:
+        with contextlib.closing(listen(line.host, line.port, _ANOTHER)) as sock:
+            door = Door(gate, services, audit)
+            server = await asyncio.get_running_loop().create_server(
+                door.connection,
+                sock=sock,
+                ssl=secure,
+                ssl_handshake_timeout=line.arrival_seconds if secure else None,
+                ssl_shutdown_timeout=line.arrival_seconds if secure else None,
+            )
+            try:
+                yield sock.getsockname()[:2]
+            finally:
+                server.close()
+                await door.close()
+    finally:
+        if audit is not None:
+            audit.close()
+
+
+def _secure(line: Line) -> ssl.SSLContext | None:
+    if not line.certificate:
+        if line.key:
+            raise Unusable("The setting line.key names a key, but line.certificate names no certificate.")
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(Path(line.certificate).expanduser(), Path(line.key).expanduser() if line.key else None)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Unusable(
+            f"The line door's certificate {line.certificate} cannot be used: {reason}.",
+            hint="The settings line.certificate and line.key name PEM files that belong together.",
+        ) from error
+    return context
+
+
+def _tick_seconds(line: Line) -> float:
+    """Often enough for the shortest of the times that are watched."""
+    shortest = min(line.idle_seconds / 4, line.arrival_seconds / 4, line.call_seconds / 4, line.progress_seconds / 2)
+    return max(_SHORTEST_TICK, min(_LONGEST_TICK, shortest, line.quiet_seconds or _LONGEST_TICK))

@@ -1,0 +1,61 @@
+"""The environment variables of the line door, each over the setting it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.errors import Unusable
+from doorward.settings import Line
+
+_SWITCHES = {"USHELL_MCP_ENABLED": "enabled", "USHELL_MCP_DEBUG": "debug"}
+_NUMBERS = {
+    "USHELL_MCP_PORT": ("port", int, "a port, 0 to 65535"),
+    "USHELL_MCP_MAX_CLIENTS": ("clients", int, "a whole number from 1 to 10000"),
+    "USHELL_MCP_TIMEOUT": ("idle_seconds", float, "seconds, more than 0 and at most 86400"),
+    "USHELL_MCP_CMD_TIMEOUT": ("call_seconds", float, "seconds, more than 0 and at most 86400"),
+    "USHELL_MCP_RATE_LIMIT": ("calls", int, "a whole number from 1 on, of calls in 10 seconds"),
+}
+_AUDIT_LOG = "USHELL_MCP_AUDIT_LOG"
+NAMES = (*_SWITCHES, *_NUMBERS, _AUDIT_LOG)
+
+
+def overridden(line: Line, environment: Mapping[str, str]) -> Line:
+    """The settings with what the environment says put over them; an empty variable says nothing."""
+    changes: dict[str, Any] = {}
+    for name in NAMES:
+        given = environment.get(name, "").strip()
+        if not given:
+            continue
+        if name in _SWITCHES:
+            changes[_SWITCHES[name]] = _switch(name, given)
+        elif name == _AUDIT_LOG:
+            changes["audit_log"] = given
+        else:
+            field, kind, valid = _NUMBERS[name]
+            changes[field] = _number(name, given, field, kind, valid)
+    if "calls" in changes:
+        changes["calls_seconds"] = 10.0
+    return msgspec.structs.replace(line, **changes)
+
+
+def _switch(name: str, given: str) -> bool:
+    if given not in ("0", "1"):
+        raise Unusable(f"The environment variable {name} must be 0 or 1; given {given[:80]!r}.", hint=f"Unset {name}.")
+    return given == "1"
+
+
+def _number(name: str, given: str, field: str, kind: type, valid: str) -> Any:
+    """A number that the setting takes, too: its own type says which those are."""
+    try:
+        if not given.isascii() or "_" in given:
+            raise ValueError
+        value = kind(given)
+        msgspec.convert({field: value}, Line)
+    except ValueError as error:  # also what msgspec says of a value that does not fit
+        raise Unusable(
+            f"The environment variable {name} must be {valid}; given {given[:80]!r}.", hint=f"Change or unset {name}."
+        ) from error
+    return value
