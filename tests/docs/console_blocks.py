@@ -15,6 +15,8 @@ ANYTHING = "…"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"\b[0-9][0-9a-z]{15}\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_ERASED = re.compile(r"\r\x1b\[K[^\r\n]*(?=\r\x1b\[K)|\r\x1b\[K")
+"""A line that a terminal wrote and took back, such as how long a slow command has run so far."""
 _SPECIAL = re.compile(f"{_ID.pattern}|{_TIME.pattern}|{ANYTHING}")
 
 
@@ -52,7 +54,7 @@ def with_known_ids(text: str, known: dict[str, str]) -> str:
 
 def compare(expected: list[str], printed: str, known: dict[str, str]) -> str:
     """Empty when what was printed is as expected, else what differs; adds the ids that were met to `known`."""
-    lines = [line.rstrip() for line in printed.splitlines()]
+    lines = [line.rstrip() for line in _ERASED.sub("", printed).splitlines()]
     place, gap = 0, False
     for line in expected:
         if line == ANYTHING:

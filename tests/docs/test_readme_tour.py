@@ -51,6 +51,7 @@ class TestComparing:
             (["a", "…"], "a\nx"),
             (["at 2026-11-16 00:59:55"], "at 2031-01-02 03:04:05"),
             (["id 1m7gxw9dfxgnxm42"], "id 9abcdefghijk1234"),
+            (["a", "b"], "a\n\r\x1b[K/ 1 s\r\x1b[K- 2 s\r\x1b[Kb"),
         ],
     )
     def test_passes(self, expected: list[str], printed: str) -> None:
@@ -61,6 +62,7 @@ class TestComparing:
         [
             (["a"], "b"),
             (["a"], "a\nb"),
+            (["a"], "\r\x1b[K/ 1 s\r\x1b[Ka\nb"),
             (["a", "b"], "a"),
             (["a", "b"], "a\nx\nb"),
             (["…", "b"], "a\nc"),

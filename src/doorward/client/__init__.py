@@ -1,0 +1,30 @@
+"""A client for programs: everything that Doorward's REST door offers, blocking and asynchronous.
+
+    from doorward.client import Client
+
+    with Client("http://127.0.0.1:8642", token="…", room="general") as doorward:
+        print(doorward.run("shell/ls").text)
+
+It stands on nothing of the server, so that a program that uses it starts quickly.
+"""
+
+from doorward.client.awaiting import AsyncClient
+from doorward.client.blocking import Client
+from doorward.client.operation import AsyncStream, Stream
+from doorward.client.outcome import Happened, Notice, Outcome, Output, Parked, Progress, Started
+from doorward.client.paths import Page
+
+__all__ = [
+    "AsyncClient",
+    "AsyncStream",
+    "Client",
+    "Happened",
+    "Notice",
+    "Outcome",
+    "Output",
+    "Page",
+    "Parked",
+    "Progress",
+    "Started",
+    "Stream",
+]

@@ -1,0 +1,74 @@
+"""Server-sent events, read as they come in pieces."""
+
+from __future__ import annotations
+
+import msgspec
+
+LARGEST = 32 * 1024 * 1024
+"""The most bytes of one event; a server that sends more without an end is not listened to."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event; without a name it is a mere sign of life."""
+
+    name: str = ""
+    data: str = ""
+    id: str = ""
+
+
+SIGN_OF_LIFE = Event()
+
+
+class TooLarge(ValueError):
+    """An event went on and on."""
+
+
+class Reader:
+    """Takes bytes in whatever pieces they come, and gives the events that are whole."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._name = ""
+        self._data: list[str] = []
+        self._size = 0
+        self._id = ""
+
+    def feed(self, piece: bytes) -> list[Event]:
+        """The events that end in this piece."""
+        self._rest += piece
+        self._size += len(piece)
+        if self._size > LARGEST:
+            raise TooLarge(f"an event is larger than {LARGEST} bytes")
+        if b"\n" not in piece:
+            return []
+        *lines, rest = self._rest.split(b"\n")
+        self._rest = bytearray(rest)
+        found = []
+        for line in lines:
+            event = self._line(line.removesuffix(b"\r").decode("utf-8", "replace"))
+            if event is not None:
+                found.append(event)
+                self._size = len(self._rest)
+        return found
+
+    def _line(self, line: str) -> Event | None:
+        if line.startswith(":"):
+            return SIGN_OF_LIFE
+        if line:
+            field, _, value = line.partition(":")
+            self._field(field, value.removeprefix(" "))
+            return None
+        if not self._data:
+            self._name = ""
+            return None
+        event = Event(self._name or "message", "\n".join(self._data), self._id)
+        self._name, self._data = "", []
+        return event
+
+    def _field(self, field: str, value: str) -> None:
+        if field == "data":
+            self._data.append(value)
+        elif field == "event":
+            self._name = value
+        elif field == "id" and "\x00" not in value:
+            self._id = value

@@ -1,0 +1,153 @@
+"""What the server's answers mean: a value, an outcome, or the error that it tells of."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from doorward import strictjson
+from doorward.client.eventstream import Event
+from doorward.client.flows import Channel, Reply
+from doorward.client.outcome import Happened, Notice, Outcome, Parked, told
+from doorward.errors import DoorwardError, Failed, Unreachable, leaves
+
+T = TypeVar("T")
+_LARGEST = 64 * 1024 * 1024
+_DEEPEST = 128
+_FAILURES = {kind.code for kind in leaves(Failed)}
+_BY_STATUS = {401: "not_authenticated", 403: "not_permitted", 404: "not_found", 409: "conflict", 429: "too_fast"}
+_PROBLEM = "application/problem+json"
+
+
+def value(answer: Reply | Channel) -> Any:
+    """What a successful answer holds; raises the error that another one tells of."""
+    reply = _whole(answer)
+    if reply.status == 202:
+        raise Parked(_outcome(_json(reply)))
+    if 200 <= reply.status < 300:
+        return _json(reply) if reply.body.strip() else None
+    raise error(reply)
+
+
+def outcome(answer: Reply | Channel) -> Outcome:
+    """How a call ended, whatever the status of the answer says about it."""
+    reply = _whole(answer)
+    if 200 <= reply.status < 300:
+        return _outcome(_json(reply))
+    problem = _problem(reply)
+    if problem is None or "outcome" not in problem:
+        raise error(reply)
+    said = problem.get("detail", "")
+    return _outcome({**problem, "status": problem["outcome"], "message": said, "text": f"Command failed: {said}"})
+
+
+def error(reply: Reply) -> DoorwardError:
+    """Why there is no value, from the problem that the answer describes, or else from its status alone."""
+    problem = _problem(reply)
+    if problem is None:
+        if reply.status in range(300, 400):
+            where = reply.headers.get("location", "nowhere")
+            return Unreachable(
+                f"The server answered with a redirect to {where[:200]}, which is not followed with a token.",
+                hint="Give the address that it leads to, if you trust it.",
+            )
+        begins = reply.body[:100].decode("utf-8", "replace")
+        return Unreachable(
+            f"The answer, with status {reply.status}, is not Doorward's; it begins {begins!r}.",
+            hint="Is this the address of Doorward itself, or of something in front of it?",
+        )
+    return told(
+        problem.get("code", ""),
+        problem.get("detail") or problem.get("title", ""),
+        otherwise=_BY_STATUS.get(reply.status, "bad_params" if reply.status < 500 else "broken"),
+        hint=problem.get("hint", ""),
+        retry_after=problem.get("retryAfter"),
+        rule=problem.get("rule", ""),
+        result=problem.get("result"),
+    )
+
+
+def retry_after(reply: Reply) -> float | None:
+    """In how many seconds it is worth asking again, of an answer that says so and that nothing ran for."""
+    given = reply.headers.get("retry-after", "")
+    if reply.status not in (429, 503) or not given.isdecimal():
+        return None
+    problem = _problem(reply)
+    if problem is not None and (problem.get("code") in _FAILURES or problem.get("code") == "looping"):
+        return None
+    return float(problem["retryAfter"]) if problem is not None and "retryAfter" in problem else float(given)
+
+
+def notice(event: Event) -> Notice | Outcome | None:
+    """What an event of a running call says; None for one that this version does not know."""
+    said = read(event)
+    if event.name == "outcome":
+        return _outcome(said.get("outcome"))
+    try:
+        known: Notice = msgspec.convert(said, Notice)
+    except (msgspec.ValidationError, TypeError):
+        return None
+    return known
+
+
+def happened(event: Event) -> Happened:
+    """What an event of the server's tells."""
+    said = read(event)
+    data = said.get("data", said)
+    return Happened(event.name, data if isinstance(data, dict) else {}, str(said.get("at", "")), event.id)
+
+
+def read(event: Event) -> dict[str, Any]:
+    """What an event says; raises the error that the last event of a broken stream tells of."""
+    said = _read(event.data)
+    if not isinstance(said, dict):
+        raise Unreachable("An event is not as Doorward writes one.")
+    if event.name == "error":
+        raise told(said.get("code", ""), said.get("detail", ""), hint=said.get("hint", ""))
+    return said
+
+
+def no_channel(reply: Reply) -> NoReturn:
+    """Events were asked for, and this came instead."""
+    raise error(reply) if reply.status >= 300 else Unreachable("The server answered with no events.")
+
+
+def _whole(answer: Reply | Channel) -> Reply:
+    if isinstance(answer, Reply):
+        return answer
+    raise Unreachable("The server answered with events where one answer was asked for.")
+
+
+def read_as(kind: type[T], said: Any) -> T:
+    """A part of an answer as what it must be."""
+    try:
+        return msgspec.convert(said, kind)
+    except msgspec.ValidationError as failure:
+        raise Unreachable(f"The answer is not as Doorward writes one: {failure}.") from failure
+
+
+def _outcome(said: Any) -> Outcome:
+    return read_as(Outcome, said)
+
+
+def _problem(reply: Reply) -> dict[str, Any] | None:
+    """The problem that an answer describes, if it is one of Doorward's."""
+    if reply.headers.get("content-type", "").partition(";")[0] != _PROBLEM:
+        return None
+    found = _json(reply)
+    return found if isinstance(found, dict) else None
+
+
+def _json(reply: Reply) -> Any:
+    return _read(reply.body)
+
+
+def _read(text: str | bytes) -> Any:
+    try:
+        return strictjson.loads(text, max_bytes=_LARGEST, max_depth=_DEEPEST)
+    except strictjson.NotJson as failure:
+        raise Unreachable(
+            f"The answer is not Doorward's: {failure}.",
+            hint="Is this the address of Doorward itself, or of something in front of it?",
+        ) from failure

@@ -1,0 +1,210 @@
+"""Asking the server as somebody: tokens, logins that renew themselves, and asking again where that is safe."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.client import replies
+from doorward.client.address import Address, address, missing, room_for, token_for
+from doorward.client.eventstream import SIGN_OF_LIFE, Event
+from doorward.client.flows import Alone, Channel, Flow, Next, NoAnswer, Pause, Reply, Send
+from doorward.errors import BadParams, NotAuthenticated, Unreachable
+
+_LONGEST_WAIT = 10.0
+"""Seconds that a limit is waited for; whoever is told to wait longer is told so."""
+_FIRST_WAIT = 0.2
+_MARGIN = 30.0
+"""An access token is renewed so many seconds before its end."""
+SILENCE = 60.0
+"""Seconds without any sign of life after which a stream counts as lost."""
+_KEY = "Idempotency-Key"
+
+
+class Login(msgspec.Struct, frozen=True):
+    """Tokens as the server gave them for a password."""
+
+    access: str
+    refresh: str
+    renew_at: float
+    """On the steady clock."""
+
+    def __repr__(self) -> str:
+        return "<Login>"
+
+
+_OVER = Login("", "", math.inf)
+"""A login that has ended. A token that the client had before does not count instead: that would be somebody else."""
+
+
+class _Grant(msgspec.Struct, frozen=True, rename="camel"):
+    """What the server answers to a login."""
+
+    access_token: str
+    refresh_token: str
+    expires_in: float
+
+
+class Session:
+    """What every operation stands on: who asks, where, and how often."""
+
+    def __init__(
+        self, url: str | None, *, token: str | None, room: str | None, timeout: float, retries: int, plain_http: bool
+    ) -> None:
+        if retries < 0 or timeout <= 0:
+            raise BadParams(
+                f"A client takes retries from 0 on and a timeout above 0; given retries={retries}, timeout={timeout:g}."
+            )
+        self._url: Address = address(url, plain_http=plain_http)
+        self._token = token_for(self._url, token)
+        self._room = room_for(room)
+        self._retries = retries
+        self._login: Login | None = None
+
+    def __repr__(self) -> str:
+        """Without the token: what is printed ends up in logs."""
+        how = "with a token" if self._token else "with no token"
+        who = how if self._login is None else "logged in" if self._login.access else "logged out"
+        where = f", room={self._room!r}" if self._room else ""
+        return f"<{type(self).__name__} {self._url.url!r}{where}, {who}>"
+
+    def _ask(self, send: Send) -> Flow[Reply | Channel]:
+        """The answer to a request of somebody known, with an access token that is renewed when it has to be."""
+        login = self._login
+        if login is not None and time.monotonic() >= login.renew_at:
+            yield Alone(self._renew(login))
+        used = self._shown()
+        answer = yield from self._attempts(_with(send, self._authorization(used)))
+        login = self._login
+        if login is not None and isinstance(answer, Reply) and answer.status == 401:
+            if login.access == used:
+                yield Alone(self._renew(login))
+            answer = yield from self._attempts(_with(send, self._authorization(self._shown())))
+        return answer
+
+    def _attempts(self, send: Send) -> Flow[Reply | Channel]:
+        """The answer, after asking again as often as is useful and cannot do anything twice."""
+        attempt = 0
+        while True:
+            try:
+                answer: Reply | Channel = yield send
+            except NoAnswer as error:
+                if attempt == self._retries or not _repeatable(send, error):
+                    raise self._unreachable(error) from error
+                wait = _FIRST_WAIT * 2**attempt
+            else:
+                asked = replies.retry_after(answer) if isinstance(answer, Reply) else None
+                if asked is None or asked > _LONGEST_WAIT or attempt == self._retries:
+                    return answer
+                wait = asked
+                if _KEY in send.headers:
+                    send = _with(send, {_KEY: _new_key()})
+            yield Pause(wait)
+            attempt += 1
+
+    def _get(self, path: str, **query: Any) -> Flow[Any]:
+        """The value of a resource."""
+        known = {name: value for name, value in query.items() if value not in (None, "")}
+        return replies.value((yield from self._ask(Send(method="GET", path=path, query=known))))
+
+    def _post(self, path: str, body: Any, *, method: str = "POST", room: str = "") -> Flow[Any]:
+        """What came of changing something."""
+        return replies.value((yield from self._ask(posted(path, body, method=method, room=room))))
+
+    def _delete(self, path: str) -> Flow[Any]:
+        """What came of removing something."""
+        return replies.value((yield from self._ask(Send(method="DELETE", path=path))))
+
+    def _next(self, channel: Channel) -> Flow[Event | None]:
+        """The next event that says something; None when the server ended the channel."""
+        try:
+            event: Event | None = SIGN_OF_LIFE
+            while event == SIGN_OF_LIFE:
+                event = yield Next(channel)
+        except NoAnswer as error:
+            raise self._unreachable(error) from error
+        return event
+
+    def _in(self, room: str | None) -> str:
+        """The room to act in: the one given, else the client's own; an empty one is outside rooms."""
+        return self._room if room is None else room
+
+    def _renew(self, login: Login) -> Flow[None]:
+        """New tokens for the refresh token, which works once: so two calls never renew at the same time."""
+        if self._login is not login:
+            return
+        body = encoded({"refreshToken": login.refresh})
+        try:
+            answer = yield from self._attempts(Send(method="POST", path="/api/auth/refresh", body=body))
+            self._logged_in(answer)
+        except NotAuthenticated as error:
+            self._login = _OVER
+            raise NotAuthenticated(
+                f"The login has ended: {error.message}", hint="Log in again: client.login(tenant, user, password)"
+            ) from error
+
+    def _logged_in(self, answer: Reply | Channel) -> None:
+        grant = replies.read_as(_Grant, replies.value(answer))
+        renew_at = time.monotonic() + max(grant.expires_in - _MARGIN, grant.expires_in / 2)
+        self._login = Login(grant.access_token, grant.refresh_token, renew_at)
+
+    def _shown(self) -> str:
+        return self._login.access if self._login is not None else self._token
+
+    def _authorization(self, token: str) -> dict[str, str]:
+        if not token:
+            raise missing(self._url)
+        return {"Authorization": f"Bearer {token}"}
+
+    def _unreachable(self, error: NoAnswer) -> Unreachable:
+        if error.slow:
+            return Unreachable(
+                f"Doorward at {self._url.url} did not answer in time.",
+                hint="Whether it ran is in the ledger: doorward audit tail. A longer timeout=… waits longer.",
+            )
+        if error.sent:
+            return lost(self._url.url, error.reason)
+        start = "Start it with: doorward up" if self._url.local else "Is it up, and is this its address?"
+        return Unreachable(
+            f"Doorward cannot be reached at {self._url.url}: {error.reason}.",
+            hint=f"{start}. Another address goes into DOORWARD_URL, or Client(url).",
+        )
+
+
+def posted(path: str, body: Any, *, method: str = "POST", room: str = "") -> Send:
+    """A request to do something. Its key lets the server know it again, should the answer be lost on the way."""
+    key = {_KEY: _new_key()} if method == "POST" else {}
+    query = {"room": room} if room else {}
+    return Send(method=method, path=path, query=query, headers=key, body=encoded(body))
+
+
+def encoded(body: Any) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (TypeError, ValueError) as error:
+        raise BadParams(f"This cannot be written as JSON: {error}.") from error
+
+
+def lost(url: str, reason: str) -> Unreachable:
+    return Unreachable(
+        f"The connection to Doorward at {url} was lost before the answer came: {reason}.",
+        hint="Whether it ran is in the ledger: doorward audit tail",
+    )
+
+
+def _new_key() -> str:
+    return secrets.token_urlsafe(18)
+
+
+def _with(send: Send, headers: Mapping[str, str]) -> Send:
+    return msgspec.structs.replace(send, headers={**send.headers, **headers})
+
+
+def _repeatable(send: Send, error: NoAnswer) -> bool:
+    """Whether asking again cannot do it twice: the server never got it, only reads, or knows it by its key."""
+    return not error.sent or (not error.slow and (send.method == "GET" or _KEY in send.headers))

@@ -1,0 +1,80 @@
+"""What both kinds of client ask of the HTTP library, and what they make of its answers."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+
+from doorward import __version__
+from doorward.client.address import Address
+from doorward.client.eventstream import TooLarge
+from doorward.client.flows import NoAnswer, Reply, Send
+
+_EVENTS = "text/event-stream"
+_CONNECTING = 5.0
+
+
+def options(address: Address, timeout: float) -> dict[str, Any]:
+    """How the HTTP library is set up.
+
+    Redirects are never followed, so that no token goes where its owner did not send it; and what this machine says to
+    itself goes through no proxy, whatever the environment says. A client of an http address, which never needs TLS,
+    trusts nobody there, and so is spared reading all certificates there are.
+    """
+    return {
+        "verify": True if address.origin[0] == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        "follow_redirects": False,
+        "trust_env": not address.local,
+        "timeout": httpx2.Timeout(timeout, connect=_CONNECTING),
+        "headers": {"User-Agent": f"doorward-client/{__version__}"},
+    }
+
+
+def request_of(http: httpx2.Client | httpx2.AsyncClient, address: Address, send: Send) -> httpx2.Request:
+    headers = {"Accept": f"{_EVENTS}, application/json;q=0.5" if send.listen else "application/json", **send.headers}
+    if send.body is not None:
+        headers["Content-Type"] = "application/json"
+    more: dict[str, Any] = {}
+    if send.timeout is not None:
+        more["timeout"] = httpx2.Timeout(send.timeout, connect=_CONNECTING)
+    return http.build_request(
+        send.method,
+        address.url + send.path,
+        params={key: _in_query(value) for key, value in send.query.items() if value is not None} or None,
+        headers=headers,
+        content=send.body,
+        **more,
+    )
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    return response.status_code == 200 and response.headers.get("content-type", "").startswith(_EVENTS)
+
+
+def reply(response: httpx2.Response) -> Reply:
+    return Reply(response.status_code, dict(response.headers), response.content)
+
+
+@contextlib.contextmanager
+def unanswered() -> Iterator[None]:
+    """Every way in which the HTTP library says that there is no answer, as one error."""
+    try:
+        yield
+    except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError) as error:
+        raise NoAnswer(_reason(error), sent=False) from error
+    except httpx2.TimeoutException as error:
+        raise NoAnswer("it took too long", sent=True, slow=True) from error
+    except (httpx2.RequestError, TooLarge) as error:
+        raise NoAnswer(_reason(error), sent=True) from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _in_query(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
