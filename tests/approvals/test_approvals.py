@@ -69,6 +69,7 @@ async def test_what_was_approved_runs_once(lab):
         rows = await driver.ledger()
         assert (workspace(driver) / "a.txt").read_text() == "hi"
     assert (parked.status, parked.code, early.code) == ("parked", "approval_needed", "not_approved")
+    assert early.retry_after is not None  # it is worth coming back, and after any other no it is not
     assert (ran.status, again.status, again.code) == ("done", "refused", "not_approved")
     assert ran.call in again.message
     assert [row["approval"] for row in rows if row["call"] == ran.call] == [parked.ticket] * 2
@@ -84,7 +85,7 @@ async def test_denied_and_expired_requests_never_run(lab, clock):
         listed = await driver.owner("approval/list")
         assert not (workspace(driver) / "a.txt").exists()
     assert (late.status, late.code) == ("failed", "conflict")
-    assert [end.code for end in ends] == ["not_approved"] * 2
+    assert [(end.code, end.retry_after) for end in ends] == [("not_approved", None)] * 2
     assert {item["state"] for item in listed.result["items"]} == {"denied", "expired"}
 
 

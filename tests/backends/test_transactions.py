@@ -236,6 +236,14 @@ async def test_a_script_that_does_not_end_is_asked_about_without_its_effect(open
         assert "not known" in (await shown(driver, ticket))["difference"]
 
 
+async def test_people_are_asked_soon_about_a_script_whose_effect_takes_long_to_work_out(opened: Any) -> None:
+    soon = settings.Settings(approvals=settings.Approvals(foresee_seconds=0.3))
+    async with opened(changes=soon) as driver:
+        ticket = await parked(driver, command="sleep 30")
+        assert "could not be worked out" in (await shown(driver, ticket))["difference"]
+        assert not [one for one in driver.house.services.executions if not one.ended]
+
+
 async def test_folders_that_nobody_may_write_to_are_made_with_what_is_in_them(driver: Any) -> None:
     outcome = await script(driver, "mkdir d; echo in > d/f; chmod 500 d")
     assert outcome.status == "done", outcome

@@ -78,6 +78,13 @@ async def test_a_program_may_ask_the_same_again_and_an_agent_with_its_words_may_
     assert codes == ["ok"] * 5 + ["ok", "ok", "looping"]
 
 
+async def test_asking_how_things_stand_again_and_again_is_no_loop(house):
+    async with house(whitelist=["scratch/look", "execution/status"]) as driver:
+        ran = await driver.ask("scratch/look", room="lab", params={"text": "once"})
+        asked = [await driver.ask("execution/status", room="lab", params={"execution": ran.call}) for _ in range(5)]
+    assert [outcome.code for outcome in asked] == ["ok"] * 5
+
+
 async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_loops(house, clock):
     async with house(changes=Settings(limits=Limits(per_minute=5))) as driver:
         clock.advance(61)

@@ -26,6 +26,8 @@ State = Literal["pending", "approved", "denied", "expired", "used"]
 
 DECIDERS = (Role.OWNER, Role.ADMIN)
 """Who decides when a recipe names nobody."""
+_LOOK_AGAIN = 1.0
+"""Seconds after which it is worth coming back with a ticket that nobody decided about yet."""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -152,7 +154,11 @@ class Approvals:
         if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
             raise NotApproved("The approval was not used in time.", hint="Ask again without the ticket.")
         if approval.state != "approved":
-            raise NotApproved(f"Approval {approval.id} is {_state_words(approval)}.", hint=_next_step(approval))
+            raise NotApproved(
+                f"Approval {approval.id} is {_state_words(approval)}.",
+                hint=_next_step(approval),
+                retry_after=_LOOK_AGAIN if approval.state == "pending" else None,
+            )
         if approval.digest != digest:
             raise NotApproved(
                 "What would run is not what was approved: the command, its parameters, the room, the caller or the "

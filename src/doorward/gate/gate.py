@@ -152,9 +152,11 @@ class Gate:
     async def _question(self, permit: Permit, place: Place | Inside, terms: ApprovalTerms) -> Parked:
         """What people are asked: may this run, and, where it can be known, may it make this very difference."""
         foreseen = None
-        if self._settings.approvals.foresee:
+        approvals = self._settings.approvals
+        if approvals.foresee:
             await place.turn()
-            foreseen = await foresee(permit, self._context_for)
+            briefly = msgspec.structs.replace(permit, timeout=min(permit.timeout, approvals.foresee_seconds))
+            foreseen = await foresee(briefly, self._context_for)
         return self._approver.park(permit.call, terms, foreseen)
 
     async def _approved(self, permit: Permit, ticket: Approval) -> Permit:

@@ -52,8 +52,8 @@ class Throttle:
             self._per_minute(window, self._limits.per_minute, now, "outside rooms")
         else:
             where = f"in room {call.room!r}"
-            if caller.kind != "service":  # a program that asks again means to; a model that does is stuck
-                self._loop(call, now)
+            if caller.kind != "service" and not call.command.facts.tells_how_it_stands:
+                self._loop(call, now)  # a program that asks again means to; a model that does is stuck
             self._per_response(call, policy.limits.per_response)
             self._per_minute(window, policy.limits.per_minute, now, where)
             self._per_second(window, policy.limits.per_second, now, where)
