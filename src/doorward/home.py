@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,11 @@ class Home(msgspec.Struct, frozen=True):
     @property
     def socket(self) -> Path:
         return self.path / "doorward.sock"
+
+    @property
+    def mcp_socket(self) -> Path:
+        """Where a running house takes in the MCP clients of other processes."""
+        return self.path / "mcp.sock"
 
     def workspace(self, configured: str, tenant: str, local: str) -> Path:
         """The folder a tenant's file commands work in."""
@@ -122,11 +128,20 @@ class Lock:
         except OSError as error:
             os.close(descriptor)
             raise Unusable(f"The lock {self._file} cannot be taken: {error.strerror}.") from error
+        self.adopt(descriptor)
+        return True
+
+    def adopt(self, descriptor: int) -> None:
+        """Hold the lock by an open file that has it already, as one that another process handed over."""
         self._descriptor = descriptor
         with contextlib.suppress(OSError):  # who holds it is for a message only, and a full disk forbids writing it
             os.ftruncate(descriptor, 0)
-            os.write(descriptor, str(os.getpid()).encode())
-        return True
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+
+    @property
+    def descriptor(self) -> int:
+        """The open file that holds the lock. A process that is given it holds the lock too, with no gap in between."""
+        return self._descriptor
 
     def holder(self) -> str:
         """Which process holds the lock, for an error message."""
@@ -154,6 +169,22 @@ class Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def listen_private(path: Path) -> socket.socket:
+    """A socket for the owner only. The caller holds the home's lock, so a file in its place is a dead server's."""
+    path.unlink(missing_ok=True)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        with short_path(path) as address:
+            sock.bind(address)
+        sock.listen(128)
+        return sock
+    except OSError as error:
+        raise Unusable(f"The socket {path} cannot be made: {error.strerror}.") from error
+    finally:
+        os.umask(before)
 
 
 @contextlib.contextmanager

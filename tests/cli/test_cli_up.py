@@ -89,7 +89,7 @@ class TestRunning:
     def test_a_host_that_is_not_ours_is_refused(self, host: str, server: Server) -> None:
         status, body = get(server, "/health", {"Host": host})
         assert status in (400, 403)
-        assert '"status"' not in body
+        assert '"version"' not in body
 
     @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost.evil.example"])
     def test_a_page_of_another_origin_is_refused(self, origin: str, server: Server) -> None:
@@ -97,8 +97,9 @@ class TestRunning:
         assert status == 403
         assert "another origin" in body
 
-    def test_the_address_for_everybody_runs_nothing(self, server: Server) -> None:
-        assert get(server, "/api/run")[0] == 404
+    def test_the_address_for_everybody_runs_nothing_without_a_token(self, server: Server) -> None:
+        assert get(server, "/api/rooms")[0] == 401
+        assert get(server, "/api/rooms", {"Authorization": "Bearer x"})[0] == 401
 
     def test_only_the_owner_may_open_the_socket(self, server: Server, shared: Doorward) -> None:
         mode = (shared.home / "doorward.sock").stat().st_mode

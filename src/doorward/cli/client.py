@@ -15,6 +15,7 @@ import httptools
 import msgspec
 
 from doorward.cli import following, report
+from doorward.cli.hospitality import hospitable
 from doorward.cli.live import Live
 from doorward.doors.local import Ask
 from doorward.errors import BadParams, DoorwardError, Unreachable, leaves
@@ -163,4 +164,5 @@ async def _house(home: Home) -> AsyncIterator[House]:
             report.note("Made a new home for Doorward:\n  " + "\n  ".join(house.made))
         for problem in house.services.recipes.problems.values():
             report.note(f"A recipe is not valid, its last good version is in force: {problem}")
-        yield house
+        async with hospitable(home, house):
+            yield house

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
+import os
 import shutil
 import sys
+from collections.abc import AsyncIterator
 
 import click
+import msgspec
 
-from doorward.app import House, keep_tidy, open_house
+from doorward.app import House, open_house
+from doorward.cli.keeping import kept
+from doorward.doors.descriptors import make_room
+from doorward.doors.guard import who_is_refused
 from doorward.doors.http import Server
-from doorward.doors.serve import listen_private, listen_public, serve
-from doorward.home import Home, Lock
-from doorward.settings import home_folder, load
+from doorward.doors.line.door import opened
+from doorward.doors.line.environment import overridden
+from doorward.doors.mcp_stdio.hello import take_over
+from doorward.doors.mcp_stdio.host import Host
+from doorward.doors.ports import listen, near
+from doorward.doors.serve import serve, stop_on_signals
+from doorward.home import Home, Lock, listen_private
+from doorward.settings import Settings, home_folder, load
 
 
 @click.command("up")
@@ -24,49 +36,53 @@ def command(host: str | None, port: int | None) -> None:
     home = Home(home_folder())
     home.make()
     with Lock(home) as lock:
-        if not lock.take():
+        if not take_over(home, lock):
             raise lock.busy()
-        configured = load(home.settings).server
-        asyncio.run(_up(home, host or configured.host, configured.port if port is None else port))
+        configured = load(home.settings)
+        given = {name: value for name, value in (("host", host or None), ("port", port)) if value is not None}
+        server = msgspec.structs.replace(configured.server, **given)
+        line = overridden(configured.line, os.environ)
+        asyncio.run(_up(home, msgspec.structs.replace(configured, server=server, line=line)))
 
 
-async def _up(home: Home, host: str, port: int) -> None:
+async def _up(home: Home, settings: Settings) -> None:
     stopping = asyncio.Event()
-    async with open_house(home, stop=stopping.set) as house:
+    stop_on_signals(stopping)
+    most, scarce = make_room(settings.server.connections)
+    for warning in (scarce, who_is_refused(settings.server)):
+        if warning:
+            click.echo(click.style(warning, fg="yellow", bold=True), err=True)
+    async with open_house(home, changes=settings, stop=stopping.set) as house:
         with (
-            contextlib.closing(listen_public(host, port)) as public,
+            contextlib.closing(listen(settings.server.host, settings.server.port)) as public,
             contextlib.closing(listen_private(home.socket)) as private,
         ):
-            services = house.services
-            chores = (
-                services.recipes.watch(),
-                services.catalogue.watch(),
-                house.keeper.watch(),
-                keep_tidy(house),
-                _say_how_programs_are_held(house),
-            )
-            background = [asyncio.create_task(chore) for chore in chores]
             try:
                 server = Server(house.gate, house.services)
-                await serve(server, public, private, stopping, lambda: _welcome(house, *public.getsockname()[:2]))
+                clients = Host(home, house.gate, house.services, server.mcp)
+                async with kept(house), clients, _line_door(house) as also:
+                    host, port = near(public.getsockname()[0]), public.getsockname()[1]
+                    await serve(server, public, private, stopping, lambda: _welcome(house, host, port, also), most)
             finally:
                 home.socket.unlink(missing_ok=True)
-                for task in background:
-                    task.cancel()
-                await asyncio.gather(*background, return_exceptions=True)
     click.echo("Doorward has stopped.")
 
 
-async def _say_how_programs_are_held(house: House) -> None:
-    """Try the sandbox out at once, so that what it lacks is known before anything runs in it."""
-    level = await house.services.sandbox.level()
-    if level.word != "full":
-        click.echo(click.style(f"The sandbox is {level}. {level.hint}", fg="yellow", bold=True), err=True)
-        if house.settings.sandbox.required:
-            click.echo("Programs are refused, since the setting sandbox.required is on.", err=True)
+@contextlib.asynccontextmanager
+async def _line_door(house: House) -> AsyncIterator[str]:
+    """The line door, if the settings open it; gives what people should be told of it."""
+    line = house.settings.line
+    if not line.enabled:
+        yield ""
+        return
+    async with opened(house.gate, house.services) as (host, port):
+        if not line.certificate and not ipaddress.ip_address(host).is_loopback:
+            warning = f"The line door on {host} is not encrypted: tokens can be read on the way. Set line.certificate."
+            click.echo(click.style(warning, fg="yellow", bold=True), err=True)
+        yield f"line door listening on {host} port {port}, room {line.room}"
 
 
-def _welcome(house: House, host: str, port: int) -> None:
+def _welcome(house: House, host: str, port: int, also: str) -> None:
     where = f"[{host}]" if ":" in host else host
     program = "doorward" if shutil.which("doorward") else sys.argv[0]
     lines = [*(f"  {line}" for line in house.made), ""] if house.made else []
@@ -78,7 +94,9 @@ def _welcome(house: House, host: str, port: int) -> None:
         f"Doorward is up: http://{where}:{port}",
         f"  health   http://{where}:{port}/health",
         f"  metrics  http://{where}:{port}/metrics",
+        f"  docs     http://{where}:{port}/docs",
         f"  home     {house.home.path}",
+        *([f"  {also}"] if also else []),
         "",
         "In another terminal:",
         f"  {program} run data/list --collection=rooms",

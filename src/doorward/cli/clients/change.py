@@ -1,0 +1,195 @@
+"""One change of a client's configuration: worked out, shown, and made with a copy of what was before."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from doorward import redact
+from doorward.cli.clients import jsonfile, tomlfile
+from doorward.cli.clients.known import Client
+from doorward.cli.clients.unreadable import Unreadable
+from doorward.errors import Conflict, Unusable
+from doorward.home import sync_folder
+
+_LARGEST = 64 * 1024 * 1024
+_BACKUP = ".before-doorward-"
+_WIDEST = 200
+"""Longer lines of a difference are cut; some clients keep their whole configuration in one."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What a file holds, and what it should hold; None where there is no file."""
+
+    file: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def nothing(self) -> bool:
+        return self.before == self.after
+
+    def shown(self, token: str = "") -> str:
+        """The difference as people read it: without the token that goes into the file, and others' that are near."""
+        found = difflib.unified_diff(
+            (self.before or "").splitlines(),
+            (self.after or "").splitlines(),
+            str(self.file) if self.before is not None else os.devnull,
+            str(self.file) if self.after is not None else os.devnull,
+            lineterm="",
+        )
+        theirs = {line.rstrip(",") for line in (self.before or "").splitlines()}
+        lines = []
+        for line in found:
+            ours = line.startswith("+") and len(theirs) > 1 and line[1:].rstrip(",") not in theirs
+            text = line.replace(token, f"{token[:4]}…") if token else line
+            text = text if ours or not theirs else redact.text(text)
+            lines.append(text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…")
+        return "\n".join(lines)
+
+    def make(self, mode: int = 0o666) -> Path | None:
+        """Make the change whole or not at all; gives the copy of the file as it was, if there was one.
+
+        `mode` is for a new file. One that somebody changed since it was read is left alone.
+        """
+        real = _real(self.file)
+        found = _read(real)
+        if found != self.before:
+            raise Conflict(f"{self.file} was changed by somebody else meanwhile; nothing was written. Run this again.")
+        try:
+            backup = None if found is None else _copy(real, found)
+            if self.after is None:
+                real.unlink()
+                return backup
+            real.parent.mkdir(parents=True, exist_ok=True)
+            _replace(real, self.after, mode)
+        except OSError as error:
+            raise Unusable(f"{self.file} cannot be written: {error.strerror}.") from error
+        return backup
+
+
+def connecting(client: Client, file: Path, name: str, entry: Mapping[str, Any]) -> Change:
+    """The change that brings this entry into the file."""
+    before = _read(_real(file))
+    try:
+        return Change(file, before, _editor(client).set_entry(before or "", client.container, name, entry))
+    except Unreadable as error:
+        raise _refused(file, error) from error
+
+
+def removing(client: Client, file: Path, name: str) -> Change:
+    """The change that takes the entry out: back to the very bytes from before, where nothing else changed since."""
+    before = _read(_real(file))
+    if before is None or (there := present(client, file, name)) is None:
+        return Change(file, before, before)
+    editor = _editor(client)
+
+    def leads_here(earlier: str) -> bool:
+        with contextlib.suppress(Unreadable):
+            if editor.entry(earlier, client.container, name) is None:
+                return bool(editor.set_entry(earlier, client.container, name, there) == before)
+        return False
+
+    try:
+        for copy in _copies(_real(file)):
+            earlier = _read(copy)
+            if earlier is not None and leads_here(earlier):
+                return Change(file, before, earlier)
+        rest = None if leads_here("") else editor.remove_entry(before, client.container, name)
+        return Change(file, before, rest)
+    except Unreadable as error:
+        raise _refused(file, error) from error
+
+
+def present(client: Client, file: Path, name: str) -> Any:
+    """The entry that the file holds already, or None."""
+    try:
+        return _editor(client).entry(_read(_real(file)) or "", client.container, name)
+    except Unreadable as error:
+        raise _refused(file, error) from error
+
+
+def _editor(client: Client) -> ModuleType:
+    return tomlfile if client.toml else jsonfile
+
+
+def _refused(file: Path, error: Unreadable) -> Unusable:
+    return Unusable(f"{file} was left alone, since it cannot be read: {error}.", hint="Mend the file, then try again.")
+
+
+def _real(file: Path) -> Path:
+    """The file itself, where the path leads to it through a symlink: the link stays one."""
+    try:
+        return Path(os.path.realpath(file, strict=False))
+    except OSError as error:
+        raise Unusable(f"{file} cannot be followed: {error.strerror}.") from error
+
+
+def _read(real: Path) -> str | None:
+    try:
+        with open(os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Unusable(f"{real} is not a file.")
+            data = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unusable(f"{real} cannot be read: {error.strerror}.") from error
+    if len(data) > _LARGEST:
+        raise Unusable(f"{real} is larger than {_LARGEST} bytes, and was left alone.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Unusable(f"{real} was left alone, since it is not UTF-8 text: byte {error.start} is wrong.") from error
+
+
+def _copies(real: Path) -> list[Path]:
+    """The copies of a file from before our changes, the newest first."""
+    with contextlib.suppress(OSError):
+        return sorted((one for one in real.parent.iterdir() if one.name.startswith(real.name + _BACKUP)), reverse=True)
+    return []
+
+
+def _copy(real: Path, text: str) -> Path:
+    """A copy beside the file, under a name that is free, for the same eyes only."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in range(1_000):
+        copy = real.with_name(f"{real.name}{_BACKUP}{stamp}{f'-{number:03}' if number else ''}")
+        try:
+            descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            continue
+        with open(descriptor, "wb") as out:
+            os.fchmod(out.fileno(), stat.S_IMODE(real.stat().st_mode))
+            out.write(text.encode())
+        return copy
+    raise Unusable(f"There are too many copies beside {real} already; remove some.")
+
+
+def _replace(real: Path, text: str, mode: int) -> None:
+    """The new bytes under the old name, at once, with the old owner and mode."""
+    partial = real.with_name(f"{real.name}.{os.getpid()}.partial")
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with open(descriptor, "wb") as out:
+            with contextlib.suppress(FileNotFoundError):
+                was = real.stat()
+                with contextlib.suppress(PermissionError):
+                    os.fchown(out.fileno(), was.st_uid, was.st_gid)
+                os.fchmod(out.fileno(), stat.S_IMODE(was.st_mode))
+            out.write(text.encode())
+            out.flush()
+            os.fsync(out.fileno())
+        partial.rename(real)
+        sync_folder(real.parent)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,132 @@
+"""One table of a TOML configuration: set or taken out, with every other byte left as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from doorward.cli.clients.unreadable import Unreadable
+
+_PIECES = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|#[^\n]*"
+    r"|[\[\]{}\n]",
+    re.DOTALL,
+)
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def entry(text: str, container: str, name: str) -> Any:
+    """The table as it stands in the text, or None."""
+    inside = _read(text).get(container)
+    return inside.get(name) if isinstance(inside, dict) else None
+
+
+def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) -> str:
+    """The text with this table: in the place of the one that is there, or at the end."""
+    there = entry(text, container, name)
+    if there == value:
+        return text
+    line = "\r\n" if "\r\n" in text else "\n"
+    table = line.join([f"[{_key(container)}.{_key(name)}]", *(f"{_key(k)} = {_value(v)}" for k, v in value.items())])
+    if there is None:
+        gap = "" if not text else line if text.endswith("\n") else line * 2
+        changed = text + gap + table + line
+    else:
+        begin, end = _block(text, container, name)
+        changed = text[:begin] + table + line + text[end:]
+    return _checked(text, changed, container, name, dict(value))
+
+
+def remove_entry(text: str, container: str, name: str) -> str:
+    """The text without this table."""
+    if entry(text, container, name) is None:
+        return text
+    begin, end = _block(text, container, name)
+    before = text[:begin]
+    if before.endswith(("\n\n", "\n\r\n")) and (not text[end:] or text[end:].startswith(("\n", "\r\n"))):
+        before = before.removesuffix("\n").removesuffix("\r")
+    return _checked(text, before + text[end:], container, name, None)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Unreadable(str(error)) from error
+
+
+def _checked(text: str, changed: str, container: str, name: str, value: Any) -> str:
+    """Make sure that nothing but our table is different, however strangely the file is written."""
+    expected = _read(text)
+    inside = expected.setdefault(container, {})
+    if not isinstance(inside, dict):
+        raise Unreadable(f"{container} must be a table")
+    if value is not None:
+        inside[name] = value
+    else:
+        inside.pop(name, None)
+    found = _read(changed)
+    found.setdefault(container, {})
+    if found != expected:
+        raise Unreadable(f"[{container}.{name}] is written in a way that cannot be changed safely; edit it by hand")
+    return changed
+
+
+def _block(text: str, container: str, name: str) -> tuple[int, int]:
+    """From where to where our table reaches, without the empty lines and comments that lead to the next one."""
+    headers = [*_headers(text), (len(text), [""])]
+    ours = [place for place, (_, path) in enumerate(headers) if path[:2] == [container, name]]
+    if not ours or headers[ours[0]][1] != [container, name] or ours != list(range(ours[0], ours[-1] + 1)):
+        raise Unreadable(f"{container}.{name} is not written as one table; edit it by hand")
+    begin, end = headers[ours[0]][0], headers[ours[-1] + 1][0]
+    lines = text[begin:end].splitlines(keepends=True)
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        lines.pop()
+    return begin, begin + sum(len(line) for line in lines)
+
+
+def _headers(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Where each `[table]` begins, and its path."""
+    depth, fresh = 0, 0
+    for piece in _PIECES.finditer(text):
+        sign = piece[0]
+        if sign == "\n":
+            fresh = piece.end()
+        elif sign == "[" and depth == 0 and not text[fresh : piece.start()].strip(" \t\ufeff"):
+            end = text.find("\n", piece.start())
+            yield fresh, _path(text[fresh : len(text) if end < 0 else end].strip("\ufeff\r"))
+        if sign in "[{":
+            depth += 1
+        elif sign in "]}":
+            depth -= 1
+
+
+def _path(header: str) -> list[str]:
+    path = []
+    found: Any = _read(header)
+    while isinstance(found, list | dict) and found:
+        if isinstance(found, dict):
+            path.append(next(iter(found)))
+            found = found[path[-1]]
+        else:
+            found = found[0]
+    return path
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,121 @@
+"""What a relay remembers of a session, so that it can go on with another house: open requests, and the opening."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import msgspec
+
+from doorward.doors.mcp_stdio import frames
+from doorward.doors.mcp_stdio.frames import Head, Key
+
+_CALL = "tools/call"
+"""The one method that is not simply asked again: it may have changed something already."""
+_FOREVER = "subscriptions/listen"
+"""A request that is open for as long as the session lasts."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request of the client that is not answered yet."""
+
+    id: frames.Id
+    method: str
+    frame: bytes
+    """The request itself, unless it is a call, which is never asked twice."""
+
+
+class Memory:
+    def __init__(self) -> None:
+        self.client = ""
+        """The client's own name, once it said it."""
+        self.waiting: deque[bytes] = deque()
+        """Messages that came while there was nobody to give them to."""
+        self._asked: dict[Key, Asked] = {}
+        self._questions: dict[Key, frames.Id] = {}
+        self._stale: set[Key] = set()
+        self._opening: dict[str, bytes] = {}
+        self._repeated: dict[Key, int] = {}
+        self.initialized = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether the client waits for an answer that will come by itself."""
+        return any(asked.method != _FOREVER for asked in self._asked.values())
+
+    def sent(self, head: Head, frame: bytes) -> bool:
+        """Note a message on its way to the house; False when it answers a question that nobody asks any more."""
+        if not self.client:
+            self.client = frames.agent_name(head)
+        key = head.key
+        if head.method and key is not None:
+            kept = b"" if head.method == _CALL else frame
+            self._asked[key] = Asked(key[1], head.method, kept)
+            self._keep(head, frame)
+        elif head.method:
+            self._keep(head, frame)
+        elif key is not None:
+            self._questions.pop(key, None)
+            if key in self._stale:
+                self._stale.discard(key)
+                return False
+        return True
+
+    def received(self, head: Head) -> bool:
+        """Note a message on its way to the client; False when it answers what only the relay asked."""
+        key = head.key
+        if head.method:
+            if key is not None:
+                self._questions[key] = key[1]
+                self._stale.discard(key)
+            return True
+        if key is None:
+            return True
+        if self._repeated.get(key):
+            self._repeated[key] -= 1
+            return False
+        self._asked.pop(key, None)
+        return True
+
+    def opening(self) -> Iterator[bytes]:
+        """What a new house must hear first of a session that is under way; its answers are for the relay alone."""
+        self._repeated.clear()
+        for frame in self._opening.values():
+            key = frames.peek(frame).key
+            if key is not None:
+                self._repeated[key] = self._repeated.get(key, 0) + 1
+            yield frame
+
+    def lost(self) -> tuple[list[Asked], list[frames.Id]]:
+        """The house is gone: the calls whose end nobody will tell, and the questions that it asked the client.
+
+        What can be asked again waits for the next house.
+        """
+        calls = [asked for asked in self._asked.values() if not asked.frame]
+        again = [asked.frame for asked in self._asked.values() if asked.frame]
+        self.waiting.extendleft(reversed(again))
+        self._opening = {what: frame for what, frame in self._opening.items() if frame not in again}
+        questions = list(self._questions.values())
+        self._stale |= set(self._questions)
+        self._asked.clear()
+        self._questions.clear()
+        return calls, questions
+
+    def refused(self) -> list[frames.Id]:
+        """No house will answer: the requests that are open or wait, all of which are forgotten."""
+        heads = [frames.peek(frame) for frame in self.waiting]
+        ids = [asked.id for asked in self._asked.values()]
+        ids += [head.key[1] for head in heads if head.method and head.key is not None]
+        self._asked.clear()
+        self.waiting.clear()
+        return ids
+
+    def _keep(self, head: Head, frame: bytes) -> None:
+        """Remember what a session consists of: its beginning, its log level, and what it subscribed to."""
+        if head.method in ("initialize", "notifications/initialized", "logging/setLevel"):
+            self._opening[head.method] = frame
+            self.initialized = "initialize" in self._opening
+        elif head.method == "resources/subscribe":
+            self._opening[f"resource {frames.params(head).get('uri')}"] = frame
+        elif head.method == "resources/unsubscribe":
+            self._opening.pop(f"resource {frames.params(head).get('uri')}", None)

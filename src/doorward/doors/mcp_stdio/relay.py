@@ -1,0 +1,230 @@
+"""The relay: carries messages between one MCP client and whichever process keeps the house at the moment.
+
+The house may move from one process to another in the middle of a session: a server starts, or the process that kept
+it ends or is killed. The client does not notice, except that a call whose end nobody can tell is answered with an
+error that says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from doorward.doors.mcp_stdio import frames, hello
+from doorward.doors.mcp_stdio.frames import Lines
+from doorward.doors.mcp_stdio.hello import Hello
+from doorward.doors.mcp_stdio.memory import Memory
+from doorward.doors.mcp_stdio.streams import Streams
+from doorward.errors import DoorwardError, Overloaded
+
+Reach = Callable[[Hello], Awaitable[socket.socket]]
+"""Finds the house, or becomes it, and comes back with a connection on which hello was said."""
+
+_PIECE = 65_536
+_LARGEST_ANSWER = 256 * 1024 * 1024
+_FIRST_WORDS = 1.0
+"""Seconds in which a client that cannot be served may still say something, to be told why."""
+_LAST_WORDS = 0.5
+"""Seconds that open requests are given when the client has closed its end; then they are cancelled."""
+_MOST_WAITING = 256
+"""How many messages are read ahead of a house that takes them slowly."""
+_CUT_OFF = "The call was cut off: the process that kept the house has ended, or has handed the house to another."
+_CLOSED = "The call was cancelled, since the client has closed its end."
+_HINT = "Whether it ran, and what it did, is in the ledger: doorward audit tail"
+
+
+class Relay:
+    def __init__(self, streams: Streams, wanted: Hello, reach: Reach, stopping: asyncio.Event) -> None:
+        """`stopping` is set from outside to end the session at once."""
+        self._streams = streams
+        self._wanted = wanted
+        self._reach = reach
+        self._memory = Memory()
+        self._more = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._over = False
+        self._moving = False
+        self._served = False
+        self._held: list[bytes] = []
+        self._fewer = asyncio.Event()
+        self._stopping = stopping
+
+    async def run(self) -> None:
+        """Serve the client until it closes its end, can no longer be written to, or `stopping` is set."""
+        working = [
+            asyncio.ensure_future(work) for work in (self._serve(), self._gone(), self._stopped(), self._unread())
+        ]
+        reading = asyncio.ensure_future(self._read())
+        try:
+            done, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (*working, reading):
+                task.cancel()
+            await asyncio.gather(*working, reading, return_exceptions=True)
+            await self._streams.flush(_LAST_WORDS)
+
+    async def _stopped(self) -> None:
+        await self._stopping.wait()
+
+    async def _gone(self) -> None:
+        await self._streams.gone.wait()
+
+    async def _unread(self) -> None:
+        """A client that has closed its end and reads no more is not waited for."""
+        await self._closed.wait()
+        await self._streams.unread(_LAST_WORDS)
+
+    async def _serve(self) -> None:
+        while not self._over:
+            try:
+                sock = await self._reach(msgspec.structs.replace(self._wanted, client=self._memory.client))
+            except DoorwardError as error:
+                await self._refuse(error)
+                if self._served and isinstance(error, Overloaded):
+                    continue
+                raise
+            await self._speak(sock)
+            await self._lost()
+
+    async def _speak(self, sock: socket.socket) -> None:
+        """Carry messages both ways until either end closes."""
+        reader, writer = await asyncio.open_connection(sock=sock)
+        self._moving = False
+        ways = [asyncio.ensure_future(self._to_house(writer)), asyncio.ensure_future(self._to_client(reader))]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for task in ways:
+                if task.done():
+                    task.result()
+        finally:
+            for task in ways:
+                task.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _to_house(self, writer: asyncio.StreamWriter) -> None:
+        memory = self._memory
+        with contextlib.suppress(ConnectionError):
+            for frame in memory.opening():
+                writer.write(frame + b"\n")
+            if self._served and memory.initialized:  # what changed while nobody listened is not known
+                await self._streams.write(frames.notification("notifications/tools/list_changed") + b"\n")
+            self._served = True
+            while True:
+                while memory.waiting:
+                    frame = memory.waiting.popleft()
+                    head = frames.peek(frame)
+                    if self._moving and head.method and head.key is not None:
+                        self._held.append(frame)
+                    elif memory.sent(head, frame):
+                        writer.write(frame + b"\n")
+                await writer.drain()
+                self._fewer.set()
+                if self._moving and not memory.busy:
+                    return
+                if self._closed.is_set():
+                    await self._last_words()
+                    self._over = True
+                    return
+                self._more.clear()
+                await self._more.wait()
+
+    async def _last_words(self) -> None:
+        """The client has said all it will; what it asked last is still answered, if that takes no time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                while self._memory.busy:
+                    self._more.clear()
+                    await self._more.wait()
+
+    async def _to_client(self, reader: asyncio.StreamReader) -> None:
+        lines = Lines(_LARGEST_ANSWER)
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(_PIECE):
+                whole = bytearray()
+                for line in lines.feed(data):
+                    if line is None:
+                        return
+                    if line.startswith(hello.WORD):
+                        self._moving = self._moving or line == hello.MOVING
+                    elif self._memory.received(frames.peek(line)):
+                        whole += line + b"\n"
+                if whole:
+                    await self._streams.write(bytes(whole))
+                self._more.set()
+
+    async def _lost(self) -> None:
+        """Tell the client what it will hear no more of."""
+        self._memory.waiting.extendleft(reversed(self._held))
+        self._held.clear()
+        calls, questions = self._memory.lost()
+        message = _CLOSED if self._over else _CUT_OFF
+        for asked in calls:
+            said = frames.error(
+                asked.id,
+                frames.NOT_SERVED,
+                message,
+                status="failed",
+                code="interrupted",
+                effect="unknown",
+                hint=_HINT,
+            )
+            await self._say(said)
+        for id in questions:
+            await self._say(
+                frames.notification("notifications/cancelled", requestId=id, reason="Whoever asked has ended.")
+            )
+
+    async def _refuse(self, error: DoorwardError) -> None:
+        """Answer everything that waits with the reason why nobody will; clients speak as soon as they started us."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_WORDS):
+                while not self._served and not self._memory.waiting and not self._closed.is_set():
+                    self._more.clear()
+                    await self._more.wait()
+        for id in self._memory.refused():
+            said = frames.error(
+                id, frames.NOT_SERVED, error.message, status="refused", code=error.code, effect="none", hint=error.hint
+            )
+            await self._say(said)
+
+    async def _read(self) -> None:
+        """Take in the client's messages; a line that can be none is answered here."""
+        lines = Lines()
+        while True:
+            data = await self._streams.read()
+            for line in lines.feed(data) if data else lines.end():
+                await self._take(line)
+            if not data:
+                self._closed.set()
+            self._more.set()
+            if not data:
+                return
+            while len(self._memory.waiting) + len(self._held) > _MOST_WAITING:
+                self._fewer.clear()
+                await self._fewer.wait()
+
+    async def _take(self, line: bytes | None) -> None:
+        if line is None:
+            await self._say(frames.too_long())
+        elif line.startswith(hello.WORD):
+            await self._say(frames.error(None, frames.PARSE_ERROR, "The line is not JSON: it begins with '#'."))
+        elif line.strip():
+            self._memory.waiting.append(line.rstrip(b"\r"))
+
+    async def _say(self, frame: bytes) -> None:
+        await self._streams.write(frame + b"\n")
+
+
+def note(text: str) -> None:
+    """Words for people; the client shows them in its log, if anywhere."""
+    print(f"doorward: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,117 @@
+"""The standard streams of this process, each served by a thread.
+
+A thread reads and writes pipes, files and terminals alike, and leaves their descriptors blocking, which other
+processes may share. A client that never reads its answers holds up that thread and nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+
+_PIECE = 65_536
+_MOST_READ = 16
+"""How many pieces are read ahead."""
+_MOST_WRITTEN = 4 * 1024 * 1024
+"""How many bytes wait for a slow reader before more are held back."""
+
+
+class Streams:
+    """Bytes from a client and bytes for it. Made inside the event loop that uses it."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._read: asyncio.Queue[bytes] = asyncio.Queue()
+        self._free = threading.Semaphore(_MOST_READ)
+        self._written: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._waiting = 0
+        self._calm = asyncio.Event()
+        self._calm.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.gone = asyncio.Event()
+        """Set when the client can no longer be written to."""
+        for work, descriptor in ((self._reading, source), (self._writing, sink)):
+            threading.Thread(target=work, args=(descriptor,), daemon=True).start()
+
+    async def read(self) -> bytes:
+        """The next bytes; empty at the end."""
+        piece = await self._read.get()
+        self._free.release()
+        return piece
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes on their way, as soon as not too many wait already."""
+        await self._calm.wait()
+        self._waiting += len(data)
+        self._idle.clear()
+        if self._waiting > _MOST_WRITTEN:
+            self._calm.clear()
+        self._written.put(data)
+
+    async def unread(self, patience: float) -> None:
+        """Wait until the client has read nothing of what is there for it, for as long as `patience`."""
+        while True:
+            before = self._waiting
+            await asyncio.sleep(patience)
+            if before and self._waiting >= before:
+                return
+
+    async def flush(self, patience: float) -> None:
+        """Wait until everything is written, or until it takes too long."""
+        try:
+            async with asyncio.timeout(patience):
+                await self._idle.wait()
+        except TimeoutError:
+            return
+
+    def _reading(self, source: int) -> None:
+        piece = b"."
+        while piece:
+            self._free.acquire()
+            try:
+                piece = os.read(source, _PIECE)
+            except OSError:
+                piece = b""
+            self._tell(self._read.put_nowait, piece)
+
+    def _writing(self, sink: int) -> None:
+        broken = False
+        while True:
+            data = self._written.get()
+            rest = memoryview(data)
+            while rest and not broken:
+                try:
+                    rest = rest[os.write(sink, rest) :]
+                except OSError:
+                    broken = True
+                    self._tell(self.gone.set)
+            self._tell(self._done, len(data))
+
+    def _done(self, size: int) -> None:
+        self._waiting -= size
+        if self._waiting <= _MOST_WRITTEN:
+            self._calm.set()
+        if not self._waiting:
+            self._idle.set()
+
+    def _tell(self, what: Callable[..., object], *args: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what, *args)
+        except RuntimeError:  # the loop has ended, and this process is about to
+            return
+
+
+def taken() -> tuple[int, int]:
+    """The standard streams for us alone: whatever else this process prints goes to stderr, and reads nothing."""
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    if sys.__stderr__ is None:  # it is closed, and the next file to be opened must not become it
+        os.dup2(nothing, 2)
+    source, sink = os.dup(0), os.dup(1)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    return source, sink

@@ -1,0 +1,106 @@
+"""The parts of a relay by themselves: lines, the tops of messages, and what is remembered of a session."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorward.doors.mcp_stdio import frames
+from doorward.doors.mcp_stdio.frames import Lines
+from doorward.doors.mcp_stdio.memory import Memory
+
+
+def frame(method: str = "", id: Any = None, **more: Any) -> bytes:
+    whole = {"jsonrpc": "2.0", **({"method": method} if method else {}), **({} if id is None else {"id": id}), **more}
+    return json.dumps(whole).encode()
+
+
+def send(memory: Memory, *sent: bytes) -> list[bool]:
+    return [memory.sent(frames.peek(one), one) for one in sent]
+
+
+def receive(memory: Memory, *received: bytes) -> list[bool]:
+    return [memory.received(frames.peek(one)) for one in received]
+
+
+@given(st.lists(st.binary(max_size=12).filter(lambda line: b"\n" not in line), max_size=8), st.integers(1, 7))
+def test_lines_are_the_same_however_the_stream_is_cut(lines: list[bytes], size: int) -> None:
+    cutter, stream = Lines(largest=8), b"".join(line + b"\n" for line in lines)
+    found = [line for place in range(0, len(stream), size) for line in cutter.feed(stream[place : place + size])]
+    assert found == [line if len(line) <= 8 else None for line in lines]
+    assert cutter.end() == []
+
+
+def test_a_line_without_an_end_is_held_no_further_than_the_limit() -> None:
+    cutter = Lines(largest=1_000)
+    for _ in range(100):
+        assert cutter.feed(b"x" * 999) == []
+        assert len(cutter._rest) <= 1_000
+    assert cutter.feed(b"\nnext") == [None]
+    assert cutter.end() == [b"next"]
+
+
+@pytest.mark.parametrize("line", [b"", b"nonsense", b"[]", b"5", b'{"id":{}}', b"\xff", b"[" * 100_000])
+def test_the_top_of_what_is_no_message_is_empty(line: bytes) -> None:
+    head = frames.peek(line)
+    assert (head.method, head.key) == ("", None)
+
+
+def test_ids_that_only_look_alike_are_different() -> None:
+    keys = {frames.peek(frame("ping", id)).key for id in (1, "1", 1.0, 2)}
+    assert len(keys) == 4
+
+
+def test_a_call_is_not_asked_again_and_everything_else_is() -> None:
+    memory = Memory()
+    listing, call = frame("tools/list", 1), frame("tools/call", "1")
+    send(memory, listing, call, frame("ping", 2))
+    receive(memory, frame(id=2, result={}))
+    calls, questions = memory.lost()
+    assert [asked.id for asked in calls] == ["1"]
+    assert questions == []
+    assert list(memory.waiting) == [listing]
+    assert not memory.busy
+
+
+def test_a_new_house_hears_the_opening_and_the_client_does_not_hear_its_answers() -> None:
+    memory = Memory()
+    first, second = frame("initialize", 0, params={}), frame("notifications/initialized")
+    level = [frame("logging/setLevel", id, params={"level": "info"}) for id in (1, 2)]
+    here, there = (frame("resources/subscribe", id, params={"uri": f"doorward://{id}"}) for id in (3, 4))
+    gone = frame("resources/unsubscribe", 5, params={"uri": "doorward://3"})
+    send(memory, first, second, *level, here, there, gone)
+    assert receive(memory, *(frame(id=id, result={}) for id in range(6))) == [True] * 6
+    memory.lost()
+    assert list(memory.opening()) == [first, second, level[1], there]
+    assert receive(memory, frame(id=0, result={}), frame(id=2, result={}), frame(id=4, result={})) == [False] * 3
+    assert receive(memory, frame(id=6, result={})) == [True]
+
+
+def test_an_opening_that_was_not_answered_is_asked_again_only_once() -> None:
+    memory = Memory()
+    first = frame("initialize", 0, params={})
+    send(memory, first)
+    memory.lost()
+    assert list(memory.opening()) == []
+    assert list(memory.waiting) == [first]
+
+
+def test_an_answer_to_a_house_that_is_gone_reaches_no_other() -> None:
+    memory = Memory()
+    receive(memory, frame("elicitation/create", "q1"), frame("elicitation/create", "q2"))
+    assert send(memory, frame(id="q1", result={"action": "accept"})) == [True]
+    assert memory.lost() == ([], ["q2"])
+    assert send(memory, frame(id="q2", result={"action": "accept"})) == [False]
+
+
+def test_a_listening_request_does_not_count_as_work() -> None:
+    memory = Memory()
+    send(memory, frame("subscriptions/listen", 1))
+    assert not memory.busy
+    send(memory, frame("tools/call", 2))
+    assert memory.busy
