@@ -8,7 +8,7 @@ UV_VERSION := 0.13.7
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock" pyproject.toml
 
-.PHONY: help run test lint bench docs filters lock clean bubblewrap
+.PHONY: help run test lint conformance bench docs filters lock clean bubblewrap
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -16,14 +16,17 @@ help: ## list these targets
 run: .venv/ready bubblewrap ## set up and start Doorward, and say where to look
 	@exec $(BIN)/doorward up
 
-test: .venv/ready bubblewrap lint ## set up and run every check and every test
+test: .venv/ready .venv/node/ready bubblewrap lint ## set up and run every check and every test
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 lint: .venv/ready ## style, types, layers, generated docs
-	@$(BIN)/ruff check src tests bench docs
-	@$(BIN)/ruff format --check src tests bench docs
+	@$(BIN)/ruff check src tests bench docs examples
+	@$(BIN)/ruff format --check src tests bench docs examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+
+conformance: .venv/ready .venv/node/ready ## run the official MCP conformance suite against Doorward, and sum up
+	@PYTHONPATH=tests $(BIN)/python tests/conformance/conform.py
 
 bench: .venv/ready bubblewrap ## measure, and print each number beside its target
 	@$(BIN)/python -m bench
@@ -56,3 +59,7 @@ clean: ## remove the environment and all caches
 	@$(BIN)/uv pip sync -q --require-hashes lock/dev.txt
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
+
+# Without a network this leaves no stamp: the tests that need it then say so, and the next run tries again.
+.venv/node/ready: tests/conformance/package-lock.json setup/node.sh | .venv/ready
+	@sh setup/node.sh "$(CURDIR)/$(BIN)" .venv/node

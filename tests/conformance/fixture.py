@@ -1,0 +1,87 @@
+"""The profile that the conformance suite is run against: a real house behind the real listener.
+
+It differs from `doorward up` in three things. The room has a recipe that permits everything, the door has the extras of
+the suite, and whoever asks is taken for the bearer of one fixed token, since the suite shows none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import fixture_family
+from fixture_extras import FixtureExtras
+from starlette.routing import Route
+
+from doorward.app import House, open_house
+from doorward.doors.http import Server
+from doorward.doors.mcp.door import McpDoor
+from doorward.doors.mcp.http import HttpEndpoint
+from doorward.doors.ports import listen
+from doorward.doors.serve import serve
+from doorward.home import Home, listen_private
+from doorward.model import Credential, Request
+
+RECIPE = {
+    "recipeId": "conformance",
+    "displayName": "Conformance",
+    "description": "The conformance suite may do what its fixture offers.",
+    "strategy": {
+        "aiCommands": {
+            "enabled": True,
+            "whitelist": ["test/*", "file/*", "shell/comes_and_goes"],
+            "maxCommandsPerMinute": 100_000,
+        }
+    },
+}
+ROOM = "suite"
+
+
+class Fixture(NamedTuple):
+    house: House
+    url: str
+
+    async def recorded(self) -> set[tuple[str, str]]:
+        """What came through the MCP door and how it ended, by the ledger."""
+        rows = await self.house.services.store.read("SELECT command, code FROM ledger WHERE door = 'mcp'")
+        return {(row["command"], row["code"]) for row in rows}
+
+
+@contextlib.asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Fixture]:
+    """A running fixture, with its home in `folder`."""
+    home = Home(folder / "home")
+    home.make()
+    home.recipes.mkdir(exist_ok=True)
+    await asyncio.to_thread((home.recipes / "conformance.json").write_text, json.dumps(RECIPE))
+    async with open_house(home, families=[fixture_family.family]) as house:
+        await _owner(house, "room/create", name=ROOM, recipe="conformance")
+        made = await _owner(house, "token/create", name="suite", kind="service", rooms=[ROOM])
+        credential = Credential(token=made["token"])
+        endpoint = HttpEndpoint(McpDoor(house.gate, house.services, FixtureExtras()), lambda headers: credential)
+        server = Server(house.gate, house.services)
+        server.public.router.routes.insert(0, Route("/mcp/{room}", endpoint))
+        stopping, up = asyncio.Event(), asyncio.get_running_loop().create_future()
+        with (
+            contextlib.closing(listen("127.0.0.1", 0)) as public,
+            contextlib.closing(listen_private(home.socket)) as private,
+        ):
+            listening = asyncio.create_task(serve(server, public, private, stopping, lambda: up.set_result(None)))
+            try:
+                await asyncio.wait([listening, up], return_when=asyncio.FIRST_COMPLETED)
+                yield Fixture(house, f"http://127.0.0.1:{public.getsockname()[1]}/mcp/{ROOM}")
+            finally:
+                stopping.set()
+                await listening
+
+
+async def _owner(house: House, command: str, **params: object) -> dict[str, str]:
+    outcome = await house.gate.handle(
+        Request(command=command, credential=Credential(owner=True), door="test", params=params)
+    )
+    assert outcome.status == "done", outcome
+    return dict(outcome.result)

