@@ -85,6 +85,19 @@ async def test_asking_how_things_stand_again_and_again_is_no_loop(house):
     assert [outcome.code for outcome in asked] == ["ok"] * 5
 
 
+async def test_reading_the_same_after_a_change_is_no_loop_and_changing_the_same_is(house, clock):
+    async with house() as driver:
+        codes = []
+        for n in range(4):
+            clock.advance(1)
+            codes.append((await driver.ask("scratch/look", room="lab", params={"text": "same"})).code)
+            clock.advance(1)
+            await driver.ask("scratch/touch", room="lab", params={"text": str(n)})
+        again = [(await driver.ask("scratch/touch", room="lab", params={"text": "x"})).code for _ in range(3)]
+    assert codes == ["ok"] * 4
+    assert again == ["ok", "ok", "looping"]
+
+
 async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_loops(house, clock):
     async with house(changes=Settings(limits=Limits(per_minute=5))) as driver:
         clock.advance(61)

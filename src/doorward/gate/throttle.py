@@ -34,6 +34,8 @@ class Throttle:
         self._windows: OrderedDict[str, deque[float]] = OrderedDict()
         self._responses: OrderedDict[str, int] = OrderedDict()
         self._repeats: OrderedDict[str, _Repeat] = OrderedDict()
+        self._changed: OrderedDict[str, float] = OrderedDict()
+        """When something that may have changed something last began, by tenant."""
 
     def admit(self, call: Call, policy: Policy | None) -> None:
         """Count this call, or refuse it and say when to try again. A refused call is not counted."""
@@ -65,7 +67,9 @@ class Throttle:
             calls.append(now)
 
     def note(self, call: Call) -> None:
-        """Remember that this call runs: in a room, its like is a repetition."""
+        """Remember that this call runs: in a room, its like is a repetition, unless it reads and something changed."""
+        if not call.command.reads_only:
+            _remembered(self._changed, call.caller.tenant, self._clock.steady())
         if not call.room:
             return
         repeat = self._repeats.get(call.digest)
@@ -86,6 +90,7 @@ class Throttle:
         told = set(list(self._repeats)[-_MOST_TEXTS:])
         return {
             "boot": boot,
+            "changed": {key: at for key, at in self._changed.items() if at > since},
             "windows": {key: list(times) for key, times in self._windows.items() if times and times[-1] > since},
             "repeats": {
                 key: [list(repeat.at), redact.text(repeat.text) if key in told else ""]
@@ -98,6 +103,7 @@ class Throttle:
         """Take up what an earlier process of the same boot left; steady times of another boot mean nothing."""
         if state.get("boot") != boot:
             return
+        self._changed.update(state.get("changed", {}))
         for key, times in state["windows"].items():
             self._windows[key] = deque(times)
         for key, (times, text) in state["repeats"].items():
@@ -130,6 +136,9 @@ class Throttle:
         if repeat is None:
             return
         recent = [at for at in repeat.at if at > now - self._limits.loop_seconds]
+        if call.command.reads_only:  # what is read after a change may be another thing
+            changed = self._changed.get(call.caller.tenant, 0.0)
+            recent = [at for at in recent if at >= changed]
         if len(recent) + 1 < self._limits.loop_repeats:
             return
         wait = recent[0] + self._limits.loop_seconds - now
