@@ -309,3 +309,18 @@ async def test_a_command_that_no_parameters_could_make_fit_is_not_offered(house)
     assert "scratch/look" not in offered
     assert "room/list" in offered
     assert (refused.code, "'path'" in refused.message) == ("not_permitted", True)
+
+
+async def test_a_credential_for_one_room_means_that_room_and_one_for_two_must_say_which(house):
+    async with house() as driver:
+        await driver.owner("room/create", name="annex", recipe="scratch")
+        one = await driver.token("one", rooms=["lab"])
+        two = await driver.token("two", rooms=["lab", "annex"])
+        asked = [await driver.ask("scratch/look", token=token, room="", params={"text": "x"}) for token in (one, two)]
+        offers = [
+            driver.house.gate.offered(driver.house.gate.caller(Credential(token=token)), "") for token in (one, two)
+        ]
+        rows = [row for row in await driver.ledger() if row["call"] == asked[0].call]
+    assert [outcome.code for outcome in asked] == ["ok", "not_permitted"]
+    assert (bool(offers[0]), offers[1]) == (True, [])
+    assert {row["room"] for row in rows} == {"lab"}

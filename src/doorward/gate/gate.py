@@ -296,11 +296,11 @@ class Gate:
     async def explain(self, request: Request) -> dict[str, Any]:
         """What would be decided about a command, and why. Writes nothing and reveals no data."""
         caller = self._authenticator.caller(request.credential)
-        return self._dry_run.explain(caller, request.room, self._resolver.command(caller, request))
+        return self._dry_run.explain(caller, caller.acts_in(request.room), self._resolver.command(caller, request))
 
     def offered(self, caller: Caller, room: str) -> list[Command]:
         """Exactly what this caller may call in this room."""
-        return self._authorizer.offered(caller, room)
+        return self._authorizer.offered(caller, caller.acts_in(room))
 
     def caller(self, credential: Credential) -> Caller:
         return self._authenticator.caller(credential)

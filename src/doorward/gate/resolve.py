@@ -37,7 +37,7 @@ class Resolver:
 
     def call(self, caller: Caller, request: Request) -> Call:
         """The request as a call, or a refusal that says what would be valid."""
-        command = self.command(caller, request)
+        command, room = self.command(caller, request), caller.acts_in(request.room)
         if request.params is not None and request.args is not None:
             raise BadParams("Parameters are given as values or as text, not both.")
         params: Mapping[str, Any]
@@ -49,17 +49,17 @@ class Resolver:
             caller=caller,
             command=command,
             params=params,
-            room=request.room,
+            room=room,
             door=request.door,
             session=request.session or f"{request.door}:{caller.tenant}:{caller.id}",
             response=request.response,
             workspace=workspace,
-            digest=self._digest(caller, command, params, request.room, workspace),
+            digest=self._digest(caller, command, params, room, workspace),
         )
 
     def command(self, caller: Caller, request: Request) -> Command:
         """The command that is meant, among all there are; a refusal names only those the caller may use."""
-        return self._registry.resolve(request.command, _Offered(self._authorizer, caller, request.room))
+        return self._registry.resolve(request.command, _Offered(self._authorizer, caller, caller.acts_in(request.room)))
 
     def _digest(self, caller: Caller, command: Command, params: Mapping[str, Any], room: str, workspace: str) -> str:
         """Keyed, so that nobody can guess a short secret parameter from the ledger."""
