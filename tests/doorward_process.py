@@ -51,18 +51,18 @@ class Doorward:
             **env,
         }
 
-    def __call__(self, *args: str | bytes) -> Ended:
-        """Run to the end, with its output in a pipe."""
-        with self.started(*args) as process:
-            out, err = process.communicate(timeout=_PATIENCE)
+    def __call__(self, *args: str | bytes, stdin: str | None = None) -> Ended:
+        """Run to the end, with its output in a pipe, and its input too if there is some."""
+        with self.started(*args, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE) as process:
+            out, err = process.communicate(stdin, timeout=_PATIENCE)
         return Ended(process.returncode, out, err)
 
-    def started(self, *args: str | bytes) -> subprocess.Popen[str]:
+    def started(self, *args: str | bytes, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [BIN / "doorward", *args],
             env=self.env,
             cwd=self.folder,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -14,7 +14,24 @@ import msgspec
 
 from doorward import logs, settings
 from doorward.approvals.approvals import Approvals
-from doorward.backends import ai, approval, debug, execution, file, recipe, room, shell, system, tree, undo, user
+from doorward.backends import (
+    account,
+    ai,
+    approval,
+    audit,
+    debug,
+    event,
+    execution,
+    file,
+    recipe,
+    room,
+    room_history,
+    shell,
+    system,
+    tree,
+    undo,
+    user,
+)
 from doorward.backends import data as data_
 from doorward.backends import help as help_
 from doorward.backends.context import Context, Services
@@ -39,14 +56,16 @@ from doorward.home import Home
 from doorward.ledger.keeper import Keeper
 from doorward.ledger.paths import LedgerPaths
 from doorward.model import Call, Outcome, Permit
+from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
+from doorward.rooms.accounts import Accounts
 from doorward.rooms.people import LOCAL, OWNER, People, User
 from doorward.rooms.rooms import Member, Room, Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
-from doorward.store import before_images, keepsakes, results
+from doorward.store import answers, before_images, keepsakes, results
 from doorward.store.sqlite import Store
 
 log = logging.getLogger(__name__)
@@ -60,14 +79,18 @@ FAMILIES: tuple[Family, ...] = (
     shell.bash_family,
     undo.family,
     room.family,
+    room_history.family,
     recipe.family,
     approval.family,
     execution.family,
+    audit.family,
+    event.family,
     ai.family,
     debug.family,
     system.family,
     help_.family,
     user.family,
+    account.family,
     user.tokens,
 )
 PLUGINS = "doorward.families"
@@ -221,9 +244,11 @@ async def _assemble(
         store=store,
         registry=registry,
         events=events,
+        recent=Recent(events),
         rooms=rooms,
         people=people,
         tokens=tokens,
+        accounts=Accounts(store, people, tokens.sessions, clock, configured.rest),
         recipes=recipes,
         catalogue=catalogue,
         approvals=approvals,
@@ -286,6 +311,8 @@ async def tidy(house: House) -> None:
         before_images.forget(now - limits.undo_days * 86_400),
         results.forget(now - limits.result_hours * 3_600),
         *house.services.approvals.tidy(),
+        *house.services.accounts.tidy(),
+        answers.forget(now - answers.kept_seconds(limits)),
     )
 
 

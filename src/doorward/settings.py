@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -24,7 +24,23 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8642
     """The port that `doorward up` listens on; 0 takes any free one."""
     allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
-    """The names under which this server may be addressed (the Host header); others are refused."""
+    """The names under which this server may be addressed (the Host header), without ports; others are refused."""
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages that may ask besides the server's own, as exact origins such as `https://console.example`."""
+    connections: Annotated[int, Meta(ge=1, le=100_000)] = 4_096
+    """How many connections each of the two sockets holds at once; one more is told so and closed."""
+    head_seconds: Seconds = 10.0
+    """How long the head of a request may take to come, from the connection or from its first byte."""
+    body_seconds: Seconds = 30.0
+    """How long the body of a request may take to come."""
+    idle_seconds: Seconds = 30.0
+    """How long a connection may stay open without a request."""
+    unread_seconds: Seconds = 30.0
+    """How long a client may read nothing of its answer before it is cut off and its call cancelled."""
+    largest_head: Annotated[int, Meta(ge=1_024, le=16_777_216)] = 65_536
+    """The most bytes that the head of a request may have."""
+    largest_body: Annotated[int, Meta(ge=1_024, le=1_000_000_000)] = 33_554_432
+    """The most bytes that the body of any request may have; some doors take less."""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,6 +82,8 @@ class Approvals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long after the decision an approved call may be resumed."""
     foresee: bool = True
     """Whether people are shown what a file or shell command would change, and approve just that."""
+    foresee_seconds: Seconds = 10.0
+    """How long working that out may take; people are asked without it then."""
 
 
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,6 +151,93 @@ class Shell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The catalogue file; empty means `commands.json` in the home folder."""
 
 
+class Mcp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    room: str = "general"
+    """The room that MCP clients act in when the address they use names none."""
+    elicitation: bool = True
+    """Whether a person who sits at an MCP client may approve there what waits for approval."""
+    tools: Literal["auto", "all", "search"] = "auto"
+    """Whether MCP clients are listed every tool, or a few and the search for the rest; auto goes by their number."""
+    search_above: Count = 200
+    """With `tools` at auto: from more tools than this on, clients are listed a few and the search for the rest."""
+    page: Count = 1_000
+    """How many tools, resources or prompts one page of an MCP list holds."""
+    largest_message: Count = 16 * 1024 * 1024
+    """The largest message, in bytes, that is read from an MCP client."""
+    sessions: Count = 1_000
+    """How many MCP sessions there are at once; the one that was idle longest makes room for a new one."""
+    sessions_each: Count = 100
+    """How many of them one caller has."""
+    session_seconds: Seconds = 3_600.0
+    """How long an MCP session may be idle before it is forgotten."""
+    streams: Count = 1_000
+    """How many answers to MCP clients are streams at once."""
+    streams_each: Count = 50
+    """How many of them one caller has."""
+    keep_alive_seconds: Seconds = 15.0
+    """How often a silent stream says that it is still there."""
+    public_url: str = ""
+    """The address under which clients reach this server, such as https://door.example, when a proxy stands before it."""
+    authorization_servers: tuple[str, ...] = ()
+    """Addresses of OAuth servers to be named to MCP clients that come without a token."""
+
+
+class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    enabled: bool = False
+    """Whether `doorward up` opens the line door."""
+    host: str = "127.0.0.1"
+    """The address that the line door listens on."""
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 9000
+    """The port that the line door listens on; 0 takes any free one."""
+    open: bool = True
+    """Whether programs of this very account may come in without a token."""
+    room: str = "general"
+    """The room that line clients act in; only one that shows a token may name another."""
+    clients: Annotated[int, Meta(ge=1, le=10_000)] = 10
+    """How many connections the line door holds at once; one more is told so and closed."""
+    idle_seconds: Seconds = 60.0
+    """How long a connection may be silent while none of its calls runs."""
+    arrival_seconds: Seconds = 10.0
+    """How long the rest of a line, or a client's next read of what waits for it, may take."""
+    request_bytes: Annotated[int, Meta(ge=256, le=16_777_216)] = 16_384
+    """The longest request that the line door reads."""
+    unread_bytes: Annotated[int, Meta(ge=65_536, le=1_000_000_000)] = 4_194_304
+    """How much may wait for a client that does not read; with more it is closed and its calls are cancelled."""
+    calls: Count = 10
+    """How many calls a client of the line door may make within `calls_seconds`."""
+    calls_seconds: Seconds = 10.0
+    """The span of time in which the calls of a client are counted."""
+    call_seconds: Seconds = 30.0
+    """How long one call through the line door may take."""
+    quiet_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
+    """Calls that end sooner are answered without notifications."""
+    progress_seconds: Seconds = 1.0
+    """How often a running call without news of its own is reported."""
+    summaries: bool = False
+    """Whether answers hold summaries of at most 500 characters instead of a program's whole output."""
+    certificate: str = ""
+    """A file with the certificate chain by which the line door speaks TLS; empty means that it speaks none."""
+    key: str = ""
+    """The file with the key of that certificate; empty means that it is in the same file."""
+    debug: bool = False
+    """Whether each request and the kind of each answer go to the log, without secrets."""
+    audit_log: str = ""
+    """A file that gets one line of JSON for each call, beside the ledger; empty means none."""
+    audit_bytes: Annotated[int, Meta(ge=10_000)] = 10_000_000
+    """How large that file grows before it is put aside; the last three are kept."""
+
+
+class Rest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    registration: Literal["code", "open", "closed"] = "code"
+    """Who may register a new tenant: whoever has a code of the owner's, everybody, or nobody."""
+    access_minutes: Annotated[float, Meta(gt=0, le=1_440)] = 15.0
+    """How long the access token of a login is good."""
+    refresh_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
+    """How long somebody stays logged in without coming back."""
+    event_clients: Count = 200
+    """How many clients may follow events or executions at once."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A table of `doorward.toml` is one of these fields."""
 
@@ -145,6 +250,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: Files = Files()
     sandbox: Sandbox = Sandbox()
     shell: Shell = Shell()
+    mcp: Mcp = Mcp()
+    line: Line = Line()
+    rest: Rest = Rest()
 
 
 def home_folder() -> Path:

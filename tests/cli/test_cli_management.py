@@ -148,6 +148,18 @@ class TestTokens:
         again = doorward("run", f"--token={made['token']}", "data/count", "--collection=users")
         assert (again.code, again.json["code"]) == (3, "not_authenticated")
 
+    def test_a_password_is_read_so_that_no_argument_or_record_shows_it(self, doorward: Doorward) -> None:
+        ended = doorward("token", "password", "--stdin", stdin="four words make one\n")
+        assert (ended.code, ended.json["result"]["user"]) == (0, "owner")
+        assert "four words" not in doorward("audit", "show", ended.json["call"]).out
+        short = doorward("token", "password", "--stdin", stdin="short\n")
+        assert (short.code, "12" in short.err) == (1, True)
+
+    def test_an_invitation_shows_its_passcode_once(self, doorward: Doorward) -> None:
+        invited = doorward("token", "invite", "--tenant=acme", "--hours=2").json
+        assert invited["result"]["tenant"] == "acme"
+        assert invited["result"]["passcode"] not in doorward("audit", "show", invited["call"]).out
+
     def test_a_token_that_is_none_is_refused_and_does_not_become_the_owner(self, doorward: Doorward) -> None:
         doorward.env["DOORWARD_TOKEN"] = "nonsense"
         ended = doorward("run", "data/count", "--collection=rooms")

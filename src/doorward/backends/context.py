@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypedDict, TypeVar
 
 import msgspec
 
@@ -16,14 +16,18 @@ from doorward.events import Bus
 from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
 from doorward.model import Call, Caller, Outcome, Ruling
+from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
+from doorward.rooms.accounts import Accounts
 from doorward.rooms.people import People
 from doorward.rooms.rooms import Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
 from doorward.store.sqlite import Store
+
+T = TypeVar("T")
 
 
 class Services(msgspec.Struct, kw_only=True):
@@ -35,9 +39,11 @@ class Services(msgspec.Struct, kw_only=True):
     store: Store
     registry: Registry
     events: Bus
+    recent: Recent
     rooms: Rooms
     people: People
     tokens: Tokens
+    accounts: Accounts
     recipes: RecipeBook
     catalogue: CatalogueBook
     approvals: Approvals
@@ -88,6 +94,10 @@ class Context(msgspec.Struct, frozen=True):
         return self.house.rules_on(self.caller, self.call.room, self.house.registry[command])
 
 
-def listing(items: list[Any], **more: Any) -> dict[str, Any]:
-    """The shape of every list result: models read it as "Found N items"."""
-    return {"items": items, **more}
+class Listing(TypedDict, Generic[T]):
+    items: list[T]
+
+
+def listing(items: list[T]) -> Listing[T]:
+    """The shape of every list result: models read it as "Found N items". Some say more beside the items."""
+    return {"items": items}

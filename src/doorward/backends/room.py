@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context, Listing, listing
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
 from doorward.errors import BadParams, Conflict, NotPermitted
 from doorward.facts import Access, Effects, Role, Safety, Tier
@@ -25,6 +25,18 @@ MemberName = Annotated[str, Meta(description="The person's or agent's id", min_l
 _encode = msgspec.json.Encoder().encode
 
 
+class RoomFacts(TypedDict):
+    room: str
+    recipe: str
+    members: Annotated[dict[str, Role], Meta(description="Who is in it, and in which role")]
+    archived: Annotated[bool, Meta(description="Whether nothing runs in it any more")]
+
+
+class Said(TypedDict):
+    message: Annotated[str, Meta(description="The id of what was said")]
+    room: str
+
+
 @family.command(
     "list",
     tier=Tier.INFORMATION,
@@ -37,10 +49,10 @@ _encode = msgspec.json.Encoder().encode
     examples=[Example("which rooms am I in", {})],
     related=["room/create"],
 )
-async def list_rooms(ctx: Context) -> dict[str, Any]:
+async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     """List the rooms you are a member of, with their recipe and members."""
-    rooms = [room for room in ctx.house.rooms.of(ctx.caller.tenant) if _sees(ctx, room)]
-    return listing([_shown(room) for room in sorted(rooms, key=lambda room: room.id)])
+    rooms = [room for room in ctx.house.rooms.of(ctx.caller.tenant) if sees(ctx, room)]
+    return listing([shown(room) for room in sorted(rooms, key=lambda room: room.id)])
 
 
 @family.command(
@@ -55,18 +67,18 @@ async def list_rooms(ctx: Context) -> dict[str, Any]:
     examples=[Example("make a room for research", {"name": "lab", "recipe": "research-chat"})],
     related=["room/list", "room/recipe", "room/join"],
 )
-async def create(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]:
+async def create(ctx: Context, name: Name, recipe: RecipeName) -> RoomFacts:
     """Make a room that a recipe governs, with you as its owner."""
     room = _new(ctx, name, recipe)
     await ctx.house.rooms.create(room, _keep(ctx, name, None, room))
-    return _shown(room)
+    return shown(room)
 
 
 @create.shows_effect
 async def create_effect(ctx: Context, name: str, recipe: str) -> dict[str, Any]:
     if ctx.house.rooms.get(ctx.caller.tenant, name) is not None:
         raise Conflict(f"There is a room {name!r} already.")
-    return {"before": None, "after": _shown(_new(ctx, name, recipe))}
+    return {"before": None, "after": shown(_new(ctx, name, recipe))}
 
 
 def _new(ctx: Context, name: str, recipe: str) -> Room:
@@ -89,7 +101,7 @@ def _new(ctx: Context, name: str, recipe: str) -> Room:
     examples=[Example("let the lab only look", {"name": "lab", "recipe": "read-only-research"})],
     related=["room/list"],
 )
-async def recipe(ctx: Context, name: Name, recipe: RecipeName) -> dict[str, Any]:
+async def recipe(ctx: Context, name: Name, recipe: RecipeName) -> RoomFacts:
     """Put a room under another recipe. It holds from the next command on."""
     return await _change(ctx, *_with_recipe(ctx, name, recipe))
 
@@ -117,7 +129,7 @@ def _with_recipe(ctx: Context, name: str, recipe: str) -> tuple[Room, Room]:
     examples=[Example("close the lab", {"name": "lab"})],
     related=["room/list"],
 )
-async def archive(ctx: Context, name: Name) -> dict[str, Any]:
+async def archive(ctx: Context, name: Name) -> RoomFacts:
     """Close a room: it stays readable, and nothing runs in it any more."""
     room = _administered(ctx, name)
     return await _change(ctx, room, msgspec.structs.replace(room, archived=True))
@@ -146,7 +158,7 @@ async def join(
     name: Name,
     member: MemberName,
     role: Annotated[Literal["owner", "admin", "member"], Meta(description="What they may do there")] = "member",
-) -> dict[str, Any]:
+) -> RoomFacts:
     """Make somebody a member of a room, or change their role in it."""
     return await _change(ctx, *_with_member(ctx, name, member, role))
 
@@ -179,7 +191,7 @@ def _with_member(ctx: Context, name: str, member: str, role: str) -> tuple[Room,
     examples=[Example("take anna out of the lab", {"name": "lab", "member": "anna"})],
     related=["room/join", "room/list"],
 )
-async def leave(ctx: Context, name: Name, member: MemberName) -> dict[str, Any]:
+async def leave(ctx: Context, name: Name, member: MemberName) -> RoomFacts:
     """Take somebody out of a room."""
     return await _change(ctx, *_without_member(ctx, name, member))
 
@@ -214,7 +226,7 @@ async def say(
     ctx: Context,
     text: Annotated[str, Meta(description="The message", min_length=1, max_length=LARGEST_MESSAGE)],
     name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
-) -> dict[str, Any]:
+) -> Said:
     """Say something in a room you are a member of."""
     room = ctx.house.rooms.known(ctx.caller.tenant, name or ctx.call.room)
     if room.member(ctx.caller) is None or (ctx.caller.kind != "human" and room.id != ctx.call.room):
@@ -245,12 +257,12 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     return {"room": image.target, "now": "as before"}
 
 
-async def _change(ctx: Context, old: Room, new: Room) -> dict[str, Any]:
-    return _shown(await ctx.house.rooms.change(new, _keep(ctx, old.id, old, new)))
+async def _change(ctx: Context, old: Room, new: Room) -> RoomFacts:
+    return shown(await ctx.house.rooms.change(new, _keep(ctx, old.id, old, new)))
 
 
 def _difference(old: Room, new: Room) -> dict[str, Any]:
-    return {"before": _shown(old), "after": _shown(new)}
+    return {"before": shown(old), "after": shown(new)}
 
 
 def _keep(ctx: Context, name: str, old: Room | None, new: Room | None) -> Statement:
@@ -285,13 +297,14 @@ def _check_owner(members: dict[str, Member]) -> None:
         raise Conflict("A room keeps at least one owner who is a person.")
 
 
-def _sees(ctx: Context, room: Room) -> bool:
+def sees(ctx: Context, room: Room) -> bool:
+    """Whether a room is this caller's to see: a member, and by a credential that is good for it."""
     if ctx.caller.rooms is not None and room.id not in ctx.caller.rooms:
         return False
     return room.member(ctx.caller) is not None
 
 
-def _shown(room: Room) -> dict[str, Any]:
+def shown(room: Room) -> RoomFacts:
     return {
         "room": room.id,
         "recipe": room.recipe,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context, Listing, listing
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
-from doorward.errors import BadParams, Conflict, NotPermitted
+from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Kind
 from doorward.rooms.people import LOCAL, OWNER, User
@@ -28,6 +28,40 @@ KindOf = Annotated[Literal["human", "ai", "service"], Meta(description="A person
 _encode = msgspec.json.Encoder().encode
 
 
+class UserFacts(TypedDict):
+    """A user."""
+
+    id: str
+    name: str
+    kind: Kind
+    access: str
+    active: Annotated[bool, Meta(description="Whether they may act at all")]
+    tenant: str
+
+
+class TokenFacts(TypedDict):
+    """A token, without the token itself."""
+
+    id: str
+    name: str
+    user: str
+    kind: Kind
+    access: str
+    rooms: Annotated[list[str] | str, Meta(description="The rooms it is good for, or all")]
+    expiresAt: str
+    revoked: bool
+
+
+class NewToken(TypedDict):
+    id: str
+    token: Annotated[str, Meta(description="The token itself, shown this once")]
+    expiresAt: str
+
+
+class Revoked(TypedDict):
+    revoked: Annotated[str, Meta(description="The id of the token that is worthless now")]
+
+
 @family.command(
     "list",
     tier=Tier.SYSTEM,
@@ -39,7 +73,7 @@ _encode = msgspec.json.Encoder().encode
     undo=READS_ONLY,
     examples=[Example("who is there", {})],
 )
-async def list_users(ctx: Context) -> dict[str, Any]:
+async def list_users(ctx: Context) -> Listing[UserFacts]:
     """List the users of your tenant with their access."""
     users = sorted(ctx.house.people.of(ctx.caller.tenant), key=lambda user: user.id)
     return listing([_shown(user) for user in users])
@@ -65,7 +99,7 @@ async def create(
     kind: KindOf = "human",
     name: Annotated[str, Meta(description="What to call them; by default the id", max_length=100)] = "",
     tenant: Annotated[str, Meta(description="Another tenant; only for the house's owner", max_length=63)] = "",
-) -> dict[str, Any]:
+) -> UserFacts:
     """Add a user to your tenant (the house's owner: to any tenant)."""
     user = User(_tenant(ctx, tenant), id, name or id, kind, Access[access.upper()])
     await ctx.house.people.add(user, _keep(ctx, None, user))
@@ -99,7 +133,7 @@ async def change(
     id: Id,
     access: Annotated[Literal["read", "edit", "full", "root"] | None, Meta(description="The new access")] = None,
     active: Annotated[bool | None, Meta(description="Whether they may act at all")] = None,
-) -> dict[str, Any]:
+) -> UserFacts:
     """Change how far a user's access reaches, or whether they may act at all."""
     old, new = _changed(ctx, id, access, active)
     await ctx.house.people.change(new, _keep(ctx, old, new))
@@ -135,7 +169,8 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     done = before_images.mark_undone(image.call, ctx.call.id)
     before = msgspec.json.decode(image.before, type=User) if image.before is not None else None
     if before is None and now is not None:
-        await ctx.house.people.remove(tenant, id, done, _keep(ctx, now, None))
+        async with ctx.house.accounts.forgetting(tenant, id) as forgotten:
+            await ctx.house.people.remove(tenant, id, done, _keep(ctx, now, None), *forgotten)
         return {"user": id, "now": "removed"}
     if before is None:
         raise Conflict(f"User {id!r} is gone; nothing was undone.")
@@ -155,7 +190,7 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     undo=READS_ONLY,
     examples=[Example("which tokens are there", {})],
 )
-async def list_tokens(ctx: Context) -> dict[str, Any]:
+async def list_tokens(ctx: Context) -> Listing[TokenFacts]:
     """List the tokens of your tenant: whose they are and until when; never the tokens themselves."""
     found = sorted(ctx.house.tokens.of(ctx.caller.tenant), key=lambda token: token.id)
     return listing(
@@ -204,7 +239,7 @@ async def create_token(
     ] = None,
     days: Annotated[float, Meta(description="How long it lasts", gt=0, le=366)] = 30,
     tenant: Annotated[str, Meta(description="Another tenant; only for the house's owner", max_length=63)] = "",
-) -> dict[str, Any]:
+) -> NewToken:
     """Make a token that an agent or program shows to act for a user. It is shown this once."""
     owner = ctx.house.people.known(_tenant(ctx, tenant), user or ctx.caller.id)
     if owner.id != ctx.caller.id and ctx.caller.access < Access.ROOT:
@@ -236,8 +271,10 @@ async def create_token(
     examples=[Example("this token is lost", {"id": "01k9x2m4q7ab3cde"})],
     related=["token/list"],
 )
-async def revoke(ctx: Context, id: Annotated[str, Meta(description="The token's id", max_length=64)]) -> dict[str, Any]:
+async def revoke(ctx: Context, id: Annotated[str, Meta(description="The token's id", max_length=64)]) -> Revoked:
     """Make a token worthless at once."""
+    if ctx.house.tokens.get(ctx.caller.tenant, id) is None:
+        raise NotFound(f"There is no token {id!r} of your tenant.", hint="See those there are: token/list")
     await ctx.house.tokens.revoke(ctx.caller.tenant, id)
     return {"revoked": id}
 
@@ -266,7 +303,7 @@ def _after(user: User | None) -> str:
     return "" if user is None else _encode(user).decode()
 
 
-def _shown(user: User) -> dict[str, Any]:
+def _shown(user: User) -> UserFacts:
     return {
         "id": user.id,
         "name": user.name,

@@ -23,7 +23,7 @@ SUBCOMMANDS = {
     "rooms": "Make rooms, and say who is in them.",
     "recipe": "See, check and change the rules of rooms.",
     "data": "Look at collections of data.",
-    "token": "Make and revoke tokens for agents and programs.",
+    "token": "Make and revoke tokens for agents and programs, and let people log in.",
     "status": "Say how Doorward is doing.",
     "bench": "Measure this machine against Doorward's targets.",
     "completion": "Print the completion script for your shell.",

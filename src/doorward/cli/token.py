@@ -1,4 +1,4 @@
-"""`doorward token`: tokens for agents and programs."""
+"""`doorward token`: tokens for agents and programs, and what people log in with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = click.Choice(["human", "ai", "service"])
 
 @click.group("token")
 def command() -> None:
-    """Make and revoke tokens for agents and programs."""
+    """Make and revoke tokens for agents and programs, and let people log in over the network."""
 
 
 @command.command("list")
@@ -61,3 +61,25 @@ def create(
 def revoke(id: str, as_json: bool) -> None:
     """Make a token worthless at once."""
     as_owner("token/revoke", as_json, id=id)
+
+
+@command.command()
+@click.option("--tenant", help="The only tenant it is good for; by default any new one.")
+@click.option("--hours", type=float, help="How long it can be used; by default three days.")
+@json_option
+def invite(tenant: str | None, hours: float | None, as_json: bool) -> None:
+    """Make a passcode with which somebody may register one new tenant. It is shown this once."""
+    as_owner("user/invite", as_json, tenant=tenant, hours=hours)
+
+
+@command.command()
+@click.option("--user", help="Whose password it is; by default yours.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read it from the standard input instead of asking for it.")
+@json_option
+def password(user: str | None, from_stdin: bool, as_json: bool) -> None:
+    """Set a password, with which a person logs in over the network. It is asked for, so that nobody sees it."""
+    if from_stdin:
+        text = click.get_text_stream("stdin").readline().rstrip("\n")
+    else:
+        text = click.prompt("New password", hide_input=True, confirmation_prompt="Once more")
+    as_owner("user/password", as_json, password=text, user=user)

@@ -15,6 +15,7 @@ import msgspec
 
 from doorward.app import House, open_house
 from doorward.cli.keeping import kept
+from doorward.doors.collecting import settle
 from doorward.doors.descriptors import make_room
 from doorward.doors.guard import who_is_refused
 from doorward.doors.http import Server
@@ -62,6 +63,7 @@ async def _up(home: Home, settings: Settings) -> None:
                 clients = Host(home, house.gate, house.services, server.mcp)
                 async with kept(house), clients, _line_door(house) as also:
                     host, port = near(public.getsockname()[0]), public.getsockname()[1]
+                    settle()
                     await serve(server, public, private, stopping, lambda: _welcome(house, host, port, also), most)
             finally:
                 home.socket.unlink(missing_ok=True)
@@ -94,7 +96,8 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         f"Doorward is up: http://{where}:{port}",
         f"  health   http://{where}:{port}/health",
         f"  metrics  http://{where}:{port}/metrics",
-        f"  docs     http://{where}:{port}/docs",
+        f"  REST     http://{where}:{port}/docs",
+        f"  MCP      http://{where}:{port}/mcp",
         f"  home     {house.home.path}",
         *([f"  {also}"] if also else []),
         "",
@@ -103,6 +106,7 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         f"  {program} run shell/ls -la",
         f"  {program} explain --room general file/write",
         f"  {program} audit tail",
+        f"  {program} connect",
         "",
         "Ctrl-C stops it.",
     ]

@@ -8,6 +8,7 @@ call ends with an outcome and the task goes on; if not, somebody further out is 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from doorward import redact
 from doorward.clock import Clock
 from doorward.events import Bus, ExecutionProgressed, ExecutionStarted
-from doorward.executions.notices import Output, Progress, Started, Watch
+from doorward.executions.notices import Notice, Output, Progress, Started, Watch
 from doorward.executions.written import Written
 from doorward.model import Call
 from doorward.sandbox.program import Stream
@@ -45,6 +46,7 @@ class Execution:
         "_closed",
         "_delivered",
         "_doing",
+        "_followers",
         "_means",
         "_progressed",
         "_task",
@@ -82,6 +84,7 @@ class Execution:
         self._watch = watch
         self._task: asyncio.Task[object] = task
         self._base = task.cancelling()
+        self._followers: tuple[Watch, ...] = ()
         self._announced = False
         self._delivered = False
         self._doing = ""
@@ -140,8 +143,8 @@ class Execution:
             return
         self._progressed = now
         call, shown = self.call, self.message
-        if self._watch is not None:
-            self._watch(Progress(self.fraction, shown))
+        if self._watch is not None or self._followers:
+            self._notify(Progress(self.fraction, shown))
         self._means.events.publish(
             ExecutionProgressed(
                 tenant=call.caller.tenant,
@@ -164,8 +167,8 @@ class Execution:
         """It has its place."""
         self.state = "running"
         self.began_at = self._means.clock.steady()
-        if self._watch is not None:
-            self._watch(Started(self.call.id, self.call.command.name))
+        if self._watch is not None or self._followers:
+            self._notify(Started(self.call.id, self.call.command.name))
 
     def announce(self) -> None:
         """Publish that it started, once. Reads that only look something up are not worth an event."""
@@ -211,6 +214,15 @@ class Execution:
                 self._deliver()
         return True
 
+    def follow(self, watch: Watch) -> Callable[[], None]:
+        """Tell somebody beside whoever asked what goes on from here; returns what ends that."""
+        self._followers = (*self._followers, watch)
+
+        def leave() -> None:
+            self._followers = tuple(one for one in self._followers if one is not watch)
+
+        return leave
+
     @property
     def is_being_stopped(self) -> bool:
         """Whether it, or the task that carries it, was cancelled and has not ended yet."""
@@ -241,6 +253,7 @@ class Execution:
         if self._waited_for is not None:
             self._waited_for.set_result(None)
         self._watch = None
+        self._followers = ()
         self.parent = None
 
     def _deliver(self) -> None:
@@ -250,5 +263,11 @@ class Execution:
             self._task.cancel()
 
     def _tell(self, stream: Stream, text: str) -> None:
-        if text and self._watch is not None:
-            self._watch(Output(stream, text))
+        if text and (self._watch is not None or self._followers):
+            self._notify(Output(stream, text))
+
+    def _notify(self, notice: Notice) -> None:
+        if self._watch is not None:
+            self._watch(notice)
+        for follower in self._followers:
+            follower(notice)

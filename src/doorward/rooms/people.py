@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -10,6 +11,7 @@ from doorward.clock import Clock
 from doorward.errors import BadParams, Conflict, NotFound
 from doorward.facts import Access, Role
 from doorward.model import Kind
+from doorward.record import Entry
 from doorward.store import people as sql
 from doorward.store.sqlite import Statement, Store
 
@@ -53,12 +55,11 @@ class People:
     def of(self, tenant: str) -> list[User]:
         return [user for user in self._users.values() if user.tenant == tenant]
 
-    async def add(self, user: User, *also: Statement) -> None:
+    async def add(self, user: User, *also: Statement, entries: Sequence[Entry] = ()) -> None:
         self.check_new(user)
         at = self._clock.now()
-        await self._store.write(
-            sql.insert_user(user.tenant, user.id, user.name, user.kind, int(user.access), at), *also
-        )
+        insert = sql.insert_user(user.tenant, user.id, user.name, user.kind, int(user.access), at)
+        await self._store.write(insert, *also, entries=entries)
         self._users[user.tenant, user.id] = user
 
     def check_new(self, user: User) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import jwt
 import msgspec
 
 from doorward.clock import Clock
@@ -13,14 +12,11 @@ from doorward.facts import Access
 from doorward.ids import new_id
 from doorward.model import Caller, Kind
 from doorward.rooms.people import People, User
+from doorward.rooms.sessions import Sessions
+from doorward.rooms.signing import Signer
 from doorward.store import people as sql
 from doorward.store.sqlite import Statement, Store
 
-ISSUER = "doorward"
-AUDIENCE = "doorward"
-_ALGORITHM = "HS256"
-_LONGEST = 8_192
-_CLAIMS = ("iss", "aud", "sub", "jti", "iat", "exp", "tenant")
 MAX_DAYS = 366
 
 
@@ -46,16 +42,22 @@ class Tokens:
         self._store = store
         self._people = people
         self._clock = clock
-        self._key = key
+        self._signer = Signer(key)
+        self.sessions = Sessions(store, people, clock, self._signer)
         self._tokens: dict[str, Token] = {}
 
     async def load(self) -> None:
+        await self.sessions.load()
         self._tokens = {
             row["id"]: msgspec.convert(
                 {**row, "rooms": json.loads(row["rooms"]) if row["rooms"] is not None else None}, Token
             )
             for row in await sql.all_tokens(self._store)
         }
+
+    def get(self, tenant: str, id: str) -> Token | None:
+        token = self._tokens.get(id)
+        return token if token is not None and token.tenant == tenant else None
 
     def of(self, tenant: str) -> list[Token]:
         return [token for token in self._tokens.values() if token.tenant == tenant]
@@ -94,20 +96,15 @@ class Tokens:
             )
         )
         self._tokens[token.id] = token
-        text = jwt.encode(
-            {
-                "iss": ISSUER,
-                "aud": AUDIENCE,
-                "sub": user.id,
-                "tenant": user.tenant,
-                "jti": token.id,
-                "iat": int(now),
-                "exp": int(token.expires_at),
-                "kind": kind,
-                "access": access.label,
-            },
-            self._key,
-            algorithm=_ALGORITHM,
+        text = self._signer.sign(
+            "token",
+            token.id,
+            user=user.id,
+            tenant=user.tenant,
+            issued=now,
+            expires=token.expires_at,
+            kind=kind,
+            access=access.label,
         )
         return token, text
 
@@ -118,7 +115,10 @@ class Tokens:
 
     def caller(self, text: str) -> Caller:
         """Who a token speaks for; anything but a valid, known, unexpired token of an active user is refused."""
-        token = self._tokens.get(self._claimed_id(text))
+        claims = self._signer.claims(text, "token", "access")
+        if claims["use"] == "access":
+            return self.sessions.caller(claims)
+        token = self._tokens.get(str(claims["jti"]))
         if token is None or token.revoked_at is not None or token.expires_at <= self._clock.now():
             raise NotAuthenticated("This token is not valid: it is unknown here, was revoked, or has expired.")
         user = self._people.get(token.tenant, token.user)
@@ -128,22 +128,3 @@ class Tokens:
         if token.kind == "human":
             return Caller(token.tenant, user.id, "human", access, "", token.rooms)
         return Caller(token.tenant, token.name, token.kind, access, user.id, token.rooms)
-
-    def _claimed_id(self, text: str) -> str:
-        if len(text) > _LONGEST or not text.isascii():
-            raise NotAuthenticated("This is not a Doorward token.")
-        try:
-            header = jwt.get_unverified_header(text)
-            if set(header) - {"alg", "typ"}:
-                raise NotAuthenticated("This token is not valid: its header holds more than Doorward writes.")
-            claims = jwt.decode(
-                text,
-                self._key,
-                algorithms=[_ALGORITHM],
-                issuer=ISSUER,
-                audience=AUDIENCE,
-                options={"require": list(_CLAIMS), "verify_exp": False, "verify_iat": False},
-            )
-        except jwt.InvalidTokenError as error:
-            raise NotAuthenticated(f"This token is not valid: {error}.") from error
-        return str(claims["jti"])

@@ -107,7 +107,29 @@ ALTER TABLE approvals ADD COLUMN effect BLOB;
 """
 """What a call would do, kept with the question about it until that is answered or used."""
 
-STEPS = (FOUNDATION, FORESEEN)
+ACCOUNTS = """
+CREATE TABLE passwords (
+    tenant TEXT NOT NULL, user TEXT NOT NULL, hash TEXT NOT NULL, changed_at REAL NOT NULL,
+    PRIMARY KEY (tenant, user)
+) STRICT;
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, user TEXT NOT NULL, refresh TEXT NOT NULL,
+    created_at REAL NOT NULL, expires_at REAL NOT NULL, revoked_at REAL
+) STRICT;
+CREATE TABLE invitations (
+    hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, created_by TEXT NOT NULL, created_at REAL NOT NULL,
+    expires_at REAL NOT NULL, used_at REAL
+) STRICT;
+CREATE TABLE answers (
+    caller TEXT NOT NULL, key TEXT NOT NULL, asked TEXT NOT NULL, at REAL NOT NULL,
+    call TEXT NOT NULL DEFAULT '', status INTEGER, body BLOB,
+    PRIMARY KEY (caller, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX answers_at ON answers (at);
+"""
+"""People who come with a password, and answers that are given again to whoever asks again with the same key."""
+
+STEPS = (FOUNDATION, FORESEEN, ACCOUNTS)
 
 
 def version(db: sqlite3.Connection) -> int:

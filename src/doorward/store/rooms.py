@@ -60,3 +60,12 @@ def insert_message(id: str, tenant: str, room: str, sender: str, kind: str, text
         "INSERT INTO messages (id, tenant, room, sender, kind, text, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (id, tenant, room, sender, kind, text, at),
     )
+
+
+async def messages(store: Store, tenant: str, room: str, *, before: str, limit: int) -> list[dict[str, Any]]:
+    """The newest messages of a room, or the newest before one of them; ids sort by time."""
+    return await store.read(
+        "SELECT id, sender, kind, text, at FROM messages"
+        " WHERE tenant = ? AND room = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?",
+        (tenant, room, before, before, limit),
+    )

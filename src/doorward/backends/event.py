@@ -1,0 +1,103 @@
+"""event/list: what happened last, as far as it concerns the caller."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+import msgspec
+from msgspec import Meta
+
+from doorward.backends.context import Context, Services
+from doorward.clock import iso
+from doorward.command import READS_ONLY, Example, Family
+from doorward.events import CatalogueRejected, Event, RecipeRejected
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.model import Caller
+from doorward.recent import MOST
+from doorward.rooms.people import LOCAL
+
+family = Family("event", category="history")
+
+_OF_THE_HOUSE = (RecipeRejected, CatalogueRejected)
+"""These tell of files of the house, which are no other tenant's business."""
+
+
+class Happened(TypedDict):
+    id: Annotated[str, Meta(description="Its place among all events; give it as `after` to read on")]
+    event: Annotated[str, Meta(description="What happened, such as approval:requested")]
+    at: str
+    data: dict[str, Any]
+
+
+class Events(TypedDict):
+    items: list[Happened]
+    next: Annotated[str, Meta(description="Give this as `after` to see what happens from now on")]
+    missed: Annotated[bool, Meta(description="Whether there were more, which are not kept any longer")]
+
+
+@family.command(
+    "list",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what happened last", {"limit": 20}), Example("which approvals came up", {"only": "approval"})],
+    related=["execution/list", "approval/list"],
+    tells_how_it_stands=True,
+)
+async def list_events(
+    ctx: Context,
+    after: Annotated[str, Meta(description="Only those behind this one; left out, the newest", max_length=64)] = "",
+    only: Annotated[
+        str, Meta(description="Only these, such as approval or chat:message-received,execution", max_length=200)
+    ] = "",
+    limit: Annotated[int, Meta(description="At most so many", ge=0, le=MOST)] = 100,
+) -> Events:
+    """List what happened lately in the rooms you are in, oldest first: calls, executions, approvals, messages."""
+    recent = ctx.house.recent
+    found, whole = recent.after(after) if after else (recent.newest(MOST), True)
+    seen = [one for one in found if concerns(ctx.house, ctx.caller, one.event, only)]
+    most = int(limit)
+    if after:
+        shown, left = seen[:most], len(seen) > most
+    else:
+        shown, left = seen[len(seen) - min(most, len(seen)) :], False
+    last = shown[-1].number if left and shown else recent.number
+    return {
+        "items": [happened(ctx.house, one.number, one.event) for one in shown],
+        "next": after if left and not shown else recent.id(last),
+        "missed": not whole,
+    }
+
+
+def happened(house: Services, number: int, event: Event) -> Happened:
+    """An event as callers see it."""
+    data = msgspec.to_builtins(event)
+    data.pop("tenant")
+    return {"id": house.recent.id(number), "event": event.name, "at": iso(data.pop("at")), "data": data}
+
+
+def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> bool:
+    """Whether an event is this caller's to see: of its tenant, and of its rooms or its own doing."""
+    if event.tenant not in ("", caller.tenant) or (isinstance(event, _OF_THE_HOUSE) and caller.tenant != LOCAL):
+        return False
+    if only and not any(event.name in (one, f"{one}:{event.name.partition(':')[2]}") for one in _words(only)):
+        return False
+    if not event.tenant:
+        return True
+    room = str(getattr(event, "room", ""))
+    if caller.rooms is not None and room not in caller.rooms:
+        return False
+    if caller.kind == "human" and caller.access >= Access.FULL:
+        return True
+    if not room:
+        return getattr(event, "caller", "") in caller.identities
+    found = house.rooms.get(caller.tenant, room)
+    return found is not None and found.member(caller) is not None
+
+
+def _words(only: str) -> list[str]:
+    return [one.strip() for one in only.split(",") if one.strip()]

@@ -1,0 +1,128 @@
+"""The requests that name a command themselves, and those that only look: run, explain, commands, me."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward.backends import help as help_
+from doorward.command import Command
+from doorward.doors.rest import reading
+from doorward.doors.rest.governed import DOOR, Governed, answered, as_json
+from doorward.doors.rest.once import Once
+from doorward.doors.rest.own import Explain, Me, Offer, Offers, Run
+from doorward.doors.rest.streams import Streams
+from doorward.errors import BadParams
+from doorward.model import Request as Asked
+
+T = TypeVar("T")
+
+
+class Asking:
+    def __init__(self, governed: Governed, streams: Streams, once: Once) -> None:
+        self._governed = governed
+        self._streams = streams
+        self._once = once
+        self._gate = governed.gate
+
+    async def run(self, request: Request) -> Response:
+        reading.query(request, [])
+        credential = await self._governed.vouched(request, "")
+        body = await reading.body(request)
+        run = read(body, Run)
+        asked = Asked(
+            command=run.command,
+            credential=credential,
+            door=DOOR,
+            room=run.room,
+            params=run.params,
+            ticket=run.ticket,
+            dry_run=run.dry_run,
+            cache=run.cache,
+        )
+        return await self._answer(request, asked, body)
+
+    async def run_command(self, request: Request) -> Response:
+        name = str(request.path_params["command"])
+        credential = await self._governed.vouched(request, name)
+        query = reading.query(request, ["room", "ticket", "dryRun", "cache"])
+        body = await reading.body(request)
+        asked = Asked(
+            command=name,
+            credential=credential,
+            door=DOOR,
+            room=query.get("room", ""),
+            params=None if query.get("ticket") and not body else reading.parsed(body),
+            ticket=query.get("ticket", ""),
+            dry_run=_flag(query, "dryRun"),
+            cache=_flag(query, "cache"),
+        )
+        return await self._answer(request, asked, body)
+
+    async def _answer(self, request: Request, asked: Asked, body: bytes) -> Response:
+        if reading.accepts(request, [reading.JSON, reading.EVENT_STREAM]) == reading.EVENT_STREAM:
+            self._once.not_here(request)
+            return self._streams.run(asked)
+        return await self._once.answer(
+            request, asked, body, lambda: self._governed.outcome(request, asked), lambda one: answered(one, whole=True)
+        )
+
+    async def explain(self, request: Request) -> Response:
+        reading.query(request, [])
+        credential = await self._governed.vouched(request, "")
+        given = read(await reading.body(request), Explain)
+        asked = Asked(command=given.command, credential=credential, door=DOOR, room=given.room)
+        return as_json(await self._gate.explain(asked))
+
+    async def me(self, request: Request) -> Response:
+        reading.query(request, [])
+        caller = self._gate.caller(await self._governed.vouched(request, ""))
+        rooms = list(caller.rooms) if caller.rooms is not None else None
+        return as_json(Me(caller.tenant, caller.id, caller.kind, caller.access.label, caller.on_behalf_of, rooms))
+
+    async def commands(self, request: Request) -> Response:
+        """What the gate would let this caller run: tool lists are made of the same at every door."""
+        caller = self._gate.caller(await self._governed.vouched(request, ""))
+        query = reading.query(request, ["room", "search", "limit", "cursor"])
+        limit = reading.number(query, "limit", 1, 200, default=50)
+        start = reading.number(query, "cursor", 0, 1_000_000, default=0)
+        offered = sorted(self._gate.offered(caller, query.get("room", "")), key=lambda one: one.name)
+        if "search" in query:
+            offered = _found(query["search"], offered)
+        page = offered[start : start + limit]
+        end = start + len(page)
+        more = str(end) if page and end < len(offered) else None
+        return as_json(Offers([_offer(one) for one in page], len(offered), more))
+
+
+def read(body: bytes, kind: type[T]) -> T:
+    """A body as what it must be."""
+    try:
+        return msgspec.convert(reading.parsed(body), kind)
+    except msgspec.ValidationError as error:
+        raise BadParams(f"The body is not as it should be: {error}.") from error
+
+
+def _found(search: str, offered: list[Command]) -> list[Command]:
+    """The commands that answer a purpose, best first, by the measure of help/search."""
+    wanted = help_.words(search)
+    scored = [(help_.score(wanted, one), one) for one in offered]
+    return [one for points, one in sorted(scored, key=lambda pair: -pair[0]) if points > 0]
+
+
+def _offer(one: Command) -> Offer:
+    facts = one.facts
+    return Offer(
+        one.name, one.wire, one.summary, one.usage, one.category, facts.tier.value, facts.safety.value, one.reads_only
+    )
+
+
+def _flag(query: Mapping[str, str], name: str) -> bool:
+    given = query.get(name, "false")
+    if given not in ("true", "false"):
+        raise BadParams(f"The query parameter {name} is true or false; given {given[:80]!r}.")
+    return given == "true"

@@ -1,0 +1,53 @@
+"""Coming in with a password: the only requests that need no token. What they do is for `rooms/accounts.py`."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward.doors.rest import reading
+from doorward.doors.rest.asking import read
+from doorward.doors.rest.governed import DOOR, as_json
+from doorward.doors.rest.own import LoggedOut, Login, Refresh, Register
+from doorward.rooms.accounts import Accounts, Attempt
+
+LARGEST_BODY = 16_384
+"""Nobody vouches for whoever sends these, so little of them is read."""
+
+
+class Auth:
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    async def register(self, request: Request) -> Response:
+        given = read(await _body(request), Register)
+        attempt = Attempt("auth/register", DOOR, _address(request), given.tenant, given.user)
+        grant = await self._accounts.register(attempt, given.password, name=given.name, passcode=given.passcode)
+        return as_json(grant, 201)
+
+    async def login(self, request: Request) -> Response:
+        given = read(await _body(request), Login)
+        attempt = Attempt("auth/login", DOOR, _address(request), given.tenant, given.user)
+        return as_json(await self._accounts.login(attempt, given.password))
+
+    async def refresh(self, request: Request) -> Response:
+        given = read(await _body(request), Refresh)
+        return as_json(
+            await self._accounts.refresh(Attempt("auth/refresh", DOOR, _address(request)), given.refresh_token)
+        )
+
+    async def logout(self, request: Request) -> Response:
+        given = read(await _body(request), Refresh)
+        await self._accounts.logout(Attempt("auth/logout", DOOR, _address(request)), given.refresh_token)
+        return as_json(LoggedOut(True))
+
+
+async def _body(request: Request) -> bytes:
+    reading.query(request, [])
+    reading.accepts(request, [reading.JSON])
+    return await reading.body(request, LARGEST_BODY)
+
+
+def _address(request: Request) -> str:
+    """Where it came from, as far as the connection tells."""
+    return request.client.host if request.client is not None else ""

@@ -1,0 +1,116 @@
+"""From a request to the gate and back: the one way by which this door asks for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward.command import Command, as_object
+from doorward.doors.live import HUNG_UP, attended
+from doorward.doors.rest import problems, reading
+from doorward.doors.rest.operation import Operation
+from doorward.doors.rest.resource import Answered
+from doorward.errors import BadParams, NotAuthenticated
+from doorward.gate.gate import Gate
+from doorward.model import Credential, Outcome
+from doorward.model import Request as Asked
+
+DOOR = "rest"
+_encode = msgspec.json.Encoder().encode
+
+
+class Governed:
+    """Asks the gate on behalf of whoever sent a request."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    async def vouched(self, request: Request, command: str) -> Credential:
+        """What the request shows for its caller. A refusal comes before its body is read, and is recorded."""
+        shown = reading.credential(request)
+        try:
+            self.gate.caller(shown)
+        except NotAuthenticated:
+            outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR))
+            raise Answered(problems.of_outcome(outcome)) from None
+        return shown
+
+    async def asked(self, operation: Operation, command: Command, request: Request) -> tuple[Asked, bytes]:
+        """A request of the table as the gate takes it, and the body it came with."""
+        reading.accepts(request, [reading.JSON])
+        credential = await self.vouched(request, command.name)
+        free = operation.free(command)
+        in_query = [*free, *operation.matches] if operation.in_query else []
+        query = reading.query(request, ["room", *in_query])
+        named = {name: str(request.path_params[name]) for name in operation.named}
+        body = b"" if operation.in_query else await reading.body(request)
+        args, params = None, None
+        if operation.in_query:
+            args = tuple({**_texts({**operation.fixed, **_filter(operation, query)}), **named}.items())
+            args += tuple((name, query[name]) for name in free if name in query)
+        else:
+            params = {**operation.fixed, **_given(operation, body, free), **named}
+        asked = Asked(
+            command=command.name,
+            credential=credential,
+            door=DOOR,
+            room=query.get("room", ""),
+            params=params,
+            args=args,
+            dry_run=operation.dry_run,
+        )
+        return asked, body
+
+    async def outcome(self, request: Request, asked: Asked) -> Outcome | None:
+        """How it ended, or None when the client hung up before, which cancels it."""
+        return await attended(request.receive, self.gate.handle(asked))
+
+
+def answered(outcome: Outcome | None, *, whole: bool = False, created: bool = False) -> Response:
+    """An outcome as a response: the result of what was done, or all of the outcome where that is asked for."""
+    if outcome is None:
+        return Response(status_code=HUNG_UP)
+    if outcome.status in ("refused", "failed"):
+        return problems.of_outcome(outcome)
+    if outcome.status == "parked":
+        return as_json(outcome, 202, call=outcome.call)
+    body = outcome if whole else as_object(outcome.result)
+    return as_json(body, 201 if created else 200, call=outcome.call)
+
+
+def as_json(body: Any, status: int = 200, *, call: str = "") -> Response:
+    headers = {"Cache-Control": "no-store"}
+    if call:
+        headers["Doorward-Call"] = call
+    return Response(_encode(body), status, headers, reading.JSON)
+
+
+def _given(operation: Operation, body: bytes, free: Mapping[str, Any]) -> dict[str, Any]:
+    if operation.whole:
+        try:
+            return {operation.whole: body.decode()}
+        except UnicodeDecodeError as error:
+            raise BadParams(f"The body is not UTF-8: byte {error.start} is wrong.") from error
+    given = reading.parsed(body)
+    for name in given:
+        if name not in free:
+            raise BadParams(f"Unknown parameter {name[:80]!r}; valid in the body: {', '.join(free) or 'none'}.")
+    return given
+
+
+def _filter(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
+    """The query parameters that narrow a list, as one filter."""
+    where: dict[str, dict[str, str]] = {}
+    for name, match in operation.matches.items():
+        if name in query:
+            where.setdefault(match.field, {})[match.operator] = query[name]
+    return {"filter": where} if where else {}
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Values as the text from which the gate reads them by the command's schema."""
+    return {name: one if isinstance(one, str) else _encode(one).decode() for name, one in values.items()}

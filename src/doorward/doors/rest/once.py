@@ -1,0 +1,148 @@
+"""Idempotency keys: whoever asks again with the same key gets the first answer again, and nothing runs twice.
+
+Only what ran is remembered. A refusal changed nothing, so the same may be asked again; an answer that holds a secret,
+or is very long, is not kept, and asking again says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward import redact
+from doorward.backends.context import Services
+from doorward.command import shortened
+from doorward.doors.problem import MEDIA_TYPE
+from doorward.doors.rest.problems import HttpProblem
+from doorward.doors.rest.reading import JSON
+from doorward.errors import BadParams, Conflict, LedgerUnavailable
+from doorward.gate.gate import Gate
+from doorward.home import Home
+from doorward.model import Caller, Outcome
+from doorward.model import Request as Asked
+from doorward.store import answers as sql
+
+log = logging.getLogger(__name__)
+
+HEADER = "idempotency-key"
+LONGEST_BODY = 200_000
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class Once:
+    def __init__(self, gate: Gate, services: Services) -> None:
+        self._gate = gate
+        self._store = services.store
+        self._clock = services.clock
+        self._kept = sql.kept_seconds(services.settings.limits)
+        self._secret = Home(services.home).key()
+        self._running: set[tuple[str, str]] = set()
+
+    async def answer(
+        self,
+        request: Request,
+        asked: Asked,
+        body: bytes,
+        outcome: Callable[[], Awaitable[Outcome | None]],
+        shown: Callable[[Outcome | None], Response],
+    ) -> Response:
+        """The answer to a request, or the one that was given before to the same request with the same key."""
+        key = _key(request)
+        if not key:
+            return shown(await outcome())
+        caller, fingerprint = _who(self._gate.caller(asked.credential)), self._fingerprint(request, body)
+        if (caller, key) in self._running:
+            raise _in_use()
+        self._running.add((caller, key))
+        try:
+            before = await self._before(caller, key, fingerprint)
+            if before is not None:
+                return before
+            ended = await outcome()
+            response = shown(ended)
+            await self._remember(caller, key, ended, response)
+            return response
+        finally:
+            self._running.discard((caller, key))
+
+    def _fingerprint(self, request: Request, body: bytes) -> str:
+        """Exactly what was asked, as a keyed hash: nobody can guess a password in it from the database."""
+        digest = hashlib.blake2b(key=self._secret, digest_size=32)
+        for part in (request.method.encode(), request.url.path.encode(), str(request.url.query).encode(), body):
+            digest.update(len(part).to_bytes(8, "big") + part)
+        return digest.hexdigest()
+
+    def not_here(self, request: Request) -> None:
+        """Refuse a key where no answer could be given again."""
+        if _key(request):
+            raise BadParams("An answer that is streamed cannot be given again; leave out the Idempotency-Key.")
+
+    async def _before(self, caller: str, key: str, fingerprint: str) -> Response | None:
+        now = self._clock.now()
+        found = await sql.find(self._store, caller, key, now - self._kept)
+        if found is None:
+            try:
+                await self._store.write(*sql.begin(caller, key, fingerprint, now, now - self._kept))
+            except Conflict as error:
+                raise _in_use() from error
+            return None
+        if found["asked"] != fingerprint:
+            raise HttpProblem("key_reused", "This Idempotency-Key was used for another request; take a new key.")
+        if found["body"] is None:
+            raise HttpProblem(
+                "not_kept",
+                "This request was answered before, and its answer is not kept: it held a secret, was very long, or "
+                "was never given. Look at its execution, or ask with a new key.",
+                call=found["call"],
+            )
+        media = JSON if found["status"] < 400 else MEDIA_TYPE
+        headers = {"Idempotency-Replayed": "true", "Cache-Control": "no-store"}
+        if found["call"]:
+            headers["Doorward-Call"] = found["call"]
+        return Response(found["body"], found["status"], headers, media)
+
+    async def _remember(self, caller: str, key: str, outcome: Outcome | None, response: Response) -> None:
+        """What was answered; when that cannot be stored, a second request is told that it is not kept."""
+        body = bytes(response.body)
+        text = body.decode()
+        plain = len(body) <= LONGEST_BODY and redact.text(text) == text
+        if outcome is not None and outcome.status == "refused":
+            statement = sql.release(caller, key)
+        else:
+            call = outcome.call if outcome is not None else ""
+            keep = body if plain and outcome is not None else None
+            statement = sql.finish(caller, key, call, response.status_code, keep)
+        try:
+            await self._store.write(statement, durable=False)
+        except LedgerUnavailable as error:
+            log.warning("an answer could not be kept for its key: %s", error)
+
+
+def _in_use() -> HttpProblem:
+    return HttpProblem(
+        "key_in_use",
+        "A request with this Idempotency-Key is on its way; wait for its answer.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _key(request: Request) -> str:
+    """The hash of the key that a request names, or "" when it names none."""
+    given = request.headers.getlist(HEADER)
+    if not given:
+        return ""
+    if len(given) != 1 or not _KEY.fullmatch(given[0]):
+        raise BadParams(
+            f"An Idempotency-Key is one word of 1 to 200 visible characters; given {shortened(', '.join(given))}."
+        )
+    return hashlib.sha256(given[0].encode()).hexdigest()
+
+
+def _who(caller: Caller) -> str:
+    parts = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,260 @@
+"""The paths beside the table: what is no single command, or answers in another way. Data, like the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from doorward.doors.rest.operation import Method
+from doorward.doors.rest.reading import EVENT_STREAM, JSON
+from doorward.rooms.people import LOCAL
+from doorward.rooms.sessions import Grant
+
+ROOM = {"type": "string", "maxLength": 200, "description": "The room you act in; people may leave it out"}
+_TEXT: dict[str, Any] = {"type": "string"}
+_YES: dict[str, Any] = {"type": "boolean", "default": False}
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The body of `POST /api/run`."""
+
+    command: Annotated[str, Meta(description="The command, in any spelling; may be left out beside a ticket")] = ""
+    params: Annotated[dict[str, Any] | None, Meta(description="Its parameters")] = None
+    room: Annotated[str, Meta(description="The room you act in; people may leave it out")] = ""
+    ticket: Annotated[str, Meta(description="Resumes what a person has approved meanwhile")] = ""
+    dry_run: Annotated[bool, Meta(description="Only say what would be decided and done")] = False
+    cache: Annotated[bool, Meta(description="Take a result of the last minute where one is kept")] = False
+
+
+class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of `POST /api/explain`."""
+
+    command: Annotated[str, Meta(description="The command, in any spelling", min_length=1)]
+    room: Annotated[str, Meta(description="The room it would run in; people may leave it out")] = ""
+
+
+class Me(msgspec.Struct, frozen=True, rename="camel"):
+    """Whom a token speaks for."""
+
+    tenant: str
+    id: str
+    kind: str
+    access: str
+    on_behalf_of: str
+    rooms: list[str] | None
+    """The rooms the token is good for; null for every room of its user's."""
+
+
+class Offer(msgspec.Struct, frozen=True, rename="camel"):
+    """A command as lists show it."""
+
+    name: str
+    wire: str
+    """Its name without a slash, which fits into a path as it is."""
+    summary: str
+    usage: str
+    category: str
+    tier: str
+    safety: str
+    reads_only: bool
+
+
+class Offers(msgspec.Struct, frozen=True):
+    items: list[Offer]
+    total: int
+    next: str | None
+    """The cursor of the next page; null when there is none."""
+
+
+Secret = Annotated[str, Meta(max_length=1_000)]
+Token = Annotated[str, Meta(max_length=8_192)]
+Name = Annotated[str, Meta(min_length=1, max_length=63)]
+
+
+class Login(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    user: Name
+    password: Secret
+    tenant: Name = LOCAL
+
+
+class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tenant: Name
+    user: Name
+    password: Secret
+    name: Annotated[str, Meta(max_length=100)] = ""
+    passcode: Annotated[str, Meta(max_length=100)] = ""
+    """What the owner of the house gave you for this; made with user/invite."""
+
+
+class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The body of refreshing and of logging out."""
+
+    refresh_token: Token
+
+
+class LoggedOut(msgspec.Struct, frozen=True, rename="camel"):
+    logged_out: bool
+
+
+class Own(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that has a handler of its own."""
+
+    id: str
+    method: Method
+    path: str
+    tag: str
+    summary: str
+    named: Mapping[str, Mapping[str, Any]] = {}
+    """The schemas of what stands in the path."""
+    query: Mapping[str, Mapping[str, Any]] = {}
+    body: Any = None
+    """The type of the body, or a schema."""
+    answer: Any = None
+    """The type of the answer, or a schema; None for any object."""
+    formats: tuple[str, ...] = (JSON,)
+    status: int = 200
+    open: bool = False
+    """Whether it needs no token."""
+    example: Mapping[str, Any] | None = None
+
+
+OWN = (
+    Own(
+        id="run",
+        method="POST",
+        path="/run",
+        tag="commands",
+        summary="Run a command, or resume one that was approved",
+        body=Run,
+        answer="Outcome",
+        formats=(JSON, EVENT_STREAM),
+        example={"command": "data/list", "params": {"collection": "rooms"}, "room": "general"},
+    ),
+    Own(
+        id="runCommand",
+        method="POST",
+        path="/commands/{command:path}/run",
+        tag="commands",
+        summary="Run the command that the path names; the body is its parameters",
+        named={"command": {**_TEXT, "maxLength": 200, "description": "The command's name; data_list is data/list"}},
+        query={
+            "room": ROOM,
+            "ticket": {**_TEXT, "maxLength": 64, "description": "Resumes what a person has approved meanwhile"},
+            "dryRun": {**_YES, "description": "Only say what would be decided and done"},
+            "cache": {**_YES, "description": "Take a result of the last minute where one is kept"},
+        },
+        body={"type": "object"},
+        answer="Outcome",
+        formats=(JSON, EVENT_STREAM),
+        example={"collection": "rooms"},
+    ),
+    Own(
+        id="explain",
+        method="POST",
+        path="/explain",
+        tag="commands",
+        summary="What would be decided about a command, and by which rule; runs and records nothing",
+        body=Explain,
+        example={"command": "file/write", "room": "general"},
+    ),
+    Own(
+        id="listCommands",
+        method="GET",
+        path="/commands",
+        tag="commands",
+        summary="Exactly the commands that you may run in a room",
+        query={
+            "room": ROOM,
+            "search": {**_TEXT, "maxLength": 500, "description": "What you want to do, in a few words; best first"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50, "description": "At most so many"},
+            "cursor": {**_TEXT, "maxLength": 20, "description": "Where to go on: `next` of the page before"},
+        },
+        answer=Offers,
+    ),
+    Own(
+        id="streamExecution",
+        method="GET",
+        path="/executions/{execution}/stream",
+        tag="executions",
+        summary="Follow an execution: its state, what it wrote and writes, and its end",
+        named={"execution": {**_TEXT, "maxLength": 64, "description": "The execution"}},
+        query={
+            "room": ROOM,
+            "offset": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 100_000_000,
+                "default": 0,
+                "description": "The first character to tell; Last-Event-ID says the same",
+            },
+        },
+        formats=(EVENT_STREAM,),
+    ),
+    Own(
+        id="streamEvents",
+        method="GET",
+        path="/events",
+        tag="events",
+        summary="What happens in your rooms, as it happens; Last-Event-ID goes on after that event",
+        query={
+            "room": ROOM,
+            "only": {**_TEXT, "maxLength": 200, "description": "Only these, such as approval or chat:message-received"},
+        },
+        formats=(EVENT_STREAM,),
+    ),
+    Own(id="me", method="GET", path="/me", tag="auth", summary="Whom your token speaks for", answer=Me),
+    Own(
+        id="register",
+        method="POST",
+        path="/auth/register",
+        tag="auth",
+        summary="Make a new tenant with its first user, and log in",
+        body=Register,
+        answer=Grant,
+        status=201,
+        open=True,
+        example={"tenant": "acme", "user": "anna", "password": "four words make one", "passcode": "…"},
+    ),
+    Own(
+        id="login",
+        method="POST",
+        path="/auth/login",
+        tag="auth",
+        summary="Exchange a password for an access token and a refresh token",
+        body=Login,
+        answer=Grant,
+        open=True,
+        example={"tenant": "acme", "user": "anna", "password": "four words make one"},
+    ),
+    Own(
+        id="refresh",
+        method="POST",
+        path="/auth/refresh",
+        tag="auth",
+        summary="Exchange a refresh token, once, for a new pair; a second time ends the session",
+        body=Refresh,
+        answer=Grant,
+        open=True,
+    ),
+    Own(
+        id="logout",
+        method="POST",
+        path="/auth/logout",
+        tag="auth",
+        summary="End the session that a refresh token belongs to",
+        body=Refresh,
+        answer=LoggedOut,
+        open=True,
+    ),
+    Own(
+        id="recipeSchema",
+        method="GET",
+        path="/schemas/recipe",
+        tag="recipes",
+        summary="The JSON Schema of recipes",
+        open=True,
+    ),
+)

@@ -1,0 +1,184 @@
+"""`/docs`: the OpenAPI document as a page to read, with nothing from elsewhere and no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward.doors.rest import problems
+from doorward.doors.statuses import HTTP_STATUS
+
+STYLE = """
+:root { color-scheme: light dark; --line: #d5d8dd; --soft: #f3f4f6; --word: #1a1d21; --quiet: #5a6270; --mark: #0b5cad }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #3a4048; --soft: #22262c; --word: #e8eaed; --quiet: #a3abb8; --mark: #7ab8ff }
+  body { background: #16181c }
+}
+* { box-sizing: border-box }
+body { margin: 0; color: var(--word); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+main, header, nav { max-width: 62rem; margin: 0 auto; padding: 0 1rem }
+h1 { margin: 1.5rem 0 .25rem } h2 { margin: 2.5rem 0 .5rem; border-bottom: 1px solid var(--line) }
+h3 { margin: 1.75rem 0 .25rem; font-size: 1rem } p { margin: .4rem 0 }
+a { color: var(--mark) } nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; list-style: none }
+code, pre { font: .875rem/1.45 ui-monospace, monospace } code { background: var(--soft); padding: 0 .2em }
+pre { background: var(--soft); border: 1px solid var(--line); padding: .6rem; overflow-x: auto; white-space: pre }
+pre code { background: none; padding: 0 }
+.method { font-weight: 700; color: var(--mark) } .quiet { color: var(--quiet) }
+.wide { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .9rem }
+th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid var(--line) }
+td:first-child { white-space: nowrap }
+@media (max-width: 40rem) {
+  h1 { font-size: 1.5rem } thead { display: none } tr { display: block; border-bottom: 1px solid var(--line) }
+  td { display: inline-block; border: 0; padding: .15rem .4rem .15rem 0 } td:last-child { display: block }
+}
+"""
+
+
+class Page:
+    """Made once from the document it shows."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.html = "".join(_page(document))
+        digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+        nothing = "; ".join(f"{kind} 'none'" for kind in ("default-src", "base-uri", "form-action", "frame-ancestors"))
+        self._policy = f"{nothing}; style-src 'sha256-{digest}'"
+
+    async def answer(self, request: Request) -> Response:
+        headers = {
+            "Content-Security-Policy": self._policy,
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-cache",
+        }
+        return Response(self.html, 200, headers, "text/html")
+
+
+def _page(document: Mapping[str, Any]) -> Iterator[str]:
+    title, tags = document["info"]["title"], document["tags"]
+    yield (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: REST</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
+        f"<header><h1>{title} over REST</h1><p>{escape(document['info']['description'])} "
+        f'Version {document["info"]["version"]}; the same for programs: <a href="/openapi.json">openapi.json</a>.</p>'
+        "</header><nav aria-label='Parts'><ul>"
+    )
+    for tag in tags:
+        yield f'<li><a href="#{tag["name"]}">{tag["name"]}</a></li>'
+    yield '<li><a href="#problems">problems</a></li></ul></nav><main>'
+    yield from _beginning()
+    operations = [
+        (method.upper(), path, one) for path, methods in document["paths"].items() for method, one in methods.items()
+    ]
+    for tag in tags:
+        yield f'<h2 id="{tag["name"]}">{tag["name"]}</h2><p>{escape(tag["description"])}.</p>'
+        for method, path, one in operations:
+            if tag["name"] in one["tags"]:
+                yield from _operation(method, path, one, document)
+    yield from _problems()
+    yield "</main></body></html>"
+
+
+def _beginning() -> Iterator[str]:
+    yield "<h2>Begin</h2><p>Make a token on the machine that runs Doorward, and send it with each request:</p>"
+    yield _block(
+        "TOKEN=$(doorward token create laptop --kind human --access edit --json | jq -r .result.token)\n"
+        'curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8642/api/me'
+    )
+    yield (
+        "<p>What is done is answered with 200 or 201. What waits for a person is answered with 202 and a ticket, which "
+        "resumes it: <code>POST /api/run</code> with the ticket alone. What is refused or fails is a "
+        '<a href="#problems">problem</a>. Agents and programs name the room they act in with <code>room</code>.</p>'
+    )
+
+
+def _operation(method: str, path: str, one: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    yield f'<section><h3 id="{one["operationId"]}"><span class="method">{method}</span> '
+    yield f"<code>{escape(path)}</code></h3><p>{escape(one['summary'])}.</p>"
+    if "description" in one:
+        yield f'<p class="quiet">{escape(one["description"])}</p>'
+    rows = [
+        (
+            spec["name"],
+            spec["in"],
+            spec.get("schema") or spec["content"]["application/json"]["schema"],
+            spec["required"],
+        )
+        for spec in one["parameters"]
+    ]
+    body = _body(one, document)
+    required = body.get("required", [])
+    rows += [(name, "body", spec, name in required) for name, spec in body.get("properties", {}).items()]
+    if rows:
+        yield _table("name", "in", "type", "what it is")
+        for name, where, spec, needed in rows:
+            said = next((p.get("description", "") for p in one["parameters"] if p["name"] == name), "")
+            words = escape(str(spec.get("description") or said))
+            mark = " <strong>required</strong>" if needed else ""
+            yield f"<tr><td><code>{escape(name)}</code></td><td>{where}</td><td>{escape(_kind(spec))}</td>"
+            yield f"<td>{words}{mark}</td></tr>"
+        yield "</tbody></table></div>"
+    yield _block(_curl(method, path, one, rows, body))
+    yield "</section>"
+
+
+def _body(one: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of an operation's body, looked up among the components where it is kept there."""
+    content = one.get("requestBody", {}).get("content", {})
+    schema: Mapping[str, Any] = next(iter(content.values()))["schema"] if content else {}
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return document["components"]["schemas"][name] if name else schema
+
+
+def _kind(spec: Mapping[str, Any]) -> str:
+    if "enum" in spec:
+        return " | ".join(str(one) for one in spec["enum"])
+    if "anyOf" in spec:
+        return " | ".join(_kind(one) for one in spec["anyOf"])
+    return str(spec.get("type", "any"))
+
+
+def _curl(
+    method: str,
+    path: str,
+    one: Mapping[str, Any],
+    rows: list[tuple[str, str, Mapping[str, Any], bool]],
+    body: Mapping[str, Any],
+) -> str:
+    needed = [name for name, where, _, must in rows if where == "query" and must]
+    query = "?" + "&".join(f"{name}=…" for name in needed) if needed else ""
+    lines = ["curl" if method == "GET" else f"curl -X {method}"]
+    if one.get("security") != []:
+        lines.append('-H "Authorization: Bearer $TOKEN"')
+    if "requestBody" in one:
+        example = next(iter(one["requestBody"]["content"].values())).get("example")
+        if example is None:
+            example = dict.fromkeys(body.get("required", []), "…")
+        lines.append("-H 'Content-Type: application/json'")
+        lines.append(f"-d '{json.dumps(example, ensure_ascii=False)}'")
+    lines.append(f"'http://127.0.0.1:8642{path}{query}'")
+    return " \\\n  ".join(lines)
+
+
+def _problems() -> Iterator[str]:
+    yield '<h2 id="problems">problems</h2><p>Problem details (RFC 9457). The code says what kind of problem it is.</p>'
+    yield _table("code", "status", "what it means")
+    rows = [(code, HTTP_STATUS[code], title) for code, title in problems.TITLES.items()]
+    rows += [(one.code, one.status, one.title) for one in problems.OF_HTTP.values()]
+    for code, status, title in rows:
+        yield f'<tr id="{code}"><td><code>{code}</code></td><td>{status}</td><td>{escape(title)}.</td></tr>'
+    yield "</tbody></table></div>"
+
+
+def _table(*heads: str) -> str:
+    cells = "".join(f"<th>{head}</th>" for head in heads)
+    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>'
+
+
+def _block(text: str) -> str:
+    return f"<pre><code>{escape(text)}</code></pre>"

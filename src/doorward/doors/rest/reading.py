@@ -1,0 +1,147 @@
+"""What a request brings: its token, its body as strict JSON, its query, and what it accepts for an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from doorward import strictjson
+from doorward.command import shortened
+from doorward.doors.rest.problems import HttpProblem
+from doorward.errors import BadParams
+from doorward.model import Credential
+
+LARGEST_BODY = 24 * 1024 * 1024
+LONGEST_ARRIVAL = 10.0
+"""Seconds in which the whole body of a request must have come."""
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+_NO_BEARER = "not a bearer token"
+"""Stands for whatever else an Authorization header holds, so that the gate refuses it."""
+_BEARER = re.compile(r"[Bb]earer +(\S+) *")
+
+
+def credential(request: Request) -> Credential:
+    """The bearer token, from the one header that carries it. Who it speaks for is for the gate to say."""
+    given = request.headers.getlist("authorization")
+    match = _BEARER.fullmatch(given[0]) if len(given) == 1 else None
+    if given and match is None:
+        return Credential(token=_NO_BEARER)
+    return Credential(token=match[1] if match else "")
+
+
+def accepts(request: Request, offered: Collection[str]) -> str:
+    """The format, of those offered, that this client likes best; the first where it does not care."""
+    given = ",".join(request.headers.getlist("accept"))
+    if not given.strip():
+        return next(iter(offered))
+    liked = [_range(part) for part in given.split(",")]
+    weights = {one: _weight(one, liked) for one in offered}
+    best = max(weights, key=lambda one: weights[one])
+    if weights[best] <= 0:
+        raise HttpProblem(
+            "not_acceptable", f"This answers with {' or '.join(offered)}; the Accept header was {shortened(given)}."
+        )
+    return best
+
+
+async def body(request: Request, most: int = LARGEST_BODY) -> bytes:
+    """The whole body, read no further than its limit and waited for no longer than it may take."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > most:
+        raise _too_large(most, f"{length[:20]} bytes were announced")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise HttpProblem("unsupported_media_type", "A body is sent as it is, without a Content-Encoding.")
+    read = bytearray()
+    try:
+        async with asyncio.timeout(LONGEST_ARRIVAL):
+            async for chunk in request.stream():
+                read += chunk
+                if len(read) > most:
+                    raise _too_large(most, "more came")
+    except ClientDisconnect as error:
+        raise BadParams("The caller hung up before its request had come whole.") from error
+    except TimeoutError as error:
+        raise HttpProblem(
+            "too_slow",
+            f"The request did not arrive whole within {LONGEST_ARRIVAL:g} s; {len(read)} bytes came.",
+            headers={"Connection": "close"},
+        ) from error
+    if read:
+        _check_media_type(request)
+    return bytes(read)
+
+
+def parsed(text: bytes) -> dict[str, Any]:
+    """A body as the object it must be; none at all is an empty one."""
+    if not text.strip():
+        return {}
+    try:
+        value = strictjson.loads(text, max_bytes=LARGEST_BODY)
+    except strictjson.NotJson as error:
+        raise BadParams(f"The body is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise BadParams(f"The body must be a JSON object; given {shortened(value)}.")
+    return value
+
+
+def query(request: Request, known: Collection[str]) -> dict[str, str]:
+    """The query by name: each of those known, and none twice."""
+    found: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            valid = ", ".join(sorted(known))
+            raise BadParams(f"Unknown query parameter {shortened(name)}; valid: {valid or 'none'}.")
+        if name in found:
+            raise BadParams(f"The query parameter {shortened(name)} is given twice.")
+        found[name] = value
+    return found
+
+
+def number(query: Mapping[str, str], name: str, least: int, most: int, *, default: int) -> int:
+    """A whole number of the query."""
+    given = query.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdecimal() and len(given) <= 9 and least <= int(given) <= most):
+        raise BadParams(f"The query parameter {name} is a whole number from {least} to {most}; given {given[:80]!r}.")
+    return int(given)
+
+
+def _too_large(most: int, given: str) -> HttpProblem:
+    return HttpProblem(
+        "too_large", f"This request holds at most {most} bytes; {given}.", headers={"Connection": "close"}
+    )
+
+
+def _check_media_type(request: Request) -> None:
+    given = request.headers.get("content-type", "")
+    kind = given.partition(";")[0].strip().lower()
+    if kind != JSON and not re.fullmatch(r"application/[\w.-]+\+json", kind):
+        raise HttpProblem(
+            "unsupported_media_type", f"The body must be {JSON}; the Content-Type was {shortened(given)}."
+        )
+
+
+def _range(text: str) -> tuple[str, float]:
+    """One part of an Accept header: which formats, and how much they are liked."""
+    kind, *options = [part.strip().lower() for part in text.split(";")]
+    weight = next((option[2:] for option in options if option.startswith("q=")), "1")
+    try:
+        return kind, min(1.0, max(0.0, float(weight)))
+    except ValueError:
+        return kind, 0.0
+
+
+def _weight(offered: str, liked: list[tuple[str, float]]) -> float:
+    """How much a format is liked: the most exact part that names it counts."""
+    area = f"{offered.partition('/')[0]}/*"
+    for form in (offered, area, "*/*"):
+        found = [weight for kind, weight in liked if kind == form]
+        if found:
+            return max(found)
+    return 0.0

@@ -1,0 +1,74 @@
+"""One path and what its methods do: the right answer to methods it does not take, and to whatever goes wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from doorward.doors.rest import problems
+from doorward.doors.rest.problems import HttpProblem
+from doorward.errors import Broken, DoorwardError
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Answered(Exception):
+    """There is an answer before the way of a request is at its end."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+
+class Resource:
+    """An application for one path."""
+
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+        self._handlers = dict(handlers)
+        if "GET" in handlers:
+            self._handlers["HEAD"] = handlers["GET"]
+        self._allow = ", ".join([*self._handlers, "OPTIONS"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        response = await self._answer(request)
+        if request.method == "HEAD":
+            response = _without_body(response)
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": self._allow})
+        handler = self._handlers.get(request.method)
+        try:
+            if handler is None:
+                raise HttpProblem(
+                    "method_not_allowed",
+                    f"{request.url.path[:200]} takes {self._allow}; the request was {request.method[:20]}.",
+                    headers={"Allow": self._allow},
+                )
+            return await handler(request)
+        except Answered as answered:
+            return answered.response
+        except HttpProblem as problem:
+            return problem.response()
+        except DoorwardError as error:
+            return problems.of_error(error)
+        except Exception:
+            log.exception("a request broke")
+            broken = Broken("This request failed because of a defect in Doorward; the log has the details.")
+            return problems.of_error(broken)
+
+
+def _without_body(response: Response) -> Response:
+    """The head alone. An answer that goes on and on has no length to tell."""
+    head = Response(status_code=response.status_code, background=response.background)
+    head.raw_headers = [pair for pair in response.raw_headers if pair[0] != b"transfer-encoding"]
+    return head

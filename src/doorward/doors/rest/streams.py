@@ -1,0 +1,209 @@
+"""What goes on, as it goes on: a command while it runs, an execution that somebody follows, and events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward.backends.context import Services
+from doorward.backends.event import concerns, happened
+from doorward.command import as_object
+from doorward.doors.live import Feed
+from doorward.doors.rest import problems, reading, sse
+from doorward.doors.rest.governed import DOOR, Governed
+from doorward.doors.rest.resource import Answered
+from doorward.doors.rest.sse import EventStream, Places, framed
+from doorward.errors import BadParams, NotPermitted
+from doorward.executions.execution import Execution
+from doorward.executions.notices import Notice, Output
+from doorward.gate.gate import Gate
+from doorward.model import Caller, Credential
+from doorward.model import Request as Asked
+from doorward.recent import MOST, Numbered
+
+_MOST_WAITING = 500
+"""So many events wait for one client; with one more it is told to come again."""
+_RECHECK = 5.0
+"""Seconds after which it is asked again whether somebody may still listen."""
+
+
+class Streams:
+    def __init__(self, governed: Governed, services: Services) -> None:
+        self._governed = governed
+        self._gate: Gate = governed.gate
+        self._services = services
+        self._places = Places(services.settings.rest.event_clients)
+
+    def run(self, asked: Asked) -> Response:
+        """A command with everything it has to say while it runs. Whoever leaves cancels it."""
+
+        async def notices() -> AsyncGenerator[bytes, None]:
+            feed = Feed(sse.notice)
+            working = asyncio.ensure_future(self._gate.handle(asked, feed.put))
+            working.add_done_callback(lambda _: feed.close())
+            try:
+                while pieces := await feed.take():
+                    yield pieces
+                if not working.cancelled():
+                    yield framed("outcome", {"type": "outcome", "outcome": working.result()})
+            finally:
+                working.cancel()
+
+        return EventStream(notices, self._places)
+
+    async def execution(self, request: Request) -> Response:
+        """An execution that somebody else, or an earlier connection, asked for. Leaving stops nobody."""
+        reading.accepts(request, [reading.EVENT_STREAM])
+        credential = await self._governed.vouched(request, "execution/status")
+        query = reading.query(request, ["room", "offset"])
+        offset = reading.number(query, "offset", 0, 100_000_000, default=0)
+        last = request.headers.get("last-event-id", "")
+        if last.isascii() and last.isdecimal() and len(last) < 10:
+            offset = int(last)
+        id, room = str(request.path_params["execution"]), query.get("room", "")
+        state = await self._asked(credential, room, "execution/status", {"execution": id})
+        return EventStream(lambda: self._followed(credential, room, id, offset, state), self._places)
+
+    async def _followed(
+        self, credential: Credential, room: str, id: str, offset: int, state: dict[str, Any]
+    ) -> AsyncGenerator[bytes, None]:
+        yield framed("state", state)
+        page = {"execution": id, "offset": offset, "length": 25_000}
+        outcome = await self._gate.handle(
+            Asked(command="execution/output", credential=credential, door=DOOR, room=room, params=page)
+        )
+        live = self._services.executions.get(id)
+        end: dict[str, Any] = {}
+        if outcome.status == "done" and live is not None:
+            async with contextlib.aclosing(_written(live, offset)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        elif outcome.status == "done":
+            kept = as_object(outcome.result)
+            yield framed("output", {"type": "output", **kept}, str(offset + len(kept["text"])))
+            end["next"] = kept["next"]
+        elif outcome.code != "not_found":
+            end["output"] = outcome.message
+        yield framed("end", {**await self._state(credential, room, id, state), **end})
+
+    async def _state(self, credential: Credential, room: str, id: str, before: dict[str, Any]) -> dict[str, Any]:
+        """Where it stands now; a limit that is used up meanwhile leaves what its own memory says."""
+        outcome = await self._gate.handle(
+            Asked(command="execution/status", credential=credential, door=DOOR, room=room, params={"execution": id})
+        )
+        if outcome.status == "done":
+            return as_object(outcome.result)
+        live = self._services.executions.get(id)
+        return {**before, "state": live.state} if live is not None else before
+
+    async def events(self, request: Request) -> Response:
+        """What event/list would tell, and then what it would tell from now on."""
+        reading.accepts(request, [reading.EVENT_STREAM])
+        credential = await self._governed.vouched(request, "event/list")
+        query = reading.query(request, ["room", "only"])
+        last = request.headers.get("last-event-id", "")
+        if len(last) > 64:
+            raise BadParams(f"Last-Event-ID is the id of an event, of at most 64 characters; given {len(last)}.")
+        room, only = query.get("room", ""), query.get("only", "")
+        params = {"after": last, "only": only, "limit": MOST if last else 0}
+        begun = await self._asked(credential, room, "event/list", params)
+        return EventStream(lambda: self._told(credential, room, only, begun), self._places)
+
+    async def _told(
+        self, credential: Credential, room: str, only: str, begun: dict[str, Any]
+    ) -> AsyncGenerator[bytes, None]:
+        recent, waiting = self._services.recent, _Waiting()
+        leave = recent.follow(waiting.put)
+        try:
+            since, _ = recent.after(begun["next"])
+            ready = {"next": begun["next"], "missed": begun["missed"]}
+            yield framed("ready", ready, "" if begun["items"] else begun["next"])
+            for item in begun["items"]:
+                yield framed(item["event"], item, item["id"])
+            while True:
+                caller = self._listener(credential, room)
+                for one in since:
+                    if concerns(self._services, caller, one.event, only):
+                        item = happened(self._services, one.number, one.event)
+                        yield framed(item["event"], item, item["id"])
+                if waiting.overflowed:
+                    yield framed("end", {"reason": "You read too slowly; come again with Last-Event-ID."})
+                    return
+                since = await waiting.take(_RECHECK)
+        finally:
+            leave()
+
+    def _listener(self, credential: Credential, room: str) -> Caller:
+        """Whoever listens, if they still may: tokens are revoked and recipes changed while a stream is open."""
+        caller = self._gate.caller(credential)
+        ruling = self._services.rules_on(caller, caller.acts_in(room), self._services.registry["event/list"])
+        if not ruling.allowed:
+            raise NotPermitted(ruling.reason, rule=ruling.rule)
+        return caller
+
+    async def _asked(self, credential: Credential, room: str, command: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of what a stream begins with; a refusal is the answer instead of a stream."""
+        asked = Asked(command=command, credential=credential, door=DOOR, room=room, params=params)
+        outcome = await self._gate.handle(asked)
+        if outcome.status != "done":
+            raise Answered(problems.of_outcome(outcome))
+        return as_object(outcome.result)
+
+
+class _Waiting:
+    """Events on their way to one client: bounded, since a client that reads slowly must not cost memory."""
+
+    def __init__(self) -> None:
+        self._events: list[Numbered] = []
+        self._more = asyncio.Event()
+        self.overflowed = False
+
+    def put(self, one: Numbered) -> None:
+        if len(self._events) >= _MOST_WAITING:
+            self.overflowed = True
+        else:
+            self._events.append(one)
+        self._more.set()
+
+    async def take(self, seconds: float) -> list[Numbered]:
+        """What waits, as soon as there is any; nothing after a while without."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._more.wait()
+        except TimeoutError:
+            return []
+        self._more.clear()
+        taken, self._events = self._events, []
+        return taken
+
+
+async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes, None]:
+    """What an execution wrote, from an offset on, and what it writes until its end."""
+
+    text = live.written.text("output") if live.written is not None else ""
+    at = len(text)
+
+    def told(one: Notice) -> bytes:
+        nonlocal at
+        if isinstance(one, Output):
+            at += len(one.text)
+            return framed("output", one, str(at))
+        return sse.notice(one)
+
+    feed = Feed(told)
+    leave = live.follow(feed.put)
+    closing = asyncio.ensure_future(live.closed())
+    closing.add_done_callback(lambda _: feed.close())
+    try:
+        if text[offset:]:
+            yield framed("output", {"type": "output", "stream": "output", "text": text[offset:]}, str(at))
+        while pieces := await feed.take():
+            yield pieces
+    finally:
+        leave()
+        closing.cancel()

@@ -1,0 +1,65 @@
+"""The newest events, each with a number, so that whoever was away for a moment can be told what they missed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from doorward.events import Bus, Event
+from doorward.ids import new_id
+
+MOST = 1_000
+
+
+class Numbered(NamedTuple):
+    number: int
+    event: Event
+
+
+Follower = Callable[[Numbered], None]
+
+
+class Recent:
+    """Numbers count from the start of this process; an id holds both, since another process counts anew."""
+
+    def __init__(self, bus: Bus, most: int = MOST) -> None:
+        self._kept: deque[Numbered] = deque(maxlen=most)
+        self._number = 0
+        self._process = new_id()
+        self._followers: list[Follower] = []
+        bus.subscribe(self._put)
+
+    @property
+    def number(self) -> int:
+        """The number of the newest event."""
+        return self._number
+
+    def id(self, number: int) -> str:
+        return f"{self._process}-{number}"
+
+    def after(self, id: str) -> tuple[list[Numbered], bool]:
+        """The events behind the one with this id, and whether those are all there were."""
+        process, _, digits = id.rpartition("-")
+        if process != self._process or not (digits.isascii() and digits.isdecimal() and len(digits) < 18):
+            return list(self._kept), False
+        number = int(digits)
+        oldest = self._kept[0].number if self._kept else self._number + 1
+        if number > self._number:
+            return list(self._kept), False
+        return [one for one in self._kept if one.number > number], number + 1 >= oldest
+
+    def newest(self, most: int) -> list[Numbered]:
+        return list(self._kept)[-most:] if most else []
+
+    def follow(self, follower: Follower) -> Callable[[], None]:
+        """Tell somebody of every event from now on, at once; returns what ends that."""
+        self._followers.append(follower)
+        return lambda: self._followers.remove(follower)
+
+    def _put(self, event: Event) -> None:
+        self._number += 1
+        numbered = Numbered(self._number, event)
+        self._kept.append(numbered)
+        for follower in tuple(self._followers):
+            follower(numbered)

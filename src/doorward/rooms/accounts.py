@@ -1,0 +1,241 @@
+"""Accounts: registering a tenant, coming in with a password, staying in, leaving. Each attempt leaves a record.
+
+Nobody vouches for whoever comes with a password, so these are no commands; but nothing is answered here either
+unless its record is stored, and what changes is stored in the same write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+
+from doorward import redact
+from doorward.clock import Clock
+from doorward.errors import BadParams, Conflict, NotAuthenticated, NotPermitted, Refused
+from doorward.facts import Access, Tier
+from doorward.ids import new_id
+from doorward.model import ANONYMOUS
+from doorward.record import Entry
+from doorward.rooms import passwords
+from doorward.rooms.attempts import ACCOUNT, ADDRESS, PAIR, REGISTERING, Attempts
+from doorward.rooms.passwords import Passwords
+from doorward.rooms.people import LOCAL, People, User
+from doorward.rooms.sessions import Grant, Opening, Sessions, UsedTwice
+from doorward.settings import Rest
+from doorward.store import accounts as sql
+from doorward.store.sqlite import Statement, Store
+from doorward.visible import storable
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_WRONG = "The tenant, the user or the password is not right."
+_encode = msgspec.json.Encoder().encode
+
+T = TypeVar("T")
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """What somebody tries to do with an account, as it is recorded."""
+
+    does: str
+    door: str
+    address: str
+    tenant: str = ""
+    user: str = ""
+
+
+class Accounts:
+    def __init__(self, store: Store, people: People, sessions: Sessions, clock: Clock, settings: Rest) -> None:
+        self._store = store
+        self._people = people
+        self._sessions = sessions
+        self._clock = clock
+        self._settings = settings
+        self._passwords = Passwords()
+        self._attempts = Attempts(clock)
+        self._registering = asyncio.Lock()
+        self._lifetimes = {
+            "access_seconds": settings.access_minutes * 60,
+            "refresh_seconds": settings.refresh_days * 86_400,
+        }
+
+    async def login(self, attempt: Attempt, password: str) -> Grant:
+        """Exchange a password for a session."""
+        return await self._recorded(attempt, lambda: self._login(attempt, password))
+
+    async def refresh(self, attempt: Attempt, token: str) -> Grant:
+        """Exchange a refresh token, once, for a new pair."""
+        return await self._recorded(attempt, lambda: self._refresh(attempt, token))
+
+    async def logout(self, attempt: Attempt, token: str) -> None:
+        """End the session that a refresh token belongs to."""
+        await self._recorded(attempt, lambda: self._logout(attempt, token))
+
+    async def register(self, attempt: Attempt, password: str, *, name: str, passcode: str) -> Grant:
+        """Make a tenant with its first user, who may do everything in it."""
+        async with self._registering:
+            return await self._recorded(attempt, lambda: self._register(attempt, password, name, passcode))
+
+    async def invite(self, by: str, tenant: str, seconds: float) -> tuple[str, float]:
+        """A passcode that lets somebody register a tenant, once; and until when."""
+        letters = "".join(secrets.choice(_ALPHABET) for _ in range(20))
+        passcode = "-".join(letters[start : start + 4] for start in range(0, 20, 4))
+        now = self._clock.now()
+        await self._store.write(sql.insert_invitation(_hash(passcode), tenant, by, now, now + seconds))
+        return passcode, now + seconds
+
+    async def set_password(self, user: User, new: str, *, current: str | None) -> int:
+        """Give a user a password, and end all their sessions; `current` is None where somebody else vouches for them.
+
+        Returns how many sessions ended.
+        """
+        if user.kind != "human":
+            raise BadParams(f"Only people have passwords; {user.id!r} is a {user.kind}.")
+        passwords.check(new, user.id, user.name, user.tenant)
+        kept = await sql.password(self._store, user.tenant, user.id)
+        if kept is not None and current is not None:
+            key = f"account\0{user.tenant}\0{user.id}"
+            self._attempts.count((f"change\0{key}", PAIR), (key, ACCOUNT))
+            if not await self._passwords.fits(current, kept):
+                raise BadParams("The current password is not right.", hint="Give it as the parameter `current`.")
+            self._attempts.forgive(f"change\0{key}", key)
+        hash = await self._passwords.hash(new)
+        ids, ends = self._sessions.ending(user.tenant, user.id)
+        await self._store.write(sql.put_password(user.tenant, user.id, hash, self._clock.now()), *ends)
+        self._sessions.forget(*ids)
+        return len(ids)
+
+    @contextlib.asynccontextmanager
+    async def forgetting(self, tenant: str, user: str) -> AsyncIterator[list[Statement]]:
+        """What takes the password and sessions of a user away together with the user, who might be made anew."""
+        ids, ends = self._sessions.ending(tenant, user)
+        yield [sql.delete_password(tenant, user), *ends]
+        self._sessions.forget(*ids)
+
+    def tidy(self) -> list[Statement]:
+        return sql.forget(self._clock.now())
+
+    async def _login(self, attempt: Attempt, password: str) -> Grant:
+        account = f"account\0{attempt.tenant[:100]}\0{attempt.user[:100]}"
+        address = f"address\0{attempt.address}"
+        pair = f"{account}\0{address}"
+        self._attempts.count((pair, PAIR), (account, ACCOUNT), (address, ADDRESS))
+        user = self._people.get(attempt.tenant, attempt.user)
+        kept = await sql.password(self._store, user.tenant, user.id) if user is not None else None
+        fits = await self._passwords.fits(password[: passwords.LONGEST + 1], kept)
+        if not fits or user is None or not user.active or user.kind != "human":
+            raise NotAuthenticated(_WRONG)
+        self._attempts.forgive(account, address)
+        self._attempts.clear(pair)
+        return await self._opened(attempt, self._sessions.open(user, **self._lifetimes))
+
+    async def _refresh(self, attempt: Attempt, token: str) -> Grant:
+        try:
+            opening = self._sessions.exchange(token, **self._lifetimes)
+        except UsedTwice as twice:
+            await self._end(twice.session.id)
+            raise
+        session = opening.session
+        known = msgspec.structs.replace(attempt, tenant=session.tenant, user=session.user)
+        try:
+            return await self._opened(known, opening)
+        except Conflict as conflict:
+            await self._end(session.id)
+            raise UsedTwice(session) from conflict
+
+    async def _logout(self, attempt: Attempt, token: str) -> None:
+        session = self._sessions.known(token)
+        known = msgspec.structs.replace(attempt, tenant=session.tenant, user=session.user)
+        revoke = sql.revoke_session(session.id, self._clock.now())
+        await self._store.write(revoke, entries=[self._entry(known, "done", "ok", "")])
+        self._sessions.forget(session.id)
+
+    async def _register(self, attempt: Attempt, password: str, name: str, passcode: str) -> Grant:
+        if self._settings.registration == "closed":
+            raise NotPermitted("Nobody registers here: the setting rest.registration is closed.", rule="house: closed")
+        self._attempts.count((f"register\0{attempt.address}", REGISTERING))
+        spent = await self._spent(attempt, passcode) if self._settings.registration == "code" else []
+        user = User(attempt.tenant, attempt.user, name or attempt.user, "human", Access.ROOT)
+        self._people.check_new(user)
+        if attempt.tenant == LOCAL or self._people.of(attempt.tenant):
+            raise Conflict(f"There is a tenant {attempt.tenant!r} already; its root users add others with user/create.")
+        passwords.check(password, user.id, user.name, user.tenant)
+        hash = await self._passwords.hash(password)
+        opening = self._sessions.open(user, **self._lifetimes)
+        await self._people.add(
+            user,
+            sql.put_password(user.tenant, user.id, hash, self._clock.now()),
+            *spent,
+            *opening.statements,
+            entries=[self._entry(attempt, "done", "ok", "")],
+        )
+        self._sessions.put(opening)
+        return opening.grant
+
+    async def _spent(self, attempt: Attempt, passcode: str) -> list[Statement]:
+        """What uses an invitation up, if this passcode belongs to a good one for that tenant."""
+        hash, now = _hash(passcode), self._clock.now()
+        found = await sql.invitation(self._store, hash)
+        good = found is not None and found["used_at"] is None and found["expires_at"] > now
+        if found is None or not good or found["tenant"] not in ("", attempt.tenant):
+            raise NotAuthenticated(
+                "The passcode is not right: it is unknown, used, expired, or for another tenant.",
+                hint="The owner of this house makes one with: doorward run user/invite --as=me --room=",
+            )
+        return [sql.use_invitation(hash, now)]
+
+    async def _opened(self, attempt: Attempt, opening: Opening) -> Grant:
+        await self._store.write(*opening.statements, entries=[self._entry(attempt, "done", "ok", "")])
+        self._sessions.put(opening)
+        return opening.grant
+
+    async def _end(self, session: str) -> None:
+        self._sessions.forget(session)
+        await self._store.write(sql.revoke_session(session, self._clock.now()))
+
+    async def _recorded(self, attempt: Attempt, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it; when it is refused, record that before anybody is told."""
+        try:
+            return await work()
+        except Refused as refusal:
+            if isinstance(refusal, UsedTwice):
+                attempt = msgspec.structs.replace(attempt, tenant=refusal.session.tenant, user=refusal.session.user)
+            who = msgspec.structs.replace(attempt, tenant=attempt.tenant if self._people.of(attempt.tenant) else "")
+            await self._store.write(entries=[self._entry(who, "refused", refusal.code, refusal.message)])
+            raise
+
+    def _entry(self, attempt: Attempt, status: str, code: str, note: str) -> Entry:
+        done = status == "done"
+        claimed = redact.params({"user": attempt.user, "address": attempt.address}, largest=200)
+        return Entry(
+            at=self._clock.wall_us(),
+            phase="whole",
+            call=new_id(),
+            tenant=storable(attempt.tenant),
+            caller=storable(attempt.user) if done else ANONYMOUS.id,
+            kind="human" if done else ANONYMOUS.kind,
+            behalf="",
+            door=attempt.door,
+            room="",
+            command=attempt.does,
+            tier=Tier.SYSTEM,
+            params=storable(_encode(claimed).decode()),
+            digest="",
+            rule="house: passwords",
+            approval="",
+            reserved=0.0,
+            spent=0.0,
+            status=status,
+            code=code,
+            note=storable(redact.text(note)[:500]),
+            duration=0,
+        )
+
+
+def _hash(passcode: str) -> str:
+    return hashlib.sha256(passcode.strip().lower().encode("utf-8", "surrogatepass")).hexdigest()

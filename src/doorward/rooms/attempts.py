@@ -1,0 +1,67 @@
+"""How often somebody may try a password, on the steady clock. Nobody is locked out for good."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+from doorward.clock import Clock
+from doorward.errors import TooFast
+
+_MOST_KEPT = 20_000
+
+
+class Limit(NamedTuple):
+    most: int
+    seconds: float
+
+
+PAIR = Limit(5, 60.0)
+"""From one address to one account."""
+ACCOUNT = Limit(30, 900.0)
+"""To one account from everywhere: so high that a stranger cannot easily keep somebody out of their own account."""
+ADDRESS = Limit(100, 900.0)
+"""From one address to all accounts."""
+REGISTERING = Limit(10, 900.0)
+"""Registrations from one address."""
+
+
+class Attempts:
+    """Counts what failed. The longest idle is forgotten first."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._windows: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def count(self, *limited: tuple[str, Limit]) -> None:
+        """Count an attempt before it is tried, or refuse it and say when to come again."""
+        now = self._clock.steady()
+        waits = [self._wait(key, limit, now) for key, limit in limited]
+        wait = max(waits, default=0.0)
+        if wait > 0:
+            raise TooFast(f"Too many attempts; try again in {wait:.0f} s.", retry_after=wait, rule="house: attempts")
+        for key, _ in limited:
+            self._window(key).append(now)
+
+    def forgive(self, *keys: str) -> None:
+        """An attempt that succeeded takes back what was counted against it."""
+        for key in keys:
+            window = self._windows.get(key)
+            if window:
+                window.pop()
+
+    def clear(self, key: str) -> None:
+        self._windows.pop(key, None)
+
+    def _wait(self, key: str, limit: Limit, now: float) -> float:
+        window = self._window(key)
+        while window and window[0] <= now - limit.seconds:
+            window.popleft()
+        return window[0] + limit.seconds - now if len(window) >= limit.most else 0.0
+
+    def _window(self, key: str) -> deque[float]:
+        window = self._windows.setdefault(key, deque())
+        self._windows.move_to_end(key)
+        if len(self._windows) > _MOST_KEPT:
+            self._windows.popitem(last=False)
+        return window

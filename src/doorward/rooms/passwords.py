@@ -1,0 +1,81 @@
+"""Passwords: what a good one is, and their hashes, which are slow to make on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Callable
+from typing import TypeVar
+
+from doorward.errors import BadParams, Overloaded
+
+SHORTEST = 12
+LONGEST = 1_000
+_AT_ONCE = 2
+"""Each hash takes 64 MB and all it can get of the processor, so that few are made at a time."""
+_MOST_WAITING = 30
+
+T = TypeVar("T")
+
+
+class Passwords:
+    """Makes and checks hashes, in threads and not too many at once."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = 0
+        self._decoy = ""
+
+    async def hash(self, password: str) -> str:
+        return await self._apart(lambda: _hashed(_bytes(password)))
+
+    async def fits(self, password: str, hash: str | None) -> bool:
+        """Whether this is the password; without a hash the same work is done, so that nobody learns who has one."""
+        if not self._decoy:
+            self._decoy = await self.hash("")
+        fits = await self._apart(lambda: _verified(hash or self._decoy, _bytes(password)))
+        return fits and hash is not None
+
+    async def _apart(self, work: Callable[[], T]) -> T:
+        if self._waiting >= _MOST_WAITING:
+            raise Overloaded("Too many passwords are being checked at this moment.", retry_after=2.0)
+        self._waiting += 1
+        try:
+            async with self._places:
+                return await asyncio.to_thread(work)
+        finally:
+            self._waiting -= 1
+
+
+def check(password: str, *names: str) -> None:
+    """Refuse a password that is too easy to guess; the sentence never quotes it."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise BadParams(f"A password has {SHORTEST} to {LONGEST} characters; the one given has {len(password)}.")
+    if _plain(password) in {_plain(name) for name in names}:
+        raise BadParams("A password may not be the name of the user or the tenant; choose another.")
+    if len(set(password)) < 4:
+        raise BadParams("A password has at least 4 different characters; choose another.")
+
+
+def _hashed(password: bytes) -> str:
+    import argon2  # noqa: PLC0415 - it takes long to load, and most processes never see a password
+
+    return argon2.PasswordHasher().hash(password)
+
+
+def _verified(hash: str, password: bytes) -> bool:
+    import argon2  # noqa: PLC0415
+
+    try:
+        return argon2.PasswordHasher().verify(hash, password)
+    except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
+        return False
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def _bytes(password: str) -> bytes:
+    """The same characters give the same bytes, however a keyboard composed them."""
+    return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")

@@ -1,0 +1,85 @@
+"""The OpenAPI document and the page made from it say what there is, and load nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from doorward.doors.rest import problems
+from doorward.doors.rest.operation import shown_path
+from doorward.doors.rest.own import OWN
+from doorward.doors.rest.table import OPERATIONS
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+async def document(rest: Any) -> dict[str, Any]:
+    return dict((await rest.open.get("/openapi.json")).json())
+
+
+async def test_the_document_holds_every_route_and_no_reference_that_leads_nowhere(document: dict[str, Any]) -> None:
+    there = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert there == {(one.method, shown_path(one.path)) for one in (*OWN, *OPERATIONS)} | {("GET", "/health")}
+    for reference in re.findall(r"'\$ref': '#/([^']+)'", str(document)):
+        found: Any = document
+        for step in reference.split("/"):
+            found = found[step]
+        assert found
+    assert "$defs" not in str(document)
+
+
+async def test_every_schema_in_the_document_is_one(document: dict[str, Any]) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        whole = {**schema, "components": document["components"]}
+        assert jsonschema_rs.meta.is_valid(whole), name
+
+
+async def test_the_document_is_the_same_bytes_until_it_changes(rest: Any) -> None:
+    first = await rest.open.get("/openapi.json")
+    tag = first.headers["etag"]
+    again = await rest.open.get("/openapi.json", headers={"If-None-Match": f'"other", W/{tag}'})
+    other = await rest.open.get("/openapi.json", headers={"If-None-Match": '"other"'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    assert other.content == first.content
+
+
+async def test_only_coming_in_needs_no_token(document: dict[str, Any]) -> None:
+    free = {
+        one["operationId"]
+        for methods in document["paths"].values()
+        for one in methods.values()
+        if one.get("security") == []
+    }
+    assert free == {"register", "login", "refresh", "logout", "recipeSchema", "health"}
+
+
+async def test_the_page_names_every_operation_and_every_code(rest: Any) -> None:
+    page = (await rest.open.get("/docs")).text
+    for one in (*OWN, *OPERATIONS):
+        assert f'id="{one.id}"' in page
+    for code in (*problems.TITLES, *problems.OF_HTTP):
+        assert f'<tr id="{code}">' in page
+    for target in re.findall(r'href="#([^"]+)"', page):
+        assert f'id="{target}"' in page
+
+
+async def test_the_page_loads_nothing_and_runs_nothing(rest: Any) -> None:
+    answer = await rest.open.get("/docs")
+    assert "<script" not in answer.text
+    assert "style=" not in answer.text
+    assert re.findall(r'(?:src|href)="(?!#|/openapi\.json")[^"]*"', answer.text) == []
+    assert re.findall(r"@import|url\(", answer.text) == []
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+async def test_the_written_page_has_every_route() -> None:
+    page = (ROOT / "docs" / "REST.md").read_text()
+    rows = set(re.findall(r"^\| (\w+) \| `([^`]+)` \|", page, re.MULTILINE))
+    assert rows == {(one.method, shown_path(one.path)) for one in (*OWN, *OPERATIONS)}

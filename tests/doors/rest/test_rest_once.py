@@ -1,0 +1,159 @@
+"""Idempotency keys: the same request with the same key runs once, and is answered the same twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from doorward.settings import Limits, Settings
+from doorward.store.sqlite import Statement
+
+KEY = {"Idempotency-Key": "key-1"}
+ROOM = {"name": "lab", "recipe": "admin"}
+
+
+async def starts(rest: Any, command: str) -> int:
+    return len([row for row in await rest.driver.ledger() if row["command"] == command and row["phase"] == "start"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/api/rooms", ROOM), ("/api/run", {"command": "room/create", "params": ROOM})]
+)
+async def test_the_same_key_gives_the_first_answer_again_and_runs_nothing(rest: Any, path: str, body: Any) -> None:
+    person = await rest.person()
+    first = await person.post(path, json=body, headers=KEY)
+    again = await person.post(path, json=body, headers=KEY)
+    other = await person.post(path, json=body, headers={"Idempotency-Key": "key-2"})
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["doorward-call"] == first.headers["doorward-call"]
+    assert other.status_code == 409
+    assert await starts(rest, "room/create") == 2
+
+
+async def test_the_same_key_for_another_request_is_refused(rest: Any) -> None:
+    person = await rest.person()
+    await person.post("/api/rooms", json=ROOM, headers=KEY)
+    body = await person.post("/api/rooms", json={**ROOM, "name": "den"}, headers=KEY)
+    path = await person.post("/api/rooms/lab/archive", headers=KEY)
+    query = await person.post("/api/rooms?room=general", json=ROOM, headers=KEY)
+    assert {one.json()["code"] for one in (body, path, query)} == {"key_reused"}
+    assert body.status_code == 422
+    assert await starts(rest, "room/create") == 1
+
+
+async def test_a_key_belongs_to_one_caller(rest: Any) -> None:
+    anna, owner = await rest.tenant(), await rest.person()
+    mine = await owner.post("/api/rooms", json=ROOM, headers=KEY)
+    hers = await anna.post("/api/rooms", json=ROOM, headers=KEY)
+    assert (mine.json()["members"], hers.json()["members"]) == ({"owner": "owner"}, {"anna": "owner"})
+    assert "idempotency-replayed" not in hers.headers
+
+
+async def test_what_failed_is_given_again_and_what_was_refused_may_be_tried_again(rest: Any) -> None:
+    person = await rest.person()
+    await rest.driver.owner("room/create", **ROOM)
+    failed = [await person.post("/api/rooms", json=ROOM, headers=KEY) for _ in range(2)]
+    agent = await rest.agent()
+    body = {"text": "hello"}
+    refused = await agent.post("/api/rooms/general/messages", json=body, headers=KEY)
+    await rest.driver.owner("room/recipe", name="general", recipe="admin")
+    spoken = await agent.post("/api/rooms/general/messages?room=general", json=body, headers={"Idempotency-Key": "k"})
+    refused_again = await agent.post("/api/rooms/general/messages", json=body, headers=KEY)
+    assert [one.status_code for one in failed] == [409, 409]
+    assert failed[1].content == failed[0].content
+    assert failed[1].headers["content-type"] == "application/problem+json"
+    assert [refused.status_code, spoken.status_code, refused_again.status_code] == [403, 201, 403]
+    assert "idempotency-replayed" not in refused_again.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/tokens", {"name": "bot"}),
+        ("/api/invitations", {}),
+        ("/api/run", {"command": "token/create", "params": {"name": "bot"}}),
+        ("/api/commands/user_invite/run", {}),
+    ],
+)
+async def test_an_answer_that_holds_a_secret_is_not_kept_and_says_so(rest: Any, path: str, body: Any) -> None:
+    person = await rest.person()
+    first = await person.post(path, json=body, headers=KEY)
+    again = await person.post(path, json=body, headers=KEY)
+    rows = await rest.driver.house.services.store.read("SELECT * FROM answers")
+    assert first.status_code in (200, 201)
+    assert (again.status_code, again.json()["code"]) == (409, "not_kept")
+    assert again.json()["call"] == first.headers["doorward-call"]
+    assert [row["body"] for row in rows] == [None]
+
+
+async def test_a_long_answer_is_not_kept(rest: Any) -> None:
+    person = await rest.person()
+    for _ in range(3):
+        await rest.driver.owner("room/say", name="general", text="x" * 90_000)
+    body = {"command": "room/messages", "params": {"name": "general"}}
+    first = await person.post("/api/run", json=body, headers=KEY)
+    again = await person.post("/api/run", json=body, headers=KEY)
+    assert (first.status_code, again.json()["code"]) == (200, "not_kept")
+
+
+async def test_of_many_at_once_with_one_key_one_runs(rest: Any) -> None:
+    person = await rest.person()
+    answers = await asyncio.gather(*(person.post("/api/rooms", json=ROOM, headers=KEY) for _ in range(8)))
+    codes = [answer.json().get("code", "") for answer in answers]
+    assert codes.count("") >= 1
+    assert set(codes) <= {"", "key_in_use"}
+    assert await starts(rest, "room/create") == 1
+
+
+async def test_a_request_whose_process_died_does_not_run_again(rest: Any) -> None:
+    person = await rest.person()
+    await person.post("/api/rooms", json=ROOM, headers=KEY)
+    await rest.driver.house.services.store.write(Statement("UPDATE answers SET status = NULL, body = NULL, call = ''"))
+    again = await person.post("/api/rooms", json=ROOM, headers=KEY)
+    assert (again.status_code, again.json()["code"]) == (409, "not_kept")
+    assert await starts(rest, "room/create") == 1
+
+
+@pytest.mark.parametrize(("hours", "seconds"), [(24.0, 86_400), (100.0, 86_400), (1.0, 3_600)])
+async def test_a_key_is_remembered_for_a_day_and_no_longer_than_results_are(
+    opened: Callable[..., Any], rest_of: Callable[..., Any], clock: Any, hours: float, seconds: float
+) -> None:
+    async with opened(changes=Settings(limits=Limits(result_hours=hours))) as driver, rest_of(driver) as rest:
+        person = await rest.person()
+        body = {"text": "hello"}
+        first = await person.post("/api/rooms/general/messages", json=body, headers=KEY)
+        clock.advance(seconds - 1)
+        again = await person.post("/api/rooms/general/messages", json=body, headers=KEY)
+        clock.advance(2)
+        later = await person.post("/api/rooms/general/messages", json=body, headers=KEY)
+        assert again.json() == first.json() != later.json()
+        assert "idempotency-replayed" not in later.headers
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "x" * 201, "é"])
+async def test_a_key_that_is_none_is_refused(rest: Any, key: str) -> None:
+    person = await rest.person()
+    answer = await person.post("/api/rooms", json=ROOM, headers=[("Idempotency-Key", key.encode("latin-1"))])
+    two = await person.post("/api/rooms", json=ROOM, headers=[("Idempotency-Key", "a"), ("Idempotency-Key", "b")])
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_params")
+    assert two.status_code == 400
+
+
+async def test_one_caller_keeps_a_bounded_number_of_answers(rest: Any) -> None:
+    person = await rest.person()
+    fill = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) "
+        "INSERT INTO answers SELECT caller, 'filler ' || i, asked, at - i, call, status, body FROM n, answers"
+    )
+    await person.post("/api/rooms", json=ROOM, headers=KEY)
+    await rest.driver.house.services.store.write(Statement(fill))
+    await person.post("/api/rooms/lab/archive", headers={"Idempotency-Key": "key-3"})
+    (kept,) = await rest.driver.house.services.store.read("SELECT count(*) AS n FROM answers")
+    replayed = await person.post("/api/rooms", json=ROOM, headers=KEY)
+    assert kept["n"] == 1_000
+    assert replayed.headers["idempotency-replayed"] == "true"

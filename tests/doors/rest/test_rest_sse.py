@@ -1,0 +1,160 @@
+"""Server-sent events to clients that are silent, slow or gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from doorward.doors.rest import sse
+from doorward.doors.rest.sse import EventStream, Places, framed
+from doorward.errors import NotPermitted
+
+
+class Client:
+    """An ASGI client that keeps what it is sent; `reads` says whether it takes anything."""
+
+    def __init__(self, reads: bool = True) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.left = asyncio.Event()
+        self._reads = reads
+        self._more = asyncio.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+        self._more.set()
+        if not self._reads and message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def until(self, words: bytes) -> None:
+        while words not in self.body:
+            self._more.clear()
+            await self._more.wait()
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.sent)
+
+
+class Source:
+    """Yields one event, then waits; remembers whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def __call__(self) -> AsyncGenerator[bytes, None]:
+        try:
+            yield framed("first", {"n": 1}, "7")
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True
+
+
+def test_an_event_is_one_frame_whatever_its_text() -> None:
+    frame = framed("output", {"text": "a\n\ndata: b\r\nevent: c"}, "3")
+    lines = frame.decode().splitlines()
+    assert lines[:2] == ["event: output", "id: 3"]
+    assert json.loads(lines[2].removeprefix("data: ")) == {"text": "a\n\ndata: b\r\nevent: c"}
+    assert lines[3:] == [""]
+
+
+async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "KEEP_ALIVE", 0.001)
+    client, source = Client(), Source()
+    stream = asyncio.ensure_future(EventStream(source, Places(1))({"type": "http"}, client.receive, client.send))
+    await client.until(b": waiting")
+    client.left.set()
+    await stream
+    assert client.body.startswith(b"event: first\nid: 7\ndata: {")
+    assert source.closed
+
+
+async def test_a_client_that_takes_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "_LONGEST_STALL", 0.001)
+    client, source, places = Client(reads=False), Source(), Places(1)
+    await EventStream(source, places)({"type": "http"}, client.receive, client.send)
+    assert source.closed
+    assert places.refusal() is None
+
+
+async def test_a_client_that_leaves_at_once_leaves_nothing_behind() -> None:
+    client, source, places = Client(), Source(), Places(1)
+    client.left.set()
+    await EventStream(source, places)({"type": "http"}, client.receive, client.send)
+    assert places.refusal() is None
+
+
+async def test_a_stream_that_is_refused_in_the_middle_says_so_at_its_end() -> None:
+    async def source() -> AsyncGenerator[bytes, None]:
+        yield framed("first", {})
+        raise NotPermitted("Not any more.")
+
+    client = Client()
+    await EventStream(source, Places(1))({"type": "http"}, client.receive, client.send)
+    assert b"event: error" in client.body
+    assert b'"code":"not_permitted","detail":"Not any more."' in client.body
+    assert client.sent[-1]["more_body"] is False
+
+
+async def test_a_defect_in_a_stream_is_told_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    async def source() -> AsyncGenerator[bytes, None]:
+        yield framed("first", {})
+        raise ZeroDivisionError("secret")
+
+    client = Client()
+    await EventStream(source, Places(1))({"type": "http"}, client.receive, client.send)
+    assert b'"code":"broken"' in client.body
+    assert b"secret" not in client.body
+    assert "a stream broke" in caplog.text
+
+
+async def test_one_more_stream_than_there_may_be_is_refused() -> None:
+    places, client = Places(0), Client()
+    await EventStream(Source(), places)({"type": "http"}, client.receive, client.send)
+    assert client.sent[0]["status"] == 503
+    assert (b"retry-after", b"5") in client.sent[0]["headers"]
+
+
+async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest: Any) -> None:
+    person = await rest.person()
+    client = Client()
+    held = asyncio.Event()
+    send = client.send
+
+    async def slow(message: dict[str, Any]) -> None:
+        await send(message)
+        if message.get("body", b"").startswith(b"event: chat"):
+            await held.wait()
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/events",
+        "raw_path": b"/api/events",
+        "query_string": b"only=chat",
+        "headers": [
+            (b"host", b"127.0.0.1"),
+            (b"authorization", person.headers["authorization"].encode()),
+        ],
+        "client": None,
+        "root_path": "",
+        "scheme": "http",
+    }
+    following = asyncio.ensure_future(rest.app(scope, client.receive, slow))
+    await client.until(b"event: ready")
+    rooms = rest.driver.house.services.rooms
+    general = rooms.known("local", "general")
+    for number in range(600):
+        await rooms.say(general, "owner", "human", f"message {number}")
+    held.set()
+    await following
+    assert client.body.count(b"event: chat") <= 502
+    assert b"event: end" in client.body
+    assert client.sent[-1]["more_body"] is False
