@@ -1,20 +1,30 @@
-"""Writes the pages that are made from the code: docs/SETTINGS.md and docs/COMMANDS.md."""
+"""Writes the pages that are made from the code: docs/SETTINGS.md, docs/COMMANDS.md and docs/OUTCOMES.md."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from doorward import settings
+from doorward import errors, settings
 from doorward.app import FAMILIES
+from doorward.cli.report import EXIT_CODES, UNUSABLE
 from doorward.command import Command, Undo
+from doorward.doors.line import results as line
+from doorward.doors.mcp import http as mcp_http
+from doorward.doors.mcp import results as mcp
+from doorward.doors.mcp.versions import Era
+from doorward.doors.rest.governed import answered
+from doorward.doors.statuses import HTTP_STATUS
 from doorward.facts import Tier
+from doorward.model import Outcome
+from doorward.wire.frames import WireError
 
 HERE = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py from the code; change the code, then run `make docs`. -->"
@@ -22,7 +32,7 @@ NOTICE = "<!-- Written by docs/generate.py from the code; change the code, then 
 
 def pages() -> dict[str, str]:
     """Each generated page by its file's name."""
-    return {"SETTINGS.md": settings_page(), "COMMANDS.md": commands_page()}
+    return {"SETTINGS.md": settings_page(), "COMMANDS.md": commands_page(), "OUTCOMES.md": outcomes_page()}
 
 
 def settings_page() -> str:
@@ -60,7 +70,8 @@ def commands_page() -> str:
         "Every command passes the same gate, whoever asks. `doorward run NAME --parameter=value` runs one, and "
         "`doorward explain --room ROOM NAME` says whether it is allowed there. With `--as=me --room=` you act for "
         "yourself and outside rooms; the examples do so where the recipe of the first room would refuse an agent. "
-        "Parameters that are not marked required may be left out.",
+        "Parameters that are not marked required may be left out. `help/describe` shows the JSON Schema of what each "
+        "takes and gives.",
     ]
     for area, commands in _by_area().items():
         lines += ["", f"## {area}"]
@@ -97,12 +108,32 @@ def _command_lines(command: Command) -> Iterator[str]:
         for name, spec in command.schema["properties"].items():
             default = "required" if name in command.schema.get("required", []) else f"`{json.dumps(spec['default'])}`"
             yield f"| `{name}` | {_cell(_schema_words(spec))} | {_cell(default)} | {_cell(spec['description'])} |"
+    if command.returns is not None:
+        yield ""
+        yield _result_line(command.returns)
     yield ""
     yield "```sh"
     for example in facts.examples:
         words = " ".join([command.name, *(_argument(key, value) for key, value in example.params.items())])
         yield f"doorward run {'--as=me --room= ' if _is_for_people(command) else ''}{words}  # {example.says}"
     yield "```"
+
+
+def _result_line(returns: dict[str, Any]) -> str:
+    """What a command gives back, by the names of its fields."""
+    named, fields = returns.get("$defs", {}), returns.get("properties", {})
+    if not fields:
+        return f"Gives an object. {returns.get('description', '')}".rstrip(". ") + "."
+    always = [name for name in fields if name in returns.get("required", [])]
+    words = ", ".join(_field_words(name, fields[name], named) for name in always)
+    sometimes = ", ".join(_field_words(name, fields[name], named) for name in fields if name not in always)
+    return f"Gives {words}{'; ' if words and sometimes else ''}{f'where it applies {sometimes}' if sometimes else ''}."
+
+
+def _field_words(name: str, spec: dict[str, Any], named: dict[str, Any]) -> str:
+    """A field of a result; a list of objects with the names of theirs."""
+    inner = named.get(spec.get("items", {}).get("$ref", "").rpartition("/")[2], {}).get("properties", {})
+    return f"`{name}` (each with {', '.join(inner)})" if inner else f"`{name}`"
 
 
 def _is_for_people(command: Command) -> bool:
@@ -152,6 +183,101 @@ def _type_words(kind: Any) -> str:
 def _toml(field: msgspec.structs.FieldInfo) -> str:
     value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
     return "{}" if value == {} else json.dumps(value)
+
+
+def outcomes_page() -> str:
+    lines = [
+        "# Outcomes",
+        NOTICE,
+        "",
+        "Every request ends in one of four ways: it was **done**, it was **refused** (nothing ran), it **failed** (it "
+        "started), or it is **parked** (a person must approve it). The code says why. `retry` says whether trying "
+        "again helps: never, after the request or the setting is changed, or later; where a limit says when, every "
+        "door passes that on. Each door answers in its own way:",
+        "",
+        "- **terminal**: the exit code of `doorward run`; 2 is a wrong command line, and "
+        f"{UNUSABLE} an installation that cannot be used as it is (`unusable`).",
+        "- **socket**: the HTTP status on the owner's socket. A streamed answer is always 200, and its last line is "
+        "the outcome.",
+        "- **REST**: the HTTP status, and whether the body is the outcome or problem details (RFC 9457).",
+        "- **MCP**: a tool's result, one with `isError`, or an error with its JSON-RPC code. Over HTTP the status "
+        "comes first, for 2026-07-28 and for the versions with sessions; stdio has none.",
+        "- **line**: a `response` or an `error` line.",
+        "",
+        "| code | outcome | retry | terminal | socket | REST | MCP 2026-07-28 | MCP 2025-11-25 | MCP stdio | line "
+        "| what it means |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    meanings = _meanings()
+    for sample in samples():
+        cells = [
+            f"`{sample.code}`",
+            sample.status,
+            sample.retry.replace("_", " ") if sample.status != "done" else "",
+            str(EXIT_CODES[sample.status]),
+            str(HTTP_STATUS[sample.code]),
+            _rest_cell(sample),
+            *_mcp_cells(sample),
+            json.loads(line.answer(1, "x", sample, line.Style(1_000, False)))["type"],
+            meanings[sample.code],
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def samples() -> Iterator[Outcome]:
+    """One outcome for every code that there is."""
+    common: dict[str, Any] = {"call": "c1", "command": "data/list", "text": "Result: x."}
+    for code in ("ok", "cached", "dry_run"):
+        flags = {"cached": code == "cached", "dry_run": code == "dry_run"}
+        yield Outcome(status="done", code=code, message="", result={"items": []}, **flags, **common)
+    asked = {"ticket": "t1", "shown": "data/list", "caller": "bot", "kind": "ai", "expiresAt": "2030-01-01T00:00:00Z"}
+    yield Outcome(
+        status="parked", code="approval_needed", message="It waits.", ticket="t1", retry="later", result=asked, **common
+    )
+    for leaf in errors.leaves():
+        if leaf is not errors.Unusable:
+            yield Outcome(
+                status="failed" if issubclass(leaf, errors.Failed) else "refused",
+                code=leaf.code,
+                message="It is so.",
+                retry=leaf.retry,
+                effect=leaf.effect,
+                retry_after=2.5 if leaf.retry == "later" else None,
+                **common,
+            )
+
+
+def _rest_cell(outcome: Outcome) -> str:
+    response = answered(outcome, whole=True)
+    return f"{response.status_code} {'problem' if response.media_type == 'application/problem+json' else 'outcome'}"
+
+
+def _mcp_cells(outcome: Outcome) -> list[str]:
+    """Over HTTP in the newer era, over HTTP with sessions, and over stdio."""
+    try:
+        if outcome.code == errors.NotAuthenticated.code:
+            raise mcp.refusal(errors.NotAuthenticated(outcome.message))
+        result = json.loads(mcp.tool_result(Era.STATELESS, outcome))
+        told = "isError" if result.get("isError") else "result"
+        return [f"200 {told}", f"200 {told}", told]
+    except WireError as error:
+        told = f"error {error.code}"
+        if outcome.code == errors.NotAuthenticated.code:
+            return [f"401 {told}", f"401 {told}", told]
+        return [f"{mcp_http.STATUS.get(error.code, 200)} {told}", f"200 {told}", told]
+
+
+def _meanings() -> dict[str, str]:
+    """What each code means, as the tree of errors says it."""
+    found = {
+        "ok": "it was done",
+        "cached": "the answer of a moment ago, which was asked for",
+        "dry_run": "nothing was executed; this is what would be",
+        "approval_needed": "a person must say yes first; the ticket resumes it then",
+    }
+    told = dict(re.findall(r"[├└]── (\w+) {2,}(.+)", errors.__doc__ or ""))
+    return found | {leaf.code: told[leaf.__name__] for leaf in errors.leaves()}
 
 
 def _attribute_docstrings(struct: type) -> dict[str, str]:

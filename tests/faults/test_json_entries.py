@@ -14,8 +14,11 @@ import pytest
 import doorward
 from doorward.app import FAMILIES
 from doorward.calltext import typed
+from doorward.cli.clients.jsontext import parse as parse_configuration
+from doorward.cli.clients.unreadable import Unreadable
 from doorward.cli.data import JsonText
 from doorward.doors.http import Server
+from doorward.doors.ports import version_in
 from doorward.errors import BadParams, DoorwardError
 from doorward.recipes.recipe import parse
 from doorward.registry import Registry
@@ -28,11 +31,17 @@ REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 OUTSIDE = {
     "calltext.py": "parameters written as text, by the terminal and by chat",
     "catalogue/parse.py": "the catalogue file; its tests are beside the catalogue's",
+    "cli/clients/jsontext.py": "configuration files of MCP clients, which may hold comments",
     "cli/data.py": "the --filter option",
+    "client/replies.py": "the answers of the server; its tests are beside the client's",
     "doors/http.py": "the body of every request",
+    "doors/line/frames.py": "the lines of the line door; their tests are beside the line door's",
+    "doors/ports.py": "what a program on our port says of its health",
+    "doors/rest/reading.py": "the body of every request to the REST door; its test is beside that door's",
     "recipes/recipe.py": "recipe files, and the text of recipe/put",
     "store/attached.py": "the id of a record with several key columns",
     "store/paging.py": "the cursor of a page",
+    "wire/frames.py": "the messages of MCP; their tests are beside the wire's and the door's",
 }
 """The readers of texts from outside; all read with strictjson, and each has a test below."""
 
@@ -51,6 +60,9 @@ OUR_OWN = {
     "bench/apart.py": "what its own child process measured",
     "cli/client.py": "the answer of our own server on the owner's socket",
     "cli/following.py": "the lines of our own server on the owner's socket",
+    "doors/mcp_stdio/frames.py": "the top of messages that the MCP door then reads strictly",
+    "doors/mcp_stdio/hello.py": "what our own processes say to each other on the owner's socket",
+    "doors/mcp/state.py": "what MCP clients carry for us, whose signature is checked",
     "gate/resolve.py": "parameters of a stored question",
     "ledger/checkpoints.py": "checkpoints, whose signature is checked",
     "ledger/verify.py": "moved-out records, whose hashes are checked",
@@ -110,6 +122,21 @@ def test_the_filter_option_of_the_data_command() -> None:
         assert type(refusal.value).__name__ == "BadParameter", text
 
 
+def test_a_configuration_file_of_an_mcp_client() -> None:
+    """Comments and a last comma are how people write such files; of a name that is there twice the last one counts."""
+    read = []
+    for text in FORBIDDEN:
+        try:
+            parse_configuration(text.decode("utf-8", "surrogateescape"))
+        except Unreadable:
+            continue
+        read.append(text)
+    usual = [text for text in read if b"//" in text or b"/*" in text or text in (b"[1,]", b'{"a":1,}')]
+    twice = [text for text in read if text.count(b'"a"') > 1 or b"u0061" in text or b'"":1,"":2' in text]
+    assert sorted(read) == sorted({*usual, *twice})
+    assert len(read) < len(FORBIDDEN) / 5
+
+
 def test_a_recipe_file() -> None:
     for text in REFUSED:
         with pytest.raises(DoorwardError):
@@ -141,6 +168,13 @@ async def test_the_body_of_a_request_to_the_owners_socket(driver: Any) -> None:
                 assert status == 400, (text, body)
                 assert b'"code":"bad_params"' in body, (text, body)
     assert [row for row in await driver.ledger() if row["command"] == "data/list"] == []
+
+
+def test_the_health_of_whoever_has_our_port() -> None:
+    assert version_in(b'{"status": "ok", "version": "0.1.0", "problems": 0}') == "0.1.0"
+    for text in REFUSED:
+        assert version_in(text) == ""
+        assert version_in(b'{"status": "ok", "version": ' + text + b', "problems": 0}') == ""
 
 
 def test_the_cursor_of_a_page() -> None:

@@ -1,44 +1,109 @@
-"""Who may address this server: Host and Origin checked on every request, whatever address it listens on."""
+"""Who may address this server: Host and Origin checked on every request, whatever address it listens on.
+
+A page on another site can make a browser send requests here, and by a trick with names (DNS rebinding) even read the
+answers. The browser says truly which name it asked for and which page asks, so both are compared with what is ours.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Collection
 
-from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_ADDRESS = r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]{1,5})?"
-_HOST = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
-_ORIGIN = re.compile(f"https?://{_ADDRESS}", re.IGNORECASE | re.ASCII)
+from doorward.doors.problem import MEDIA_TYPE, OTHER_HOST, OTHER_ORIGIN, Problem
+from doorward.errors import Unusable
+from doorward.settings import Server
+
+_NAME = r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)"
+_HOST = re.compile(_NAME + r"(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE | re.ASCII)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class HostGuard:
-    """Refuses requests for other names than ours, which is what a web page on another site would send."""
+    """Refuses requests for other names than ours, and from pages that are not ours."""
 
-    def __init__(self, app: ASGIApp, allowed: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, allowed: Collection[str], origins: Collection[str] = ()) -> None:
         self._app = app
         self._allowed = frozenset(name.lower() for name in allowed)
+        self._origins = frozenset(origin.lower() for origin in origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        if len(hosts) != 1 or _name(_HOST, hosts[0]) not in self._allowed:
-            refusal = "The Host header names no address of this server"
-        elif origins and (len(origins) != 1 or _name(_ORIGIN, origins[0]) not in self._allowed):
-            refusal = "Requests from pages of another origin are not taken"
+        hosts, origins = _fields(scope)
+        address = _address(hosts[0], scope.get("scheme", "http")) if len(hosts) == 1 else None
+        if address is None or address[0] not in self._allowed:
+            valid = ", ".join(sorted(self._allowed))
+            await _refuse(OTHER_HOST, f"The Host header must name this server, as one of: {valid}.")(
+                scope, receive, send
+            )
+        elif origins and not (len(origins) == 1 and self._is_ours(origins[0], scope.get("scheme", "http"), address)):
+            await _refuse(
+                OTHER_ORIGIN, "Requests from pages of another origin are not taken; the setting is allowed_origins."
+            )(scope, receive, send)
         else:
             await self._app(scope, receive, send)
-            return
-        valid = ", ".join(sorted(self._allowed))
-        await JSONResponse({"error": f"{refusal}; valid: {valid}."}, status_code=403)(scope, receive, send)
+
+    def _is_ours(self, origin: str, scheme: str, address: tuple[str, int]) -> bool:
+        """Whether a page of this very server asks, or one that the settings name."""
+        found, _, rest = origin.partition("://")
+        return origin.lower() in self._origins or (found.lower() == scheme and _address(rest, scheme) == address)
 
 
-def _name(form: re.Pattern[str], text: str) -> str:
-    """The host name in a header that has exactly this form, else ""."""
-    match = form.fullmatch(text)
-    return match[1].lower() if match else ""
+def names(server: Server) -> tuple[str, ...]:
+    """What this server may be called: the names in the settings, and the one address that it listens on."""
+    for name in server.allowed_hosts:
+        if not re.fullmatch(_NAME, name, re.IGNORECASE | re.ASCII):
+            raise Unusable(
+                f"The setting server.allowed_hosts must hold plain names, such as `doorward.example`; given {name!r}.",
+                hint="Leave out schemes, ports and wildcards; an IPv6 address stands in brackets.",
+            )
+    own = f"[{server.host}]" if ":" in server.host else server.host
+    return server.allowed_hosts if is_everywhere(server.host) else (*server.allowed_hosts, own)
+
+
+def who_is_refused(server: Server) -> str:
+    """What to say at the start on all addresses of this machine, where nobody said under which names they are used."""
+    if not is_everywhere(server.host) or server.allowed_hosts != Server().allowed_hosts:
+        return ""
+    return (
+        f"Doorward listens on every address of this machine, but takes only requests for "
+        f"{', '.join(server.allowed_hosts)}; all others are refused. The setting server.allowed_hosts in doorward.toml "
+        "names more, such as the name or address that other machines use."
+    )
+
+
+def is_everywhere(host: str) -> bool:
+    """Whether that is no address of its own but all of this machine's."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return host == ""
+
+
+def _fields(scope: Scope) -> tuple[list[str], list[str]]:
+    """All Host and all Origin headers."""
+    hosts, origins = [], []
+    for name, value in scope["headers"]:
+        if name == b"host":
+            hosts.append(value.decode("latin-1"))
+        elif name == b"origin":
+            origins.append(value.decode("latin-1"))
+    return hosts, origins
+
+
+def _address(text: str, scheme: str) -> tuple[str, int] | None:
+    """The name and port that stand in a header of exactly this form."""
+    match = _HOST.fullmatch(text)
+    if match is None:
+        return None
+    port = int(match["port"]) if match["port"] else _DEFAULT_PORTS.get(scheme, 80)
+    return (match["name"].lower(), port) if 0 < port <= 65_535 else None
+
+
+def _refuse(problem: Problem, detail: str) -> Response:
+    return Response(problem.body(detail), problem.status, {"Cache-Control": "no-store"}, MEDIA_TYPE)

@@ -17,9 +17,12 @@ from starlette.routing import Route
 from doorward import __version__, strictjson
 from doorward.backends.context import Services
 from doorward.doors import local
-from doorward.doors.guard import HostGuard
+from doorward.doors.guard import HostGuard, names
 from doorward.doors.live import HUNG_UP, Live, attended
+from doorward.doors.mcp.door import McpDoor
+from doorward.doors.mcp.http import ShortWay, mcp_routes
 from doorward.doors.metrics import CONTENT_TYPE, Metrics
+from doorward.doors.rest.api import Api
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import BadParams, Broken, DoorwardError
 from doorward.gate.gate import Gate
@@ -37,13 +40,19 @@ class Server:
     def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
         self._services = services
+        self.settings = services.settings.server
+        self.calls = services.executions
+        self.mcp = McpDoor(gate, services)
         self._metrics = Metrics(services.running, lambda: services.store.head.seq)
         services.events.subscribe(self._metrics.observe)
         shared = [Route("/health", self._health), Route("/metrics", self._show_metrics)]
         handlers: Any = {DoorwardError: _refused, HTTPException: _http_error, Exception: _broken}
         self.public = Starlette(
-            routes=shared,
-            middleware=[Middleware(HostGuard, allowed=services.settings.server.allowed_hosts)],
+            routes=[*mcp_routes(self.mcp), *shared, *Api(gate, services).routes],
+            middleware=[
+                Middleware(HostGuard, allowed=names(self.settings), origins=self.settings.allowed_origins),
+                Middleware(ShortWay),
+            ],
             exception_handlers=handlers,
         )
         self.private = Starlette(

@@ -67,7 +67,9 @@ class Live(Response):
 class Feed:
     """Notices on their way to a client. One that reads slowly gets fewer and larger ones, and no less output."""
 
-    def __init__(self) -> None:
+    def __init__(self, frame: Callable[[Notice], bytes] | None = None) -> None:
+        """`frame` says how a notice is written; by default as a line of JSON."""
+        self._frame = frame or _line
         self._pending: list[Notice | _Text] = []
         self._more = asyncio.Event()
         self._closed = False
@@ -95,7 +97,7 @@ class Feed:
             self._more.clear()
             await self._more.wait()
         taken, self._pending = self._pending, []
-        return b"".join(_line(one.notice() if isinstance(one, _Text) else one) for one in taken)
+        return b"".join(self._frame(one.notice() if isinstance(one, _Text) else one) for one in taken)
 
 
 class _Text:

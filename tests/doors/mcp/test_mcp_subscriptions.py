@@ -1,0 +1,169 @@
+"""News: lists that changed and resources that changed, to those who asked, and only then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp_house import RECIPE, McpHouse, write_recipe
+from mcp_web import Exchange, Web
+
+from doorward.settings import Mcp, Settings
+from doorward.wire import meta
+
+ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+
+
+async def listen(web: Web, wanted: dict[str, Any]) -> Exchange:
+    return await web.open("subscriptions/listen", {"notifications": wanted}).begun()
+
+
+async def event(exchange: Exchange) -> dict[str, Any]:
+    found = await exchange.event()
+    assert found is not None
+    return found
+
+
+async def forbid(house: McpHouse, *commands: str) -> None:
+    rules = {**RECIPE["strategy"]["aiCommands"], "blacklist": list(commands)}
+    write_recipe(house.home, {**RECIPE, "strategy": {"aiCommands": rules}})
+    await house.services.recipes.load()
+
+
+async def test_listening_begins_with_what_was_agreed(web: Web):
+    wanted = {**ALL, "resourceSubscriptions": ["doorward://ledger", "nothing://x"], "unheardOf": True}
+    stream = await listen(web, wanted)
+    assert stream.headers["content-type"] == "text/event-stream"
+    first = await event(stream)
+    assert first["method"] == "notifications/subscriptions/acknowledged"
+    assert first["params"]["notifications"] == {**ALL, "resourceSubscriptions": ["doorward://ledger"]}
+    assert first["params"]["_meta"][meta.SUBSCRIPTION] == 1
+    await stream.hang_up()
+
+
+async def test_a_recipe_that_changes_the_offer_is_news(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        web = await house.web()
+        stream = await listen(web, {"toolsListChanged": True})
+        await event(stream)
+        await forbid(house, "probe/echo")
+        news = await event(stream)
+        assert news["method"] == "notifications/tools/list_changed"
+        assert news["params"]["_meta"][meta.SUBSCRIPTION] == 1
+        await stream.hang_up()
+
+
+async def test_what_changes_nothing_for_a_listener_is_no_news(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        web = await house.web()
+        stream = await listen(web, {**ALL, "promptsListChanged": False})
+        await event(stream)
+        await forbid(house, "shell/ls")
+        await house.owner("room/join", name="workshop", member="somebody")
+        await house.owner("room/create", name="elsewhere", recipe="admin")
+        await forbid(house, "file/list")
+        assert {(await event(stream))["method"] for _ in range(2)} == {
+            "notifications/tools/list_changed",
+            "notifications/resources/list_changed",
+        }
+        await stream.hang_up()
+
+
+async def test_another_recipe_for_the_room_is_news_for_sessions_too(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        web = await house.web()
+        await web.initialize()
+        stream = await web.listen().begun()
+        await house.owner("room/recipe", name="workshop", recipe="read-only-research")
+        methods = {(await event(stream))["method"] for _ in range(2)}
+        assert methods == {"notifications/tools/list_changed", "notifications/prompts/list_changed"}
+        await stream.hang_up()
+
+
+async def test_another_catalogue_is_news(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        await house.owner("room/recipe", name="workshop", recipe="admin")
+        stream = await listen(await house.web(), {"toolsListChanged": True})
+        await event(stream)
+        house.services.catalogue.file.write_text('{"commands": []}')
+        await house.services.catalogue.load()
+        assert (await event(stream))["method"] == "notifications/tools/list_changed"
+        await stream.hang_up()
+
+
+async def test_resources_that_changed_are_news_for_those_who_named_them(house: McpHouse, web: Web):
+    room, files, ledger = "doorward://rooms/workshop/messages", "doorward://files/a.txt", "doorward://ledger"
+    stream = await listen(web, {"resourceSubscriptions": [room, files, ledger]})
+    await event(stream)
+    await house.owner("room/say", text="hello", name="workshop")
+    told = {(await event(stream))["params"]["uri"] for _ in range(2)}
+    assert told == {room, files}, "whatever may have written may have changed a file"
+    await web.call("probe_number")
+    news = await event(stream)
+    assert (news["method"], news["params"]["uri"]) == ("notifications/resources/updated", ledger)
+    await stream.hang_up()
+
+
+async def test_a_session_subscribes_and_unsubscribes(house: McpHouse, web: Web):
+    await web.initialize()
+    for uri in ("doorward://ledger", "doorward://rooms/workshop/messages"):
+        assert (await web.request("resources/subscribe", {"uri": uri})).result == {}
+    assert (await web.request("resources/unsubscribe", {"uri": "doorward://ledger"})).result == {}
+    assert (await web.request("resources/subscribe", {"uri": "nothing://x"})).error["code"] == -32002
+    await web.request("tools/call", {"name": "probe_number"})
+    await house.owner("room/say", text="hello", name="workshop")
+    stream = await web.listen().begun()
+    news = await event(stream)
+    assert news["params"] == {"uri": "doorward://rooms/workshop/messages"}
+    await stream.hang_up()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"notifications": []},
+        {"notifications": {"resourceSubscriptions": "x"}},
+        {"notifications": {"resourceSubscriptions": [5]}},
+        {"notifications": {"resourceSubscriptions": ["doorward://ledger"] * 101}},
+    ],
+)
+async def test_listening_to_nothing_in_particular_is_refused(web: Web, params: dict[str, Any]):
+    answer = await web.ask("subscriptions/listen", params)
+    assert (answer.status, answer.error["code"]) == (400, -32602)
+
+
+async def test_a_stream_that_ends_with_the_server_says_so(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        stream = await listen(await house.web(), ALL)
+        await event(stream)
+        house.door.stop()
+        last = await event(stream)
+        assert last["id"] == 1
+        assert last["result"]["resultType"] == "complete"
+        assert last["result"]["_meta"][meta.SUBSCRIPTION] == 1
+        assert await stream.event() is None
+
+
+async def test_streams_are_limited_for_each_caller_and_in_all(own_house: Callable[..., Any]):
+    async with own_house(changes=Settings(mcp=Mcp(streams=3, streams_each=2))) as house:
+        one, two = await house.web(), await house.web()
+        open_ = [await listen(one, ALL) for _ in range(2)]
+        refused = await one.ask("subscriptions/listen", {"notifications": ALL})
+        assert refused.error["code"] == 503
+        assert "at most 2 for one caller and 3 in all" in refused.error["message"]
+        open_.append(await listen(two, ALL))
+        assert (await two.ask("subscriptions/listen", {"notifications": ALL})).error["code"] == 503
+        for stream in open_:
+            await stream.hang_up()
+        await (await listen(two, ALL)).hang_up()
+
+
+async def test_a_silent_stream_says_now_and_then_that_it_is_there(own_house: Callable[..., Any]):
+    async with own_house(changes=Settings(mcp=Mcp(keep_alive_seconds=0.01))) as house:
+        stream = await listen(await house.web(), ALL)
+        await event(stream)
+        pieces = [(await stream._next())["body"] for _ in range(2)]
+        assert pieces == [b":\r\n\r\n"] * 2
+        await stream.hang_up()
