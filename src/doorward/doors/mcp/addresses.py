@@ -1,0 +1,94 @@
+"""The addresses of resources, and which of them a caller is listed: those whose command it is offered."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from doorward.doors.mcp.offers import Offer
+from doorward.wire.shapes import Resource, ResourceTemplate
+
+FILES = "doorward://files/"
+LEDGER = "doorward://ledger"
+FILE_TEMPLATE = f"{FILES}{{+path}}"
+ROOM_TEMPLATE = "doorward://rooms/{room}/messages"
+MESSAGES = re.compile(r"doorward://rooms/([a-z0-9][a-z0-9_-]{0,62})/messages")
+LONGEST = 8_192
+JSON = "application/json"
+SHOWN = 100
+"""How many messages or entries a resource shows: the newest."""
+
+
+def file_uri(path: str, *, folder: bool = False) -> str:
+    return f"{FILES}{quote(path)}{'/' if folder else ''}"
+
+
+def messages_uri(room: str) -> str:
+    return ROOM_TEMPLATE.replace("{room}", room)
+
+
+def command_for(uri: str) -> str | None:
+    """The command that reads this resource; None when there is no such resource."""
+    if uri == LEDGER:
+        return "data/list"
+    if MESSAGES.fullmatch(uri):
+        return "room/messages"
+    if uri.startswith(FILES) and len(uri) <= LONGEST:
+        return "file/list" if uri.endswith("/") else "file/read"
+    return None
+
+
+def resources(offer: Offer) -> list[Resource]:
+    return offer.made("resources", lambda: [one for one in _resources(offer.room_name) if _readable(offer, one.uri)])
+
+
+def templates(offer: Offer) -> list[ResourceTemplate]:
+    return [one for one in _TEMPLATES if offer.has(_READ_BY[one.uri_template])]
+
+
+def _readable(offer: Offer, uri: str) -> bool:
+    return offer.has(command_for(uri) or "")
+
+
+def _resources(room: str) -> list[Resource]:
+    return [
+        Resource(
+            uri=FILES,
+            name="workspace",
+            title="The workspace",
+            description="The files and folders at the top of the workspace, with the address of each",
+            mime_type=JSON,
+        ),
+        Resource(
+            uri=messages_uri(room),
+            name=f"{room}-messages",
+            title=f"What was said in {room}",
+            description=f"The newest {SHOWN} messages of this room",
+            mime_type=JSON,
+        ),
+        Resource(
+            uri=LEDGER,
+            name="ledger",
+            title="Your calls",
+            description=f"Your own newest {SHOWN} entries in the ledger: what you asked and how it ended",
+            mime_type=JSON,
+        ),
+    ]
+
+
+_READ_BY = {FILE_TEMPLATE: "file/read", ROOM_TEMPLATE: "room/messages"}
+_TEMPLATES = [
+    ResourceTemplate(
+        uri_template=FILE_TEMPLATE,
+        name="file",
+        title="A file of the workspace",
+        description="A file by its path; with a slash at the end, what a folder holds",
+    ),
+    ResourceTemplate(
+        uri_template=ROOM_TEMPLATE,
+        name="room-messages",
+        title="What was said in a room",
+        description=f"The newest {SHOWN} messages of a room that you are in",
+        mime_type=JSON,
+    ),
+]

@@ -1,0 +1,114 @@
+"""Approval through the client: the person who sits there is shown exactly what would run, and asked.
+
+The door decides nothing here. It asks only when it holds the credential of a person, it carries that person's yes or no
+to the gate as that person, and the gate judges whether this person may decide. An agent's own credential is never used.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from doorward.backends.context import Services
+from doorward.doors.mcp import answers
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.state import States
+from doorward.doors.mcp.versions import Era
+from doorward.errors import NotAuthenticated, Overloaded
+from doorward.gate.gate import Gate
+from doorward.home import Home
+from doorward.model import Caller, Credential, Outcome, Request
+from doorward.wire.frames import WireError
+from doorward.wire.shapes import InputRequired
+
+_KEY = "approval"
+_ACCEPT, _DECLINE = "accept", "decline"
+
+
+class Approving:
+    def __init__(self, gate: Gate, services: Services) -> None:
+        self._gate = gate
+        self._clock = services.clock
+        self._on = services.settings.mcp.elicitation
+        self._states = States(Home(services.home).key(), services.clock)
+
+    async def asked(self, ask: Ask, request: Request, parked: Outcome) -> Request | Outcome | bytes | None:
+        """Ask the person about a call that is parked, if there is one to ask.
+
+        Gives the request to go on with, an outcome or a result to answer with, or None: it stays parked.
+        """
+        if not self._may_ask(ask, parked):
+            return None
+        question, until = _question(parked), datetime.fromisoformat(parked.result["expiresAt"]).timestamp()
+        if ask.era is Era.STATELESS:
+            state = self._states.seal(parked.ticket, ask.caller, _what(request), until)
+            return answers.input_required(
+                InputRequired(
+                    input_requests={_KEY: {"method": "elicitation/create", "params": question}}, request_state=state
+                )
+            )
+        try:
+            answer = await ask.request("elicitation/create", question, max(until - self._clock.now(), 0.0))
+        except (TimeoutError, WireError, Overloaded):
+            return None
+        return await self._carried(ask, request, parked.ticket, answer.get("action"), parked)
+
+    async def decided(self, ask: Ask, request: Request) -> Request | bytes:
+        """What the person said, as a stateless client brings it with its second request."""
+        ticket = self._states.open(ask.state, ask.caller, _what(request))
+        answer = ask.responses.get(_KEY)
+        action = answer.get("action") if isinstance(answer, dict) else None
+        if action not in (_ACCEPT, _DECLINE) or ask.peer.person is None:
+            return msgspec.structs.replace(request, ticket=ticket)
+        carried = await self._carried(ask, request, ticket, action, None)
+        return carried if isinstance(carried, Request) else msgspec.structs.replace(request, ticket=ticket)
+
+    async def _carried(
+        self, ask: Ask, request: Request, ticket: str, action: Any, parked: Outcome | None
+    ) -> Request | Outcome | None:
+        """Take the person's word to the gate; then the call itself, with its ticket, says what came of it."""
+        if action not in (_ACCEPT, _DECLINE) or ask.peer.person is None:
+            return None
+        verdict = "approval/approve" if action == _ACCEPT else "approval/deny"
+        said = await self._gate.handle(
+            Request(command=verdict, credential=ask.peer.person, door=request.door, params={"id": ticket})
+        )
+        if said.status != "done" and parked is not None:
+            return msgspec.structs.replace(parked, hint=f"What was said there does not count: {said.message}")
+        return msgspec.structs.replace(request, ticket=ticket)
+
+    def _may_ask(self, ask: Ask, parked: Outcome) -> bool:
+        """Whether this client can show a question, and the door holds a credential of another person than the asker."""
+        can = ask.capabilities.get("elicitation")
+        if not self._on or not isinstance(can, dict) or (can and "form" not in can) or ask.peer.person is None:
+            return False
+        if ask.era is Era.SESSIONS and not ask.channel.open:
+            return False
+        person = self._person(ask.peer.person)
+        return person is not None and person.kind == "human" and person.id != parked.result["caller"]
+
+    def _person(self, credential: Credential) -> Caller | None:
+        try:
+            return self._gate.caller(credential)
+        except NotAuthenticated:
+            return None
+
+
+def _what(request: Request) -> list[Any]:
+    return [request.command, request.params, request.room]
+
+
+def _question(parked: Outcome) -> dict[str, Any]:
+    """The question and nothing to fill in: accepting it is the approval.
+
+    What the call would change is not in it, since the program that asked carries the question.
+    """
+    told = parked.result
+    message = (
+        f"{told['caller']} ({told['kind']}) wants to run {parked.command}. It runs only if you accept, once, and"
+        f" exactly so:\n\n{told['shown']}\n\nWithout an answer by {told['expiresAt']} it does not run."
+        f" What it would change: doorward approvals show {parked.ticket}"
+    )
+    return {"message": message, "requestedSchema": {"type": "object", "properties": {}}}

@@ -1,0 +1,77 @@
+"""Who a client is: a token in the Authorization header and nowhere else, and how clients learn that (RFC 9728)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from doorward.errors import NotAuthenticated
+from doorward.model import Credential
+from doorward.settings import Mcp
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+_encode = msgspec.json.Encoder().encode
+
+
+def bearer(headers: Mapping[bytes, bytes]) -> Credential:
+    """The credential that a request shows. A token in the address or the body is no credential."""
+    header = headers.get(b"authorization")
+    if header is None:
+        raise NotAuthenticated(
+            "Nobody vouches for this request; send the header `Authorization: Bearer TOKEN` with a token made with"
+            " `doorward token create`."
+        )
+    scheme, _, token = header.decode("latin-1").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise NotAuthenticated("The Authorization header must be `Bearer TOKEN`; given was another form.")
+    return Credential(token=token.strip())
+
+
+def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp) -> str:
+    """The address that the client used. The Host header was checked before it came here."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    host = headers.get(b"host", b"127.0.0.1").decode("latin-1")
+    return f"{scope.get('scheme', 'http')}://{host}"
+
+
+def challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp, path: str) -> bytes:
+    """The WWW-Authenticate header of a refusal: where to learn how to come in."""
+    where = f'Bearer resource_metadata="{base_url(scope, headers, settings)}{WELL_KNOWN}{path}"'
+    if b"authorization" in headers:
+        where += ', error="invalid_token", error_description="The token is not valid here."'
+    return where.encode("latin-1")
+
+
+class Metadata:
+    """The document that says what protects an MCP endpoint; public, and the same for everybody."""
+
+    def __init__(self, settings: Mcp) -> None:
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        path = scope["path"].removeprefix(WELL_KNOWN) or "/mcp"
+        about: dict[str, Any] = {
+            "resource": base_url(scope, headers, self._settings) + path,
+            "resource_name": "Doorward",
+            "bearer_methods_supported": ["header"],
+        }
+        if self._settings.authorization_servers:
+            about["authorization_servers"] = self._settings.authorization_servers
+        body = _encode(about)
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [
+                    (b"content-type", b"application/json"),
+                    (b"content-length", b"%d" % len(body)),
+                    (b"cache-control", b"max-age=300"),
+                ],
+            }
+        )
+        await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,83 @@
+"""completion/complete: what an argument of a prompt or of a resource's address can become, from what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from doorward.doors.mcp import answers
+from doorward.doors.mcp.addresses import FILE_TEMPLATE, ROOM_TEMPLATE
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp.prompts import CATEGORY, GOAL, TASK, USE, WORK_HERE, Prompts
+from doorward.wire.codes import INVALID_PARAMS
+from doorward.wire.frames import WireError
+
+_MOST = 100
+"""The most values that the protocol lets an answer have."""
+_ARGUMENTS = {WORK_HERE: (), USE: (CATEGORY,), TASK: (GOAL,), FILE_TEMPLATE: ("path",), ROOM_TEMPLATE: ("room",)}
+
+
+class Completion:
+    def __init__(self, prompts: Prompts, extras: Extras) -> None:
+        self._prompts = prompts
+        self._extras = extras
+
+    async def complete(self, ask: Ask) -> bytes:
+        ref, argument, typed, context = _read(ask)
+        values = await self._extras.complete(ask, ref, argument, typed, context)
+        if values is None:
+            values = await self._values(ask, _target(ref), argument, typed)
+        shown = list(values)[:_MOST]
+        body = {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}
+        return answers.result(ask.era, {"completion": body})
+
+    async def _values(self, ask: Ask, target: str, argument: str, typed: str) -> Sequence[str]:
+        valid = _ARGUMENTS.get(target)
+        if valid is None:
+            raise WireError(INVALID_PARAMS, f"There is no prompt or resource template {target[:80]!r}.")
+        if argument not in valid:
+            words = ", ".join(valid) or "none"
+            raise WireError(INVALID_PARAMS, f"{target}: unknown argument {argument[:40]!r}; valid: {words}.")
+        if argument == CATEGORY:
+            found = self._prompts.categories(ask)
+        elif argument == "path":
+            found = await self._paths(ask, typed)
+        elif argument == "room":
+            found = [room["room"] for room in await self._items(ask, "room/list", {})]
+        else:
+            return []
+        return [value for value in found if value.startswith(typed)]
+
+    async def _paths(self, ask: Ask, typed: str) -> list[str]:
+        """What lies in the folder that was typed so far; folders end with a slash, to be typed on."""
+        folder = typed.rpartition("/")[0]
+        items = await self._items(ask, "file/list", {"path": folder or "."})
+        return [f"{item['path']}/" if item.get("type") == "folder" else item["path"] for item in items]
+
+    async def _items(self, ask: Ask, command: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What a command lists; nothing when it is refused, since a completion is a help and no right."""
+        outcome = await ask.run(command, params)
+        items: list[dict[str, Any]] = outcome.result["items"] if outcome.status == "done" else []
+        return items
+
+
+def _read(ask: Ask) -> tuple[Mapping[str, Any], str, str, Mapping[str, str]]:
+    ref, argument, context = ask.params.get("ref"), ask.params.get("argument"), ask.params.get("context", {})
+    if not isinstance(ref, dict) or not isinstance(argument, dict) or not isinstance(context, dict):
+        raise WireError(INVALID_PARAMS, "completion/complete: `ref` and `argument` must be given, as objects.")
+    name, typed, given = argument.get("name"), argument.get("value"), context.get("arguments", {})
+    if not isinstance(name, str) or not isinstance(typed, str) or not isinstance(given, dict):
+        raise WireError(INVALID_PARAMS, "completion/complete: `argument` must have `name` and `value`, as texts.")
+    return ref, name, typed, given
+
+
+def _target(ref: Mapping[str, Any]) -> str:
+    key = {"ref/prompt": "name", "ref/resource": "uri"}.get(str(ref.get("type")))
+    value = ref.get(key) if key is not None else None
+    if not isinstance(value, str):
+        raise WireError(
+            INVALID_PARAMS,
+            "completion/complete: `ref` must be a ref/prompt with `name` or a ref/resource with `uri`, as texts.",
+        )
+    return value

@@ -1,0 +1,43 @@
+"""Commands as MCP tools."""
+
+from __future__ import annotations
+
+import msgspec
+
+from doorward.command import Command
+from doorward.facts import Effects
+from doorward.recipes.policy import Policy
+from doorward.wire.shapes import Tool, ToolAnnotations
+
+_encode = msgspec.json.Encoder().encode
+
+
+WAITS = "In this room it waits for a person's approval before it runs."
+
+
+def defined(command: Command, policy: Policy | None = None, name: str = "") -> Tool:
+    """A command as a tool; its title is the command's own name, and its hints are the effects it declares.
+
+    What the room's rules let nobody run without approval says so, since a model does well to know that before.
+    """
+    effects = command.facts.effects
+    waits = policy is not None and policy.approval(command) is not None
+    return Tool(
+        name=name or command.wire,
+        title=command.name,
+        description=f"{command.description}\n\n{WAITS}" if waits else command.description,
+        input_schema=command.schema,
+        output_schema=command.returns,
+        annotations=ToolAnnotations(
+            title=command.name,
+            read_only_hint=command.reads_only,
+            destructive_hint=bool(effects & Effects.DESTROY),
+            idempotent_hint=command.reads_only,
+            open_world_hint=bool(effects & Effects.OPEN_WORLD),
+        ),
+    )
+
+
+def listed(tool: Tool) -> tuple[str, msgspec.Raw]:
+    """A tool as it stands in lists: its name, to sort by, and its bytes."""
+    return tool.name, msgspec.Raw(_encode(tool))

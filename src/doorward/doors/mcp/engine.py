@@ -1,0 +1,160 @@
+"""The engine: which method does what, in each era. It knows no transport."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.backends.context import Services
+from doorward.doors.mcp import answers, results
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.calling import Calling
+from doorward.doors.mcp.completion import Completion
+from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp.instructions import instructions
+from doorward.doors.mcp.offers import Offers
+from doorward.doors.mcp.prompts import Prompts
+from doorward.doors.mcp.resources import Resources
+from doorward.doors.mcp.subscriptions import Subscriptions
+from doorward.doors.mcp.tools import Tools
+from doorward.doors.mcp.versions import Era, negotiated
+from doorward.errors import DoorwardError, NotAuthenticated
+from doorward.gate.gate import Gate
+from doorward.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, SUPPORTED
+from doorward.wire.frames import WireError
+from doorward.wire.meta import LEVELS
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Ask], Awaitable[bytes]]
+
+MOST_CAPABILITIES = 16_384
+"""Bytes of what a client can do, since a session remembers it for as long as it lasts."""
+_encode = msgspec.json.Encoder().encode
+
+_COMMON_CAPABILITIES: dict[str, Any] = {
+    "completions": {},
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "tools": {"listChanged": True},
+}
+
+
+class Engine:
+    def __init__(self, gate: Gate, services: Services, extras: Extras) -> None:
+        self._offers = offers = Offers(services)
+        self._tools = tools = Tools(services, offers, extras)
+        prompts = Prompts(services, offers, extras)
+        resources = Resources(services, offers, extras)
+        self.subscriptions = Subscriptions(services, offers, resources)
+        calling = Calling(gate, services, extras)
+        completion = Completion(prompts, extras)
+        common: dict[str, Handler] = {
+            "tools/call": calling.call,
+            "tools/list": tools.listed,
+            "resources/list": resources.listed,
+            "resources/templates/list": resources.templates,
+            "resources/read": resources.read,
+            "prompts/list": prompts.listed,
+            "prompts/get": prompts.get,
+            "completion/complete": completion.complete,
+        }
+        self._handlers: Mapping[Era, Mapping[str, Handler]] = {
+            Era.SESSIONS: {
+                **common,
+                "initialize": self._initialize,
+                "ping": self._ping,
+                "logging/setLevel": self._set_level,
+                "resources/subscribe": self.subscriptions.subscribe,
+                "resources/unsubscribe": self.subscriptions.unsubscribe,
+            },
+            Era.STATELESS: {
+                **common,
+                "server/discover": self._discover,
+                "subscriptions/listen": self.subscriptions.listen,
+            },
+        }
+
+    async def answer(self, ask: Ask) -> bytes:
+        """The result of a request; every way in which there is none is a WireError, or NotAuthenticated."""
+        handler = self._handlers[ask.era].get(ask.method)
+        if handler is None:
+            raise WireError(METHOD_NOT_FOUND, self._unknown(ask))
+        try:
+            return await handler(ask)
+        except (WireError, NotAuthenticated):
+            raise
+        except DoorwardError as error:
+            raise results.refusal(error) from error
+        except Exception as error:
+            log.exception("a request broke: %s", ask.method)
+            raise WireError(
+                INTERNAL_ERROR, "This request failed because of a defect in Doorward; the log has the details."
+            ) from error
+
+    def _unknown(self, ask: Ask) -> str:
+        valid = ", ".join(sorted(self._handlers[ask.era]))
+        return f"There is no method {ask.method[:80]!r} in this version of the protocol; valid: {valid}."
+
+    async def _initialize(self, ask: Ask) -> bytes:
+        peer, params = ask.peer, ask.params
+        if peer.version:
+            raise WireError(INVALID_PARAMS, "initialize: this session is initialized already.")
+        capabilities, client = params.get("capabilities", {}), params.get("clientInfo", {})
+        if not isinstance(capabilities, dict) or not isinstance(client, dict):
+            raise WireError(INVALID_PARAMS, "initialize: `capabilities` and `clientInfo` must be objects.")
+        if not isinstance(params.get("protocolVersion"), str):
+            raise WireError(INVALID_PARAMS, "initialize: `protocolVersion` must be given, as a text.")
+        if len(_encode(capabilities)) > MOST_CAPABILITIES:
+            raise WireError(INVALID_PARAMS, f"initialize: `capabilities` take at most {MOST_CAPABILITIES} bytes here.")
+        told = self._introduction(ask)
+        peer.version = negotiated(params["protocolVersion"])
+        peer.capabilities = capabilities
+        self.subscriptions.open(ask)
+        return answers.result(
+            ask.era,
+            {
+                "protocolVersion": peer.version,
+                "capabilities": _COMMON_CAPABILITIES,
+                "serverInfo": answers.SERVER,
+                "instructions": told,
+            },
+        )
+
+    async def _discover(self, ask: Ask) -> bytes:
+        told = self._introduction(ask)
+        return answers.cacheable(
+            ask.era,
+            {
+                "supportedVersions": SUPPORTED,
+                "capabilities": _COMMON_CAPABILITIES,
+                "instructions": told,
+            },
+        )
+
+    async def _ping(self, ask: Ask) -> bytes:
+        return b"{}"
+
+    async def _set_level(self, ask: Ask) -> bytes:
+        level = ask.params.get("level")
+        if level not in LEVELS:
+            raise WireError(INVALID_PARAMS, f"logging/setLevel: `level` must be one of {', '.join(LEVELS)}.")
+        ask.peer.level = level
+        return b"{}"
+
+    def _introduction(self, ask: Ask) -> str:
+        """What a client is told at first. When there is no such room for this caller, that is said, and at once."""
+        caller, name = ask.caller, ask.peer.room
+        offer = self._offers.of(caller, name)
+        allowed = caller.rooms is None or name in caller.rooms
+        if offer.room is None or not allowed or offer.room.member(caller) is None:
+            raise WireError(
+                INVALID_PARAMS,
+                f"There is no room {name[:80]!r} that you may act in; name a room that you are a member of.",
+                {"code": "not_permitted"},
+            )
+        return instructions(self._tools, offer, ask)

@@ -1,0 +1,82 @@
+"""A client that hangs up in the middle of its request: then the work for it is cancelled, and leaves its record."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from starlette.types import Receive
+
+AFTER = 0.1
+"""Seconds after which somebody listens for the client to leave, or twice that. Most requests are over by then, and
+cost no task."""
+
+
+class Waiting:
+    """The requests of one endpoint that nobody listens for yet. They share one timer, since each costs little else."""
+
+    def __init__(self) -> None:
+        self._new: set[Hangup] = set()
+        self._older: set[Hangup] = set()
+        self._armed = False
+
+    def add(self, one: Hangup) -> None:
+        self._new.add(one)
+        if not self._armed:
+            self._armed = True
+            asyncio.get_running_loop().call_later(AFTER, self._look)
+
+    def remove(self, one: Hangup) -> None:
+        self._new.discard(one)
+        self._older.discard(one)
+
+    def _look(self) -> None:
+        for one in self._older:
+            one.listen()
+        self._older, self._new = self._new, set()
+        self._armed = bool(self._older)
+        if self._armed:
+            asyncio.get_running_loop().call_later(AFTER, self._look)
+
+
+class Hangup:
+    """Cancels the task it is entered in when the client leaves, and takes that cancellation back at its end."""
+
+    __slots__ = ("_carrier", "_listening", "_over", "_receive", "_waiting", "left")
+
+    def __init__(self, receive: Receive, waiting: Waiting) -> None:
+        carrier = asyncio.current_task()
+        if carrier is None:
+            raise RuntimeError("a request is carried by a task")
+        self._carrier = carrier
+        self._receive = receive
+        self._over = False
+        self._listening: asyncio.Task[None] | None = None
+        self._waiting = waiting
+        self.left = False
+
+    async def __aenter__(self) -> Hangup:
+        self._waiting.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._over = True
+        self._waiting.remove(self)
+        if self._listening is not None:
+            self._listening.cancel()
+        if self.left:
+            self._carrier.uncancel()
+            return isinstance(error, asyncio.CancelledError)
+        return False
+
+    def listen(self) -> None:
+        self._listening = asyncio.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if not self._over:
+            self.left = True
+            self._carrier.cancel()

@@ -1,0 +1,268 @@
+"""MCP over Streamable HTTP: one endpoint, `/mcp` or `/mcp/{room}`, for both eras.
+
+This is a bare ASGI application, since it stands in the way of every call. The guard before it has checked Host and
+Origin; who asks is checked here with every request, and by the gate with every call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+
+from starlette.datastructures import Headers
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from doorward.doors.mcp import authorization, headerrules, incoming, results
+from doorward.doors.mcp.door import McpDoor
+from doorward.doors.mcp.hangup import Hangup, Waiting
+from doorward.doors.mcp.incoming import Turned
+from doorward.doors.mcp.peer import Peer
+from doorward.doors.mcp.sessions import Session, Sessions, principal_of
+from doorward.doors.mcp.streaming import Reply, Streams
+from doorward.doors.mcp.versions import Era
+from doorward.errors import DoorwardError, NotAuthenticated, NotFound
+from doorward.ids import new_id
+from doorward.model import Credential
+from doorward.wire import codes, frames, meta
+from doorward.wire.frames import Request, Response, WireError
+from doorward.wire.meta import Meta
+
+PATH = "/mcp"
+_ROOM = f"{PATH}/{{room}}"
+_ADDRESS = re.compile(f"{PATH}(?:/[^/]+)?")
+METHODS = b"POST, GET, DELETE"
+
+STATUS = {
+    codes.PARSE_ERROR: 400,
+    codes.INVALID_REQUEST: 400,
+    codes.INVALID_PARAMS: 400,
+    codes.HEADER_MISMATCH: 400,
+    codes.MISSING_CAPABILITY: 400,
+    codes.UNSUPPORTED_VERSION: 400,
+    codes.METHOD_NOT_FOUND: 404,
+}
+"""The HTTP status that belongs to an error in the stateless era; any other goes with 200, as do all in the older."""
+
+CredentialOf = Callable[[Headers], Credential]
+PersonOf = Callable[[Headers], Credential | None]
+
+
+class HttpEndpoint:
+    """`credential_of` tells who asks when that is not by bearer token, and `person_of` who may approve there."""
+
+    def __init__(
+        self, door: McpDoor, credential_of: CredentialOf | None = None, person_of: PersonOf | None = None
+    ) -> None:
+        self._door = door
+        self._gate = door.gate
+        self._settings = door.services.settings.mcp
+        self._credential_of = credential_of
+        self._person_of = person_of
+        self._streams = Streams(self._settings)
+        self._waiting = Waiting()
+        self.sessions = Sessions(self._settings, door.services.clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        reply = Reply(send, self._streams, self._settings.keep_alive_seconds)
+        headers: Mapping[bytes, bytes] = {}
+        try:
+            headers = incoming.headers_of(scope)
+            await self._handle(scope, receive, headers, reply)
+        except Turned as turned:
+            if turned.status == 405:
+                reply.headers.append((b"allow", METHODS))
+            await reply.finish(turned.frame(reply.id), turned.status)
+        except WireError as error:
+            await reply.finish(error.frame(reply.id), STATUS.get(error.code, 400))
+        except NotAuthenticated as error:
+            where = authorization.challenge(scope, headers, self._settings, scope["path"])
+            reply.headers.append((b"www-authenticate", where))
+            await reply.finish(results.refusal(error).frame(reply.id), 401)
+        except NotFound as error:
+            await reply.finish(frames.failure(reply.id, codes.INVALID_REQUEST, error.message), 404)
+        except DoorwardError as error:
+            if error.retry_after is not None:
+                reply.headers.append((b"retry-after", b"%d" % max(1, round(error.retry_after))))
+            refusal = results.refusal(error)
+            await reply.finish(refusal.frame(reply.id), refusal.code)
+        finally:
+            reply.release()
+
+    async def _handle(self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], reply: Reply) -> None:
+        method = scope["method"]
+        if method not in ("POST", "GET", "DELETE"):
+            raise Turned(405, f"{method} is no method of this endpoint; valid: {METHODS.decode()}.")
+        credential = self._credential_of(Headers(scope=scope)) if self._credential_of else authorization.bearer(headers)
+        reply.who = lambda: principal_of(self._gate.caller(credential))
+        if method == "POST":
+            await self._post(scope, receive, headers, credential, reply)
+            return
+        self._gate.caller(credential)
+        if b"mcp-session-id" not in headers:
+            raise Turned(405, f"{method} is only for sessions; send messages with POST.")
+        session = self._session(headers, credential)
+        if method == "GET":
+            await self._listen(receive, headers, session, reply)
+        else:
+            self.sessions.remove(session)
+            await self._door.close(session.peer)
+            await reply.bare(204)
+
+    async def _post(
+        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], credential: Credential, reply: Reply
+    ) -> None:
+        incoming.check_post(headers)
+        if not incoming.is_small(headers):
+            self._gate.caller(credential)  # nobody is read much of before it is known who they are
+        reply.open = incoming.takes(headers, incoming.EVENTS)
+        most = self._settings.largest_message
+        frame = frames.read(await incoming.body_of(receive, headers, most), most)
+        if isinstance(frame, Request):
+            await self._request(scope, receive, headers, credential, reply, frame)
+            return
+        self._gate.caller(credential)
+        if isinstance(frame, Response):
+            self._session(headers, credential).peer.answered(frame)
+        elif b"mcp-session-id" in headers:
+            self._door.notified(self._session(headers, credential).peer, frame)
+        await reply.bare(202)
+
+    async def _request(
+        self,
+        scope: Scope,
+        receive: Receive,
+        headers: Mapping[bytes, bytes],
+        credential: Credential,
+        reply: Reply,
+        request: Request,
+    ) -> None:
+        era = Era.SESSIONS
+        reply.id = request.id
+        try:
+            if request.method != "tools/call":
+                self._gate.caller(credential)  # which a call need not ask, since the gate itself does
+            said = meta.read(request.method, request.params)
+            if _is_stateless(headers, said):
+                era = Era.STATELESS
+                self._check(headers, request, said)
+                peer = self._peer(scope, credential, "")
+            elif request.method == "initialize":
+                peer = self._peer(scope, credential, f"mcp:{new_id()}")
+            else:
+                peer = self._session(headers, credential).peer
+            async with Hangup(receive, self._waiting) as hangup:
+                frame = await self._answer(peer, era, request, said, reply)
+            if hangup.left:
+                return
+            if era is Era.SESSIONS and request.method == "initialize":
+                self._open(peer, credential, reply)
+        except WireError as error:
+            await reply.finish(error.frame(request.id), STATUS.get(error.code, 200) if era is Era.STATELESS else 200)
+            return
+        if frame is None:
+            await reply.begin()
+            await reply.end()
+        else:
+            await reply.finish(frame)
+
+    async def _answer(self, peer: Peer, era: Era, request: Request, said: Meta, reply: Reply) -> bytes | None:
+        """The frame to answer with; None when the client has cancelled its request, and wants none."""
+        try:
+            return await self._door.answer(peer, era, request, said, reply)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if request.id not in peer.stopping or task is None:
+                raise
+            task.uncancel()
+            return None
+        finally:
+            peer.stopping.discard(request.id)
+
+    async def _listen(self, receive: Receive, headers: Mapping[bytes, bytes], session: Session, reply: Reply) -> None:
+        """GET: a stream of what belongs to no request, for as long as the client and its session are there."""
+        if not incoming.takes(headers, incoming.EVENTS):
+            raise Turned(406, "The Accept header must name text/event-stream.")
+        outbox = session.peer.outbox
+        if outbox is None:
+            raise Turned(400, "This session is not initialized.")
+        await reply.begin()
+        session.streams += 1
+        try:
+            async with Hangup(receive, self._waiting) as hangup:
+                while (news := await outbox.take()) is not None:
+                    for frame in news:
+                        await reply.send(frame)
+            if not hangup.left:
+                await reply.end()
+        finally:
+            session.streams -= 1
+
+    def _check(self, headers: Mapping[bytes, bytes], request: Request, said: Meta) -> None:
+        if said.version is not None:
+            headerrules.check_version(headers, said)
+        self._door.check_meta(request, said)
+        headerrules.check(headers, request)
+
+    def _peer(self, scope: Scope, credential: Credential, name: str) -> Peer:
+        person = self._person_of(Headers(scope=scope)) if self._person_of else None
+        room = scope["path"].removeprefix(PATH).strip("/") or self._settings.room
+        return Peer(credential, room, person, _nowhere, "http", self._settings.tools, name)
+
+    def _session(self, headers: Mapping[bytes, bytes], credential: Credential) -> Session:
+        id = headers.get(b"mcp-session-id")
+        if id is None:
+            raise Turned(400, "The header Mcp-Session-Id is missing; send `initialize` first, which gives one.")
+        return self.sessions.find(id.decode("latin-1"), credential)
+
+    def _open(self, peer: Peer, credential: Credential, reply: Reply) -> None:
+        try:
+            session, gone = self.sessions.add(peer, self._gate.caller(credential))
+        except DoorwardError:
+            self._door.leave(peer)
+            raise
+        for one in gone:
+            self._door.leave(one.peer)
+        reply.headers.append((b"mcp-session-id", session.id.encode()))
+
+
+class ShortWay:
+    """Middleware behind the guard: calls go straight to the endpoint, since finding a route costs more than most of
+    what the endpoint does. Which endpoint that is, the routes say: they are asked once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._endpoint: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _ADDRESS.fullmatch(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        if self._endpoint is None:
+            routes = scope["app"].router.routes
+            self._endpoint = next(route.app for route in routes if route.path == _ROOM)
+        await self._endpoint(scope, receive, send)
+
+
+def mcp_routes(door: McpDoor) -> list[Route]:
+    """The endpoint under both of its addresses, and what tells clients how to come in."""
+    endpoint, metadata = HttpEndpoint(door), authorization.Metadata(door.services.settings.mcp)
+    known = authorization.WELL_KNOWN
+    return [
+        Route(PATH, endpoint),
+        Route(_ROOM, endpoint),
+        *(Route(f"{known}{path}", metadata) for path in ("", PATH, _ROOM)),
+    ]
+
+
+def _is_stateless(headers: Mapping[bytes, bytes], said: Meta) -> bool:
+    """By what the request says of itself; a version that nobody knows is refused in the newer era's way."""
+    if said.version is not None:
+        return True
+    version = headers.get(b"mcp-protocol-version")
+    return version is not None and version.decode("latin-1") not in codes.WITH_SESSIONS
+
+
+async def _nowhere(frame: bytes) -> None:
+    """Over HTTP nothing is sent but as an answer, or on a stream that the client opened."""

@@ -1,0 +1,105 @@
+"""An HTTP request as it comes in: its headers, each at most once, and its body, up to a limit.
+
+How long a body may take is for the connection to say, which the server under us watches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import Receive, Scope
+
+from doorward.wire.codes import INVALID_REQUEST
+from doorward.wire.frames import Id, failure
+
+_READ = frozenset(
+    {
+        b"accept",
+        b"authorization",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"mcp-method",
+        b"mcp-name",
+        b"mcp-protocol-version",
+        b"mcp-session-id",
+    }
+)
+"""The headers that are looked at."""
+
+SMALL = 65_536
+"""Bytes that are read of anybody."""
+
+JSON, EVENTS, ANY = b"application/json", b"text/event-stream", b"*/*"
+BOTH = b"application/json, text/event-stream"
+
+
+class Turned(Exception):
+    """A request that is turned away as HTTP, before it is a message: a status and a sentence."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    def frame(self, id: Id | None) -> bytes:
+        return failure(id, INVALID_REQUEST, self.message)
+
+
+def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
+    """The headers that are looked at. One that is there twice could be read in two ways, so it is not read at all."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _READ:
+            if name in found and name != b"accept":
+                raise Turned(400, f"The header {name.decode('latin-1')} is there twice.")
+            found[name] = value.strip(b" \t")
+    return found
+
+
+def takes(headers: Mapping[bytes, bytes], kind: bytes) -> bool:
+    """Whether the client accepts this kind of answer; one that says nothing accepts all."""
+    accept = headers.get(b"accept", ANY)
+    return accept == BOTH or kind in accept or ANY in accept
+
+
+def check_post(headers: Mapping[bytes, bytes]) -> None:
+    kind = headers.get(b"content-type", b"")
+    if kind != JSON and kind.partition(b";")[0].strip().lower() != JSON:
+        raise Turned(415, f"The Content-Type must be application/json; given {kind[:80].decode('latin-1')!r}.")
+    if not takes(headers, JSON):
+        raise Turned(406, "The Accept header must name application/json and text/event-stream.")
+
+
+def is_small(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the body is known to be no larger than most messages are."""
+    announced = headers.get(b"content-length", b"")
+    return announced.isdigit() and len(announced) < 20 and int(announced) <= SMALL
+
+
+async def body_of(receive: Receive, headers: Mapping[bytes, bytes], most: int) -> bytes:
+    announced = headers.get(b"content-length", b"")
+    if announced.isdigit() and len(announced) < 20 and int(announced) > most:
+        raise _too_large(most)
+    message = await receive()
+    if not message.get("more_body", False):
+        return _whole(message, message.get("body", b""), most)
+    body = bytearray(message.get("body", b""))
+    while message.get("more_body", False):
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise _too_large(most)
+    return _whole(message, bytes(body), most)
+
+
+def _whole(message: Mapping[str, object], body: bytes, most: int) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise Turned(400, "The client hung up before its request had come whole.")
+    if len(body) > most:
+        raise _too_large(most)
+    return body
+
+
+def _too_large(most: int) -> Turned:
+    return Turned(413, f"The request is too large; at most {most} bytes are read.")

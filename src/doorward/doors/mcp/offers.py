@@ -1,0 +1,90 @@
+"""Offers: what a caller may run in a room, worked out once and kept for as long as nothing it depends on changes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from doorward.backends.context import Services
+from doorward.command import Command
+from doorward.events import CatalogueLoaded
+from doorward.model import Caller
+from doorward.recipes.policy import Policy
+from doorward.rooms.rooms import Room
+
+_MOST_KEPT = 1_000
+
+Value = TypeVar("Value")
+
+
+class Offer:
+    """Exactly what the gate would let one caller run in one room, and what was made of it, such as a list of tools."""
+
+    __slots__ = ("_made", "caller", "commands", "generation", "policy", "room", "room_name")
+
+    def __init__(
+        self,
+        caller: Caller,
+        room_name: str,
+        room: Room | None,
+        policy: Policy | None,
+        generation: int,
+        commands: list[Command],
+    ) -> None:
+        self.caller = caller
+        self.room_name = room_name
+        self.room = room
+        self.policy = policy
+        """The room's rules."""
+        self.generation = generation
+        self.commands = commands
+        self._made: dict[Any, Any] = {}
+
+    def made(self, what: Any, make: Callable[[], Value]) -> Value:
+        """Something that follows from this offer alone, made at first use."""
+        if what not in self._made:
+            self._made[what] = make()
+        value: Value = self._made[what]
+        return value
+
+    def has(self, command: str) -> bool:
+        return command in self.made("has", lambda: frozenset(one.name for one in self.commands))
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """The offer, briefly: two are the same list of tools when these are equal."""
+        return self.made("names", lambda: tuple((command.name, command.version) for command in self.commands))
+
+
+class Offers:
+    """What an offer depends on is never changed, but replaced by something new: so it is known by identity."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._generation = 0
+        self._kept: OrderedDict[tuple[Caller, str], Offer] = OrderedDict()
+        services.events.subscribe(self._observe)
+
+    def of(self, caller: Caller, room: str) -> Offer:
+        found = self._services.rooms.get(caller.tenant, room)
+        policy = self._services.recipes.policy(found.recipe) if found is not None else None
+        key = (caller, room)
+        kept = self._kept.get(key)
+        if kept is not None and kept.room is found and kept.policy is policy and kept.generation == self._generation:
+            self._kept.move_to_end(key)
+            return kept
+        offered = self._services.offered(caller, room)
+        made = self._kept[key] = Offer(caller, room, found, policy, self._generation, offered)
+        self._kept.move_to_end(key)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return made
+
+    def changed(self) -> None:
+        """Forget all: something changed that is known to nobody else, such as the commands there are."""
+        self._generation += 1
+
+    def _observe(self, event: Any) -> None:
+        if isinstance(event, CatalogueLoaded):
+            self.changed()

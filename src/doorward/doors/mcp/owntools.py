@@ -1,0 +1,113 @@
+"""The tools of the door itself: they put a call into other words, and run nothing that the gate does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from doorward.doors.mcp.definitions import defined, listed
+from doorward.doors.mcp.offers import Offer
+from doorward.doors.mcp.results import RESUME
+from doorward.wire.codes import INVALID_PARAMS
+from doorward.wire.frames import WireError
+from doorward.wire.shapes import Tool, ToolAnnotations
+
+RUN = "run_command"
+SEARCH = "help/search"
+DESCRIBE = "help/describe"
+RENAMED = {"search_commands": SEARCH, "describe_command": DESCRIBE}
+"""Names under which a short list has these commands, since there a model must find them at once."""
+
+FEW = (
+    "bash",
+    "data/list",
+    "data/query",
+    "execution/output",
+    "file/edit",
+    "file/list",
+    "file/read",
+    "file/search",
+    "file/write",
+    "room/say",
+)
+"""What a short list has beside the search: what agents need most often."""
+
+RESUMING = Tool(
+    name=RESUME,
+    title="Go on with an approved call",
+    description="Run a call that waited for a person's approval, now that it was approved. Give the ticket that the "
+    "call was answered with. The call runs once, exactly as it was approved.",
+    input_schema={
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"ticket": {"type": "string", "description": "The ticket of the call", "minLength": 1}},
+        "required": ["ticket"],
+        "additionalProperties": False,
+    },
+    annotations=ToolAnnotations(
+        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+    ),
+)
+RUNNING = Tool(
+    name=RUN,
+    title="Run any command",
+    description="Run a command that is not in this list. Find it with search_commands, and learn its parameters with "
+    "describe_command.",
+    input_schema={
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "description": "The command's name, such as data/list", "minLength": 1},
+            "params": {"type": "object", "description": "Its parameters by name"},
+        },
+        "required": ["command"],
+        "additionalProperties": False,
+    },
+    annotations=ToolAnnotations(
+        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+    ),
+)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a call of a tool asks of the gate."""
+
+    command: str
+    params: Mapping[str, Any] | None
+    ticket: str = ""
+
+
+def wanted(name: str, arguments: Mapping[str, Any]) -> Wanted:
+    if name == RUN:
+        _only(name, arguments, ("command", "params"))
+        params = arguments.get("params", {})
+        if not isinstance(params, dict):
+            raise WireError(INVALID_PARAMS, f"{name}: params must be an object.")
+        return Wanted(_text(name, arguments, "command"), params)
+    if name == RESUME:
+        _only(name, arguments, ("ticket",))
+        return Wanted("", None, _text(name, arguments, "ticket"))
+    return Wanted(RENAMED.get(name, name), arguments)
+
+
+def few(offer: Offer) -> list[tuple[str, msgspec.Raw]]:
+    """The short list: the search and what leads from it to a call, and what is needed most often."""
+    by_name = {command.name: command for command in offer.commands}
+    tools = [defined(by_name[name], offer.policy) for name in FEW if name in by_name]
+    tools += [defined(by_name[name], offer.policy, alias) for alias, name in RENAMED.items() if name in by_name]
+    return [listed(tool) for tool in (*tools, RUNNING, RESUMING)]
+
+
+def _only(name: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in arguments:
+        if key not in known:
+            raise WireError(INVALID_PARAMS, f"{name}: unknown parameter {key[:40]!r}; valid: {', '.join(known)}.")
+
+
+def _text(name: str, arguments: Mapping[str, Any], key: str) -> str:
+    value = arguments.get(key)
+    if not isinstance(value, str) or not value:
+        raise WireError(INVALID_PARAMS, f"{name}: parameter {key!r} must be given, as a text.")
+    return value

@@ -1,0 +1,141 @@
+"""Resources: files of the workspace, what was said in the room, and the caller's own entries of the ledger.
+
+Every one is read by a command through the gate, so that reading it needs the same rights and leaves the same record as
+calling that command. Listing them runs nothing: it shows what there is to read, and files are found by reading folders.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from doorward.backends.context import Services
+from doorward.doors.mcp import addresses, answers, paging
+from doorward.doors.mcp.addresses import FILES, JSON, LEDGER, MESSAGES, ROOM_TEMPLATE, SHOWN
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp.offers import Offers
+from doorward.doors.mcp.results import protocol_error
+from doorward.doors.mcp.versions import Era
+from doorward.model import Outcome
+from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
+from doorward.wire.frames import WireError
+from doorward.wire.shapes import Contents, InputRequired
+
+_TEXTS = frozenset({None, JSON, "application/xml", "application/javascript", "application/toml", "application/yaml"})
+_encode = msgspec.json.Encoder().encode
+
+
+class Resources:
+    def __init__(self, services: Services, offers: Offers, extras: Extras) -> None:
+        self._services = services
+        self._offers = offers
+        self._extras = extras
+
+    async def listed(self, ask: Ask) -> bytes:
+        offer = self._offers.of(ask.caller, ask.peer.room)
+        resources = [*addresses.resources(offer), *self._extras.resources]
+        return self._page(ask, "resources", resources, lambda one: one.uri)
+
+    async def templates(self, ask: Ask) -> bytes:
+        offer = self._offers.of(ask.caller, ask.peer.room)
+        templates = [*addresses.templates(offer), *self._extras.templates]
+        return self._page(ask, "resourceTemplates", templates, lambda one: one.uri_template)
+
+    def _page(self, ask: Ask, kind: str, items: list[Any], key: Any) -> bytes:
+        items.sort(key=key)
+        after = paging.position(kind, ask.params.get("cursor"))
+        shown, cursor = paging.page(kind, items, key, after, self._services.settings.mcp.page)
+        body: dict[str, Any] = {kind: shown}
+        if cursor is not None:
+            body["nextCursor"] = cursor
+        return answers.cacheable(ask.era, body)
+
+    async def read(self, ask: Ask) -> bytes:
+        uri = ask.text("uri")
+        if self._extras.resources or self._extras.templates:
+            given = await self._extras.read(ask, uri)
+            if isinstance(given, InputRequired):
+                return answers.input_required(given)
+            if given is not None:
+                return answers.cacheable(ask.era, {"contents": given}, 0)
+        contents = await self._contents(ask, uri)
+        return answers.cacheable(ask.era, {"contents": [contents]}, 0)
+
+    def known(self, ask: Ask, uri: str) -> None:
+        """Refuse the address of something that is no resource, or that this caller may not read."""
+        if any(one.uri == uri for one in self._extras.resources):
+            return
+        command = addresses.command_for(uri)
+        if command is None:
+            raise _unknown(ask.era, uri)
+        ruling = self._services.rules_on(ask.caller, ask.peer.room, self._services.registry[command])
+        if not ruling.allowed:
+            raise WireError(INVALID_PARAMS, ruling.reason, {"uri": uri, "code": "not_permitted", "rule": ruling.rule})
+
+    async def _contents(self, ask: Ask, uri: str) -> Contents:
+        if addresses.command_for(uri) is None:
+            raise _unknown(ask.era, uri)
+        if uri == LEDGER:
+            own = {"caller": ask.caller.id, "kind": ask.caller.kind, "onBehalfOf": ask.caller.on_behalf_of}
+            params = {"collection": "audit", "filter": own, "orderBy": "-id", "limit": SHOWN}
+            return await _items(ask, uri, "data/list", params)
+        messages = MESSAGES.fullmatch(uri)
+        if messages is not None:
+            return await _items(ask, uri, "room/messages", {"name": messages[1], "limit": SHOWN})
+        try:
+            path = unquote(uri[len(FILES) :], errors="strict")
+        except UnicodeDecodeError as error:
+            raise _unknown(ask.era, uri) from error
+        if not path or path.endswith("/"):
+            return await _folder(ask, uri, path)
+        return await _file(ask, uri, path)
+
+
+async def _items(ask: Ask, uri: str, command: str, params: Mapping[str, Any]) -> Contents:
+    return _json(uri, _done(ask, await ask.run(command, params), uri)["items"])
+
+
+async def _folder(ask: Ask, uri: str, path: str) -> Contents:
+    outcome = await ask.run("file/list", {"path": path.rstrip("/") or "."})
+    items = [
+        {**item, "uri": addresses.file_uri(item["path"], folder=item["type"] == "folder")}
+        for item in _done(ask, outcome, uri)["items"]
+    ]
+    return _json(uri, items)
+
+
+async def _file(ask: Ask, uri: str, path: str) -> Contents:
+    """As text where it is text; a file of another kind, as bytes."""
+    kind = mimetypes.guess_type(path)[0]
+    if kind in _TEXTS or str(kind).startswith("text/"):
+        outcome = await ask.run("file/read", {"path": path, "limit": 1_000_000})
+        if outcome.code != "bad_params":
+            found = _done(ask, outcome, uri)
+            return Contents(uri=uri, mime_type=kind or "text/plain", text=found["content"])
+    outcome = await ask.run("file/read", {"path": path, "encoding": "base64"})
+    found = _done(ask, outcome, uri)
+    return Contents(uri=uri, mime_type=kind or "application/octet-stream", blob=found["content"])
+
+
+def _done(ask: Ask, outcome: Outcome, uri: str) -> dict[str, Any]:
+    if outcome.status != "done":
+        raise protocol_error(ask.era, outcome, uri)
+    result: dict[str, Any] = outcome.result
+    return result
+
+
+def _json(uri: str, items: Sequence[Any]) -> Contents:
+    return Contents(uri=uri, mime_type=JSON, text=msgspec.json.format(_encode(items), indent=2).decode())
+
+
+def _unknown(era: Era, uri: str) -> WireError:
+    return WireError(
+        RESOURCE_NOT_FOUND if era is Era.SESSIONS else INVALID_PARAMS,
+        f"There is no resource {uri[:200]!r}; valid: {FILES}PATH, {ROOM_TEMPLATE} and {LEDGER}.",
+        {"uri": uri[: addresses.LONGEST]},
+    )

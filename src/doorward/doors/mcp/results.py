@@ -1,0 +1,86 @@
+"""Outcomes as MCP has them: a tool's result, or an error of the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.command import as_object
+from doorward.doors.mcp import answers
+from doorward.doors.mcp.versions import Era
+from doorward.doors.statuses import HTTP_STATUS
+from doorward.errors import DoorwardError
+from doorward.model import Outcome
+from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
+from doorward.wire.frames import WireError
+from doorward.wire.shapes import Text, ToolResult
+
+RESUME = "resume_approved"
+"""The tool that goes on with a call once a person has approved it."""
+
+
+def tool_result(era: Era, outcome: Outcome) -> bytes:
+    """How a call ended, for the model and for the program around it.
+
+    Whatever was not done is an error to the client, a call that waits for a person included: clients hold the result
+    of any other call against the tool's output schema, and a call that did not run has nothing to show there.
+    """
+    if outcome.code == "unknown_command":
+        raise WireError(INVALID_PARAMS, outcome.message, about(outcome))
+    if outcome.status == "done":
+        shape = ToolResult(content=[Text(text=outcome.text)], structured_content=as_object(outcome.result))
+        done: dict[str, Any] = {"doorward/status": "done", "doorward/code": outcome.code, "doorward/call": outcome.call}
+        if outcome.truncated:
+            done["doorward/truncated"] = outcome.truncated
+        return answers.result(era, shape, meta=done)
+    if outcome.status == "parked":
+        shape = ToolResult(content=[Text(text=_waits(outcome))], structured_content=outcome.result, is_error=True)
+    else:
+        structured = as_object(outcome.result) if outcome.result is not None else None
+        shape = ToolResult(content=[Text(text=_why(outcome))], structured_content=structured, is_error=True)
+    return answers.result(era, shape, meta={f"doorward/{key}": value for key, value in about(outcome).items()})
+
+
+def about(outcome: Outcome) -> dict[str, Any]:
+    """What a program wants to know of a call that was not done, beside the text."""
+    told: dict[str, Any] = {"status": outcome.status, "code": outcome.code, "call": outcome.call}
+    told |= {"command": outcome.command, "retry": outcome.retry, "effect": outcome.effect}
+    for key, value in (("hint", outcome.hint), ("rule", outcome.rule), ("ticket", outcome.ticket)):
+        if value:
+            told[key] = value
+    if outcome.retry_after is not None:
+        told["retryAfter"] = outcome.retry_after
+    return told
+
+
+def protocol_error(era: Era, outcome: Outcome, uri: str) -> WireError:
+    """The same for requests whose result has no place for a failure, such as reading a resource."""
+    data = {"uri": uri, **about(outcome)}
+    if outcome.code in ("not_found", "bad_params", "unknown_command"):
+        code = RESOURCE_NOT_FOUND if era is Era.SESSIONS and outcome.code == "not_found" else INVALID_PARAMS
+        return WireError(code, outcome.message, data)
+    return WireError(HTTP_STATUS[outcome.code], outcome.message, data)
+
+
+def refusal(error: DoorwardError) -> WireError:
+    """An error of the house outside any call. Its code is that of HTTP, which is outside what JSON-RPC reserves."""
+    data = {"status": "refused", "code": error.code, "retry": error.retry}
+    if error.hint:
+        data["hint"] = error.hint
+    return WireError(HTTP_STATUS[error.code], error.message, data)
+
+
+def _waits(outcome: Outcome) -> str:
+    return (
+        f"{outcome.text} Nothing has run yet. A person decides with `doorward approvals approve {outcome.ticket}`"
+        f" (or deny). Once that is done, call the tool {RESUME} with this ticket; do not repeat the call itself."
+        f" {outcome.hint}"
+    )
+
+
+def _why(outcome: Outcome) -> str:
+    lines = [outcome.text]
+    if outcome.hint:
+        lines.append(f"Hint: {outcome.hint}")
+    if outcome.retry_after is not None:
+        lines.append(f"Try again in {outcome.retry_after:g} s.")
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""Sessions of the older era over HTTP: each bound to who opened it, bounded in number, and forgotten when idle."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import Counter, OrderedDict
+
+from doorward.clock import Clock
+from doorward.doors.mcp.peer import Peer
+from doorward.errors import NotFound, Overloaded
+from doorward.model import Caller, Credential
+from doorward.settings import Mcp
+
+Principal = tuple[str, str, str, str]
+
+
+class Session:
+    __slots__ = ("id", "peer", "principal", "streams", "used")
+
+    def __init__(self, id: str, peer: Peer, principal: Principal, used: float) -> None:
+        self.id = id
+        self.peer = peer
+        self.principal = principal
+        self.used = used
+        self.streams = 0
+        """How many streams are open on which it gets news."""
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.streams or self.peer.running)
+
+
+class Sessions:
+    """In the order of their last use, so that the one idle longest is found at once."""
+
+    def __init__(self, settings: Mcp, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._each: Counter[Principal] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def add(self, peer: Peer, caller: Caller) -> tuple[Session, list[Session]]:
+        """A new session, and those that had to make room for it."""
+        gone = self._expired()
+        principal = principal_of(caller)
+        if self._each[principal] >= self._settings.sessions_each:
+            gone.append(self._drop_idle(principal))
+        if len(self._sessions) >= self._settings.sessions:
+            gone.append(self._drop_idle(None))
+        session = Session(secrets.token_urlsafe(24), peer, principal, self._clock.steady())
+        self._sessions[session.id] = session
+        self._each[principal] += 1
+        return session, gone
+
+    def find(self, id: str, credential: Credential) -> Session:
+        """The session of that id, if whoever asks opened it. To anybody else it does not exist."""
+        session = self._sessions.get(id)
+        if session is None or not _same(session.peer.credential, credential) or self._is_old(session):
+            raise NotFound("There is no such session: it has ended, or never was. Send `initialize` again.")
+        session.used = self._clock.steady()
+        self._sessions.move_to_end(id)
+        return session
+
+    def remove(self, session: Session) -> None:
+        if self._sessions.pop(session.id, None) is not None:
+            self._each[session.principal] -= 1
+            if not self._each[session.principal]:
+                del self._each[session.principal]
+
+    def _is_old(self, session: Session) -> bool:
+        return not session.busy and session.used <= self._clock.steady() - self._settings.session_seconds
+
+    def _expired(self) -> list[Session]:
+        """Those idle for too long; they are the first, except for busy ones among them."""
+        old = []
+        for session in self._sessions.values():
+            if session.used > self._clock.steady() - self._settings.session_seconds:
+                break
+            if not session.busy:
+                old.append(session)
+        for session in old:
+            self.remove(session)
+        return old
+
+    def _drop_idle(self, principal: Principal | None) -> Session:
+        for session in self._sessions.values():
+            if not session.busy and principal in (None, session.principal):
+                self.remove(session)
+                return session
+        raise Overloaded(
+            "All MCP sessions are in use; no more are opened.", hint="End one with DELETE.", retry_after=1.0
+        )
+
+
+def principal_of(caller: Caller) -> Principal:
+    return (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
+
+
+def _same(one: Credential, other: Credential) -> bool:
+    if one.token or other.token:
+        return hmac.compare_digest(one.token.encode(), other.token.encode())
+    return one == other

@@ -1,0 +1,153 @@
+"""The answer to one HTTP request: plain JSON when one message is all there is, else a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from starlette.types import Send
+
+from doorward.doors.mcp.sessions import Principal
+from doorward.errors import Overloaded
+from doorward.settings import Mcp
+from doorward.wire import sse
+from doorward.wire.frames import Id
+
+log = logging.getLogger(__name__)
+
+SLOWEST = 60.0
+"""Seconds in which a client must take what is sent to it; one that does not is as good as gone."""
+
+_JSON = (b"content-type", b"application/json")
+_EVENTS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Streams:
+    """How many answers are streams at once, in all and for each caller."""
+
+    def __init__(self, settings: Mcp) -> None:
+        self._settings = settings
+        self._each: Counter[Principal] = Counter()
+        self._total = 0
+
+    @contextlib.contextmanager
+    def place(self, principal: Principal) -> Iterator[None]:
+        most, each = self._settings.streams, self._settings.streams_each
+        if self._total >= most or self._each[principal] >= each:
+            raise Overloaded(
+                f"No more streams are opened: at most {each} for one caller and {most} in all.", retry_after=1.0
+            )
+        self._total += 1
+        self._each[principal] += 1
+        try:
+            yield
+        finally:
+            self._total -= 1
+            self._each[principal] -= 1
+            if not self._each[principal]:
+                del self._each[principal]
+
+
+class Reply:
+    """The answer as it is being made. It becomes a stream with the first message that is not the last."""
+
+    __slots__ = ("_keep_alive", "_lock", "_place", "_send", "_streams", "_waking", "headers", "id", "open", "who")
+
+    def __init__(self, send: Send, streams: Streams, keep_alive: float) -> None:
+        self._send = send
+        self._streams = streams
+        self._keep_alive = keep_alive
+        self.open = True
+        """Whether the client takes a stream."""
+        self.who: Callable[[], Principal] = _nobody
+        """Whose stream it is; asked only when it becomes one."""
+        self.id: Id | None = None
+        """The request that is answered, as soon as it is known."""
+        self.headers: list[tuple[bytes, bytes]] = []
+        """Headers that the answer gets beside its own."""
+        self._lock: asyncio.Lock | None = None
+        self._place: contextlib.AbstractContextManager[None] | None = None
+        self._waking: asyncio.Task[None] | None = None
+
+    async def send(self, frame: bytes) -> None:
+        """One message before the last. A client misses it that takes no stream, or for which there is no place."""
+        if self._lock is None and self.open:
+            try:
+                await self.begin()
+            except Overloaded:
+                self.open = False
+        if self.open:
+            await self._write(sse.event(frame))
+
+    async def begin(self) -> None:
+        """Become a stream; Overloaded when there is no place for one, or the client does not take it."""
+        if self._lock is not None:
+            return
+        if not self.open:
+            raise Overloaded("The answer to this request is a stream, and the client takes none.")
+        self._place = self._streams.place(self.who())
+        self._place.__enter__()
+        self._lock = asyncio.Lock()
+        start = {"type": "http.response.start", "status": 200, "headers": [*_EVENTS, *self.headers]}
+        async with self._lock:
+            await self._send(start)
+        self._waking = asyncio.create_task(self._stay_awake())
+
+    async def finish(self, frame: bytes, status: int = 200) -> None:
+        """The last message."""
+        if self._lock is not None:
+            if self.open:
+                await self._write(sse.event(frame))
+            await self.end()
+            return
+        headers = [_JSON, (b"content-length", b"%d" % len(frame)), *self.headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": frame})
+
+    async def bare(self, status: int) -> None:
+        """No message at all."""
+        headers = [(b"content-length", b"0"), *self.headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def end(self) -> None:
+        """Close a stream. One that was given up is left open, and the server under us cuts it off."""
+        if self._waking is not None:
+            self._waking.cancel()
+        if self._lock is not None and self.open:
+            async with self._lock:
+                await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def release(self) -> None:
+        """Give the place of a stream back, however it ended."""
+        if self._waking is not None:
+            self._waking.cancel()
+        if self._place is not None:
+            self._place.__exit__(None, None, None)
+            self._place = None
+
+    async def _write(self, text: bytes) -> None:
+        if self._lock is None:
+            raise RuntimeError("a stream is begun before it is written to")
+        try:
+            async with asyncio.timeout(SLOWEST), self._lock:
+                await self._send({"type": "http.response.body", "body": text, "more_body": True})
+        except TimeoutError:
+            self.open = False
+            log.warning("an MCP client does not read what is sent to it; its stream is given up")
+
+    async def _stay_awake(self) -> None:
+        while True:
+            await asyncio.sleep(self._keep_alive)
+            await self._write(sse.KEEP_ALIVE)
+
+
+def _nobody() -> Principal:
+    return ("", "", "", "")

@@ -1,0 +1,198 @@
+"""News for clients: lists that changed, and resources that changed, to whoever asked to hear of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.backends.context import Services
+from doorward.doors.mcp import addresses, answers
+from doorward.doors.mcp.addresses import FILES, LEDGER, messages_uri
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.offers import Offers
+from doorward.doors.mcp.outbox import Outbox
+from doorward.doors.mcp.peer import Peer
+from doorward.doors.mcp.prompts import ours
+from doorward.doors.mcp.resources import Resources
+from doorward.events import CatalogueLoaded, CommandExecuted, MessageReceived, RecipeLoaded
+from doorward.model import Caller
+from doorward.wire import frames
+from doorward.wire.codes import INVALID_PARAMS
+from doorward.wire.frames import Id, WireError
+from doorward.wire.meta import SUBSCRIPTION
+
+MOST_URIS = 100
+"""How many resources one client listens to."""
+
+LONGEST_URI = 1_024
+
+_LISTS = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
+_CHANGING = ("room/", "recipe/", "undo", "user/")
+"""Commands that can change what somebody is offered."""
+
+
+class Listener:
+    """One client that listens: to which lists, to which resources, and what it knows of the lists."""
+
+    __slots__ = ("_offers", "caller", "id", "lists", "outbox", "room", "uris")
+
+    def __init__(
+        self, caller: Caller, room: str, lists: frozenset[str], uris: set[str], outbox: Outbox, id: Id | None
+    ) -> None:
+        self.caller = caller
+        self.room = room
+        self.lists = lists
+        self.uris = uris
+        self.outbox = outbox
+        self.id = id
+        """The request whose answer carries the news (stateless era); None when they go beside the answers."""
+        self._offers: dict[str, Any] = {}
+
+    def differs(self, kind: str, offer: Any) -> bool:
+        """Whether this is another list than the one last seen."""
+        before = self._offers.get(kind)
+        self._offers[kind] = offer
+        return before is not None and before != offer
+
+    def tell(self, kind: str) -> None:
+        if kind in self.lists:
+            self._put(kind, f"notifications/{kind}/list_changed", {})
+
+    def tell_of(self, uri: str) -> None:
+        if uri in self.uris:
+            self._put(uri, "notifications/resources/updated", {"uri": uri})
+
+    def _put(self, about: str, method: str, params: dict[str, Any]) -> None:
+        if self.id is not None:
+            params = {**params, "_meta": {SUBSCRIPTION: self.id}}
+        self.outbox.put(about, frames.notification(method, params or None))
+
+
+class Subscriptions:
+    def __init__(self, services: Services, offers: Offers, resources: Resources) -> None:
+        self._registry = services.registry
+        self._offers = offers
+        self._resources = resources
+        self._listeners: dict[int, Listener] = {}
+        self._end = services.events.subscribe(self._observe)
+
+    def close(self) -> None:
+        """End all streams that only listen."""
+        self._end()
+        for listener in self._listeners.values():
+            listener.outbox.close()
+
+    def announce(self, kind: str) -> None:
+        """Tell everybody that a list changed, for a reason that no event tells."""
+        self._offers.changed()
+        for listener in self._listeners.values():
+            listener.tell(kind)
+
+    def open(self, ask: Ask) -> None:
+        """A client with a session listens to all lists from its handshake on, and to the resources that it names."""
+        peer = ask.peer
+        peer.outbox = Outbox()
+        self._add(Listener(ask.caller, peer.room, frozenset(_LISTS), peer.subscribed, peer.outbox, None))
+
+    def leave(self, peer: Peer) -> None:
+        """A client with a session is gone."""
+        if peer.outbox is not None:
+            self._listeners.pop(id(peer.outbox), None)
+            peer.outbox.close()
+
+    async def subscribe(self, ask: Ask) -> bytes:
+        uri = self._subscribable(ask, ask.text("uri"))
+        if uri not in ask.peer.subscribed and len(ask.peer.subscribed) >= MOST_URIS:
+            raise WireError(INVALID_PARAMS, f"A client listens to at most {MOST_URIS} resources; leave some.")
+        ask.peer.subscribed.add(uri)
+        return b"{}"
+
+    async def unsubscribe(self, ask: Ask) -> bytes:
+        ask.peer.subscribed.discard(ask.text("uri"))
+        return b"{}"
+
+    async def listen(self, ask: Ask) -> bytes:
+        """subscriptions/listen: the answer is a stream that ends when the client leaves, or this server does."""
+        lists, uris = self._wanted(ask)
+        outbox = Outbox()
+        listener = Listener(ask.caller, ask.peer.room, lists, uris, outbox, ask.id)
+        agreed: dict[str, Any] = {_LISTS[kind]: True for kind in sorted(lists)}
+        if uris:
+            agreed["resourceSubscriptions"] = sorted(uris)
+        about = {SUBSCRIPTION: ask.id}
+        await ask.channel.begin()
+        await ask.notify("notifications/subscriptions/acknowledged", {"_meta": about, "notifications": agreed})
+        self._add(listener)
+        try:
+            while ask.channel.open and (news := await outbox.take()) is not None:
+                for frame in news:
+                    await ask.channel.send(frame)
+        finally:
+            self._listeners.pop(id(outbox), None)
+        return answers.result(ask.era, {}, meta=about)
+
+    def _wanted(self, ask: Ask) -> tuple[frozenset[str], set[str]]:
+        wanted = ask.params.get("notifications")
+        if not isinstance(wanted, dict):
+            raise WireError(INVALID_PARAMS, "subscriptions/listen: `notifications` must be given, as an object.")
+        uris = wanted.get("resourceSubscriptions", [])
+        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or len(uris) > MOST_URIS:
+            raise WireError(
+                INVALID_PARAMS,
+                f"subscriptions/listen: `resourceSubscriptions` must be a list of at most {MOST_URIS} addresses.",
+            )
+        lists = frozenset(kind for kind, key in _LISTS.items() if wanted.get(key) is True)
+        return lists, {uri for uri in uris if self._is_subscribable(ask, uri)}
+
+    def _is_subscribable(self, ask: Ask, uri: str) -> bool:
+        try:
+            self._subscribable(ask, uri)
+        except WireError:
+            return False
+        return True
+
+    def _subscribable(self, ask: Ask, uri: str) -> str:
+        if len(uri) > LONGEST_URI:
+            raise WireError(INVALID_PARAMS, f"An address to listen to has at most {LONGEST_URI} characters.")
+        self._resources.known(ask, uri)
+        return uri
+
+    def _add(self, listener: Listener) -> None:
+        self._compare(listener)
+        self._listeners[id(listener.outbox)] = listener
+
+    def _compare(self, listener: Listener) -> None:
+        """Tell of lists that are not what they were."""
+        offer = self._offers.of(listener.caller, listener.room)
+        lists = {"tools": offer.names, "prompts": ours(offer), "resources": addresses.resources(offer)}
+        for kind in listener.lists:
+            if listener.differs(kind, lists[kind]):
+                listener.tell(kind)
+
+    def _observe(self, event: Any) -> None:
+        if not self._listeners:
+            return
+        if isinstance(event, CommandExecuted):
+            self._executed(event)
+        elif isinstance(event, MessageReceived):
+            uri = messages_uri(event.room)
+            for listener in self._of(event.tenant):
+                listener.tell_of(uri)
+        elif isinstance(event, RecipeLoaded | CatalogueLoaded):
+            for listener in self._listeners.values():
+                self._compare(listener)
+
+    def _executed(self, event: CommandExecuted) -> None:
+        changing = event.command.startswith(_CHANGING) and event.status == "done"
+        writing = event.command in self._registry and not self._registry[event.command].reads_only
+        for listener in self._of(event.tenant):
+            if changing:
+                self._compare(listener)
+            if event.caller == listener.caller.id:
+                listener.tell_of(LEDGER)
+            if writing and event.status in ("done", "failed"):
+                for uri in listener.uris:
+                    if uri.startswith(FILES):
+                        listener.tell_of(uri)
+
+    def _of(self, tenant: str) -> list[Listener]:
+        return [listener for listener in self._listeners.values() if listener.caller.tenant == tenant]

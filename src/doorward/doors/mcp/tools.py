@@ -1,0 +1,59 @@
+"""tools/list: exactly what its room offers a caller, kept as bytes for as long as that does not change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from doorward.backends.context import Services
+from doorward.doors.mcp import answers, owntools, paging
+from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.definitions import defined, listed
+from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp.offers import Offer, Offers
+from doorward.doors.mcp.peer import Listing
+from doorward.doors.mcp.versions import Era
+
+_KIND = "tools"
+
+
+class Tools:
+    def __init__(self, services: Services, offers: Offers, extras: Extras) -> None:
+        self._settings = services.settings.mcp
+        self._offers = offers
+        self._extras = extras
+
+    async def listed(self, ask: Ask) -> bytes:
+        """One page of the list, as the result that goes out."""
+        after = paging.position(_KIND, ask.params.get("cursor"))
+        offer, era, listing = self._offers.of(ask.caller, ask.peer.room), ask.era, ask.peer.listing
+        if after:
+            return self._page(offer, era, listing, after)
+        return offer.made((_KIND, era, listing), lambda: self._page(offer, era, listing, after))
+
+    def searching(self, offer: Offer, listing: Listing) -> bool:
+        """Whether a client is listed a few tools and the search for the rest."""
+        if not any(command.name == owntools.SEARCH for command in offer.commands):
+            return False
+        if listing == "auto":
+            return len(offer.commands) > self._settings.search_above
+        return listing == "search"
+
+    def _page(self, offer: Offer, era: Era, listing: Listing, after: str) -> bytes:
+        if self.searching(offer, listing):
+            named = owntools.few(offer)
+        else:
+            named = [listed(defined(command, offer.policy)) for command in offer.commands]
+            named.append(listed(owntools.RESUMING))
+        named += [listed(tool) for tool in self._extras.tools]
+        named.sort(key=_name)
+        shown, cursor = paging.page(_KIND, named, _name, after, self._settings.page)
+        body: dict[str, Any] = {"tools": [raw for _, raw in shown]}
+        if cursor is not None:
+            body["nextCursor"] = cursor
+        return answers.cacheable(era, body)
+
+
+def _name(pair: tuple[str, msgspec.Raw]) -> str:
+    return pair[0]

@@ -1,0 +1,83 @@
+"""What goes on in a call, as notifications: a few a second at most, in order, and none that only repeats."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from doorward.doors.mcp.ask import Ask
+from doorward.executions.notices import Notice, Output, Progress, Started
+
+BETWEEN = 0.1
+"""Seconds between two notifications about one call; what comes meanwhile goes with the next."""
+MOST_TEXT = 4_000
+"""Characters of output in one notification; the whole can be read with execution/output."""
+
+
+class Watcher:
+    """Takes notices from the gate and tells the client of them, as progress and, if it asked for those, as messages."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._fraction: float | None = None
+        self._doing = ""
+        self._text = ""
+        self._left_out = 0
+        self._last = 0.0
+        self._news = False
+        self._over = asyncio.Event()
+        self._telling: asyncio.Task[None] | None = None
+
+    def put(self, notice: Notice) -> None:
+        if isinstance(notice, Output):
+            self._text += notice.text
+            if len(self._text) > MOST_TEXT:
+                self._left_out += len(self._text) - MOST_TEXT
+                self._text = self._text[-MOST_TEXT:]
+        elif isinstance(notice, Progress):
+            self._fraction, self._doing = notice.fraction, notice.message
+        elif isinstance(notice, Started):
+            if not notice.queued:
+                return
+            self._doing = "It waits for its turn."
+        self._news = True
+        if self._telling is None:
+            self._telling = asyncio.create_task(self._tell_all())
+
+    async def finish(self) -> None:
+        """Tell what has not been told yet; to be called before the answer."""
+        self._over.set()
+        if self._telling is not None:
+            await self._telling
+
+    def stop(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+
+    async def _tell_all(self) -> None:
+        """Tell what is new, wait a moment, and so on. It ends when nothing is new; the next notice starts it again."""
+        while self._news:
+            self._news = False
+            await self._tell()
+            if not self._over.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(BETWEEN):
+                        await self._over.wait()
+        self._telling = None
+
+    async def _tell(self) -> None:
+        fraction, doing, text, left_out = self._fraction, self._doing, self._text, self._left_out
+        self._text, self._doing, self._left_out = "", "", 0
+        if left_out:
+            text = f"[{left_out} characters left out]\n{text}"
+        if text and (self._ask.peer.level or self._ask.meta.level) is not None:
+            await self._ask.log("info", text, "output")
+        await self._ask.progress(*self._number(fraction), "\n".join(filter(None, [doing, text.rstrip("\n")])))
+
+    def _number(self, fraction: float | None) -> tuple[float, float | None]:
+        """A number above the last one, as the protocol wants it: the percentage where there is one, else a count."""
+        if fraction is None:
+            self._last += 1
+            return self._last, None
+        self._last = max(self._last + 0.001, round(fraction * 100, 3))
+        return self._last, 100.0 if self._last <= 100 else None

@@ -1,0 +1,172 @@
+"""Frames: one JSON-RPC message each, read strictly and written from parts.
+
+Strictly means: strict JSON, one message and no batch, exact keys and no others. Two programs that read one frame
+differently are how a guard is fooled, so a frame that could be read in two ways is not read at all.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+import msgspec
+
+from doorward import strictjson
+from doorward.wire.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+
+Id = str | int
+
+LONGEST_ID = 256
+_LARGEST_ID = 2**53
+_REQUEST = frozenset({"jsonrpc", "id", "method", "params"})
+_RESPONSE = frozenset({"jsonrpc", "id", "result", "error"})
+_encode = msgspec.json.Encoder().encode
+
+
+class WireError(Exception):
+    """What is answered instead of a result: a code, a sentence and, where it helps, data."""
+
+    def __init__(self, code: int, message: str, data: Any = None, id: Id | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+        self.id = id
+
+    def frame(self, id: Id | None = None) -> bytes:
+        return failure(id if id is not None else self.id, self.code, self.message, self.data)
+
+
+class Request(msgspec.Struct, frozen=True):
+    id: Id
+    method: str
+    params: dict[str, Any]
+
+
+class Notification(msgspec.Struct, frozen=True):
+    method: str
+    params: dict[str, Any]
+
+
+class Response(msgspec.Struct, frozen=True):
+    """The answer to a request of ours; `error` is None when it went well."""
+
+    id: Id
+    result: dict[str, Any]
+    error: dict[str, Any] | None = None
+
+
+Frame = Request | Notification | Response
+
+
+def read(text: bytes, max_bytes: int = strictjson.MAX_BYTES) -> Frame:
+    """The message in a frame; anything else is a WireError that can be sent back as it is."""
+    try:
+        value = strictjson.loads(text, max_bytes=max_bytes)
+    except strictjson.NotJson as error:
+        raise WireError(PARSE_ERROR, f"The message is not JSON: {error}.") from error
+    if type(value) is not dict:
+        if isinstance(value, list):
+            raise WireError(INVALID_REQUEST, "Batches are not taken; send each message as a frame of its own.")
+        raise WireError(INVALID_REQUEST, "A message is one JSON object; given was another JSON value.")
+    if "method" in value:
+        return _asked(value)
+    return _answered(value)
+
+
+def _asked(value: dict[str, Any]) -> Request | Notification:
+    id = value.get("id")
+    known = id if _is_id(id) else None
+    method, params = value["method"], value.get("params")
+    _envelope(value, _REQUEST, known)
+    if type(method) is not str or not method or len(method) > 200:
+        raise WireError(INVALID_REQUEST, "`method` must be a text of 1 to 200 characters.", id=known)
+    if params is None and "params" not in value:
+        params = {}
+    elif type(params) is not dict:
+        raise WireError(INVALID_REQUEST, f"{method}: `params` must be an object.", id=known)
+    if "id" not in value:
+        return Notification(method, params)
+    if known is None:
+        raise WireError(
+            INVALID_REQUEST,
+            f"{method}: `id` must be a text of at most {LONGEST_ID} characters or a whole number, and not null.",
+        )
+    return Request(known, method, params)
+
+
+def _answered(value: dict[str, Any]) -> Response:
+    id = value.get("id")
+    if "result" not in value and "error" not in value:
+        raise WireError(
+            INVALID_REQUEST,
+            "The message has neither `method` nor `result` nor `error`, so it is no message of JSON-RPC.",
+            id=id if _is_id(id) else None,
+        )
+    _envelope(value, _RESPONSE, None)
+    if not _is_id(id):
+        raise WireError(INVALID_REQUEST, "A response must carry the `id` of the request that it answers.")
+    result, error = value.get("result"), value.get("error")
+    if ("result" in value) == ("error" in value):
+        raise WireError(INVALID_REQUEST, "A response has either `result` or `error`, and not both.")
+    if "error" in value:
+        if type(error) is not dict or type(error.get("code")) is not int or type(error.get("message")) is not str:
+            raise WireError(INVALID_REQUEST, "`error` must be an object with `code` (a number) and `message` (a text).")
+        return Response(id, {}, error)
+    if type(result) is not dict:
+        raise WireError(INVALID_REQUEST, "`result` must be an object.")
+    return Response(id, result)
+
+
+def _is_id(value: Any) -> TypeGuard[Id]:
+    if type(value) is int:
+        return -_LARGEST_ID < value < _LARGEST_ID
+    return type(value) is str and len(value) <= LONGEST_ID
+
+
+def _envelope(value: dict[str, Any], known: frozenset[str], id: Id | None) -> None:
+    if value.get("jsonrpc") != "2.0":
+        raise WireError(INVALID_REQUEST, '`jsonrpc` must be "2.0".', id=id)
+    if not known.issuperset(value):
+        unknown = next(key for key in value if key not in known)
+        raise WireError(
+            INVALID_REQUEST,
+            f"The message has an unknown key {unknown[:40]!r}; valid: {', '.join(sorted(known))}.",
+            id=id,
+        )
+
+
+def no_lookalikes(params: Mapping[str, Any], known: Iterable[str], method: str) -> None:
+    """Refuse a key that only looks like one that is read here; other keys are for extensions and are not read."""
+    for key in params:
+        if key not in known:
+            folded = unicodedata.normalize("NFKC", key).casefold()
+            for name in known:
+                if folded == name.casefold():
+                    raise WireError(INVALID_PARAMS, f"{method}: unknown parameter {key[:40]!r}; did you mean {name!r}?")
+
+
+def answer(id: Id, result: bytes) -> bytes:
+    """The frame that answers a request with a result that is JSON already."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode(id), result)
+
+
+def failure(id: Id | None, code: int, message: str, data: Any = None) -> bytes:
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_encode(id), _encode(error))
+
+
+def notification(method: str, params: Any = None) -> bytes:
+    if params is None:
+        return b'{"jsonrpc":"2.0","method":%b}' % _encode(method)
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (_encode(method), _encode(params))
+
+
+def request(id: Id, method: str, params: Any = None) -> bytes:
+    """A request of ours."""
+    if params is None:
+        return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (_encode(id), _encode(method))
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_encode(id), _encode(method), _encode(params))

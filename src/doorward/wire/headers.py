@@ -1,0 +1,33 @@
+"""Values of the body that MCP repeats in HTTP headers, and the way in which awkward ones are written there."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+_PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
+_BEFORE, _AFTER = "=?base64?", "?="
+
+
+def written(value: str) -> str:
+    """A value as it stands in a header: itself, or as Base64 when a header could not carry it unchanged."""
+    if _PLAIN.fullmatch(value) and not _is_encoded(value):
+        return value
+    return f"{_BEFORE}{base64.b64encode(value.encode()).decode()}{_AFTER}"
+
+
+def read(header: str) -> str:
+    """The value that a header carries; ValueError when it carries none."""
+    if not _is_encoded(header):
+        if header and not _PLAIN.fullmatch(header):
+            raise ValueError("it holds characters that a header cannot carry")
+        return header
+    try:
+        return base64.b64decode(header[len(_BEFORE) : -len(_AFTER)], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise ValueError("it is not valid Base64 of UTF-8 text") from error
+
+
+def _is_encoded(value: str) -> bool:
+    return value.startswith(_BEFORE) and value.endswith(_AFTER) and len(value) >= len(_BEFORE) + len(_AFTER)

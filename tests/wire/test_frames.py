@@ -1,0 +1,105 @@
+"""Frames: one strict JSON-RPC message each, or an error that can be sent back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from doorward.wire import frames
+from doorward.wire.frames import Notification, Request, Response, WireError
+from json_texts import FORBIDDEN, OURS_REFUSED
+
+
+def refused(text: bytes, **more: Any) -> WireError:
+    with pytest.raises(WireError) as error:
+        frames.read(text, **more)
+    answer = json.loads(error.value.frame())
+    assert (answer["jsonrpc"], answer["error"]["code"]) == ("2.0", error.value.code)
+    assert answer["error"]["message"].endswith((".", "?"))
+    return error.value
+
+
+def test_a_request_a_notification_and_a_response_are_told_apart():
+    assert frames.read(b'{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":[1]}}') == Request(1, "a/b", {"x": [1]})
+    assert frames.read(b'{"jsonrpc":"2.0","id":"","method":"ping"}') == Request("", "ping", {})
+    assert frames.read(b'{"jsonrpc":"2.0","method":"n"}') == Notification("n", {})
+    assert frames.read(b'{"jsonrpc":"2.0","id":7,"result":{"a":1}}') == Response(7, {"a": 1})
+    error = {"code": -1, "message": "no"}
+    assert frames.read(json.dumps({"jsonrpc": "2.0", "id": 7, "error": error}).encode()) == Response(7, {}, error)
+
+
+def test_what_is_no_strict_json_is_a_parse_error():
+    for text in (*FORBIDDEN, *(text for text, _ in OURS_REFUSED)):
+        assert refused(text).code == -32700, text
+
+
+def test_a_frame_that_is_too_large_is_not_read():
+    assert "too large" in refused(b" " * 101, max_bytes=100).message
+
+
+@pytest.mark.parametrize("text", [b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]'])
+def test_a_batch_is_refused(text: bytes):
+    assert "Batches" in refused(text).message
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"jsonrpc": "2.0", "id": 1, "Method": "ping"},
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "paramſ": {}},
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "Params": {}},
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "extra": 1},
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "result": {}},
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": "x"}},
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "Error": 1},
+        {"jsonrpc": "1.0", "id": 1, "method": "ping"},
+        {"id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 1, "method": ""},
+        {"jsonrpc": "2.0", "id": 1, "method": 5},
+        {"jsonrpc": "2.0", "id": 1, "method": "x" * 201},
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []},
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": None},
+        {"jsonrpc": "2.0", "id": None, "method": "ping"},
+        {"jsonrpc": "2.0", "id": True, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 1.5, "method": "ping"},
+        {"jsonrpc": "2.0", "id": [1], "method": "ping"},
+        {"jsonrpc": "2.0", "id": 2**53, "method": "ping"},
+        {"jsonrpc": "2.0", "id": "x" * 257, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 1},
+        {"jsonrpc": "2.0", "result": {}},
+        {"jsonrpc": "2.0", "id": 1, "result": []},
+        {"jsonrpc": "2.0", "id": 1, "error": "no"},
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": "x", "message": "y"}},
+        {},
+        5,
+        "ping",
+        None,
+    ],
+)
+def test_what_is_no_message_is_an_invalid_request(frame: Any):
+    assert refused(json.dumps(frame).encode()).code == -32600
+
+
+def test_a_refusal_carries_the_id_where_it_could_be_read():
+    assert refused(b'{"jsonrpc":"2.0","id":"mine","method":"ping","extra":1}').id == "mine"
+    assert refused(b'{"jsonrpc":"2.0","id":null,"method":"ping"}').id is None
+
+
+@pytest.mark.parametrize("key", ["Name", "nAME", "ｎａｍｅ", "argumentſ"])
+def test_a_key_that_only_looks_like_a_known_one_is_refused(key: str):
+    with pytest.raises(WireError, match="did you mean"):
+        frames.no_lookalikes({key: 1}, ("name", "arguments"), "tools/call")
+    frames.no_lookalikes({"name": 1, "another": 2}, ("name", "arguments"), "tools/call")
+
+
+def test_frames_are_written_as_they_are_read():
+    assert json.loads(frames.answer("a\n", b'{"x":1}')) == {"jsonrpc": "2.0", "id": "a\n", "result": {"x": 1}}
+    assert frames.read(frames.request(3, "ping")) == Request(3, "ping", {})
+    assert frames.read(frames.request(3, "ping", {"a": 1})) == Request(3, "ping", {"a": 1})
+    assert frames.read(frames.notification("n")) == Notification("n", {})
+    assert frames.read(frames.notification("n", {"a": "\n"})) == Notification("n", {"a": "\n"})
+    failed = frames.read(frames.failure(3, -5, "no", {"why": 1}))
+    assert failed == Response(3, {}, {"code": -5, "message": "no", "data": {"why": 1}})
+    assert b"\n" not in frames.notification("n", {"a": "\n\r"})
