@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from doorward.cli.asking import as_owner, json_option
@@ -79,7 +81,7 @@ def invite(tenant: str | None, hours: float | None, as_json: bool) -> None:
 def password(user: str | None, from_stdin: bool, as_json: bool) -> None:
     """Set a password, with which a person logs in over the network. It is asked for, so that nobody sees it."""
     if from_stdin:
-        text = click.get_text_stream("stdin").readline().rstrip("\n")
+        text = sys.stdin.readline().rstrip("\n")
     else:
         text = click.prompt("New password", hide_input=True, confirmation_prompt="Once more")
     as_owner("user/password", as_json, password=text, user=user)

@@ -50,6 +50,14 @@ def accepts(request: Request, offered: Collection[str]) -> str:
 
 
 async def body(request: Request, most: int = LARGEST_BODY) -> bytes:
+    """The whole body, which must say that it is JSON."""
+    read = await whole(request, most)
+    if read:
+        _check_media_type(request)
+    return read
+
+
+async def whole(request: Request, most: int = LARGEST_BODY) -> bytes:
     """The whole body, read no further than its limit and waited for no longer than it may take."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > most:
@@ -71,15 +79,15 @@ async def body(request: Request, most: int = LARGEST_BODY) -> bytes:
             f"The request did not arrive whole within {LONGEST_ARRIVAL:g} s; {len(read)} bytes came.",
             headers={"Connection": "close"},
         ) from error
-    if read:
-        _check_media_type(request)
     return bytes(read)
 
 
 def parsed(text: bytes) -> dict[str, Any]:
     """A body as the object it must be; none at all is an empty one."""
-    if not text.strip():
-        return {}
+    return object_in(text) if text.strip() else {}
+
+
+def object_in(text: bytes) -> dict[str, Any]:
     try:
         value = strictjson.loads(text, max_bytes=LARGEST_BODY)
     except strictjson.NotJson as error:
