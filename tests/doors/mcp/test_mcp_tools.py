@@ -176,3 +176,11 @@ def many(number: int) -> Command:
         schema={"type": "object", "properties": {}, "additionalProperties": False},
         arguments={},
     )
+
+
+async def test_without_a_room_in_the_address_a_token_for_one_room_acts_there(house: McpHouse):
+    bound = Web(house.server.public, await house.token(rooms=["workshop"]), "/mcp")
+    free = Web(house.server.public, await house.token(), "/mcp")
+    calls = [(await web.call("probe_number")).result["_meta"]["doorward/call"] for web in (bound, free)]
+    rooms = {row["call"]: row["room"] for row in await house.ledger("probe/number")}
+    assert [rooms[call] for call in calls] == ["workshop", "general"]

@@ -207,7 +207,9 @@ class HttpEndpoint:
 
     def _peer(self, scope: Scope, credential: Credential, name: str) -> Peer:
         person = self._person_of(Headers(scope=scope)) if self._person_of else None
-        room = scope["path"].removeprefix(PATH).strip("/") or self._settings.room
+        room = scope["path"].removeprefix(PATH).strip("/")
+        if not room:
+            room = self._gate.caller(credential).acts_in("") or self._settings.room
         return Peer(credential, room, person, _nowhere, "http", self._settings.tools, name)
 
     def _session(self, headers: Mapping[bytes, bytes], credential: Credential) -> Session:

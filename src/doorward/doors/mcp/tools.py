@@ -41,18 +41,21 @@ class Tools:
         return listing == "search"
 
     def _page(self, offer: Offer, era: Era, listing: Listing, after: str) -> bytes:
-        if self.searching(offer, listing):
-            named = owntools.few(offer)
-        else:
-            named = [listed(defined(command, offer.policy)) for command in offer.commands]
-            named.append(listed(owntools.RESUMING))
-        named += [listed(tool) for tool in self._extras.tools]
-        named.sort(key=_name)
+        named = offer.made((_KIND, listing), lambda: self._named(offer, listing))
         shown, cursor = paging.page(_KIND, named, _name, after, self._settings.page)
         body: dict[str, Any] = {"tools": [raw for _, raw in shown]}
         if cursor is not None:
             body["nextCursor"] = cursor
         return answers.cacheable(era, body)
+
+    def _named(self, offer: Offer, listing: Listing) -> list[tuple[str, msgspec.Raw]]:
+        """Every tool that is listed, in the order of their names."""
+        if self.searching(offer, listing):
+            named = owntools.few(offer)
+        else:
+            named = [listed(defined(command, offer.policy)) for command in offer.commands]
+            named.append(listed(owntools.RESUMING))
+        return sorted([*named, *(listed(tool) for tool in self._extras.tools)], key=_name)
 
 
 def _name(pair: tuple[str, msgspec.Raw]) -> str:
