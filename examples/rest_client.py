@@ -13,8 +13,8 @@ Or as a person with a password, who makes a room, lets a program act in it, and 
 
     .venv/bin/python examples/rest_client.py --login local/owner
 
-The owner sets a password with `doorward run --as=me --room= user/password --password=…`. Somebody new registers a
-tenant with a passcode, which the owner makes with `doorward run --as=me --room= user/invite`:
+The owner sets a password with `doorward token password`. Somebody new registers a tenant with a passcode, which the
+owner makes with `doorward token invite`:
 
     .venv/bin/python examples/rest_client.py --login acme/ada --register PASSCODE
 """
@@ -34,7 +34,7 @@ from doorward.errors import DoorwardError, NotPermitted
 def main() -> None:
     options = read_options()
     if not options.login:
-        with Client(options.url, room=options.room) as program:
+        with Client(options.url, token=os.environ.get("DOORWARD_TOKEN", ""), room=options.room) as program:
             tour(program, wait=options.wait)
         return
     with Client(options.url, token="") as person:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+import jsonschema_rs
 import pytest
 from msgspec import Meta
 
 from doorward.app import FAMILIES
-from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
+from doorward.backends.context import Listing
+from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo, as_object, result_schema
 from doorward.errors import BadParams, UnknownCommand
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.registry import Registry
@@ -164,4 +166,88 @@ def test_every_change_can_be_undone_or_says_why_not():
 
 def test_what_concerns_the_whole_house_is_only_for_the_tenant_that_owns_it():
     house_wide = {command.name for command in Registry(FAMILIES) if command.facts.house_wide}
-    assert house_wide == {"recipe/put", "recipe/remove", "system/shutdown", "debug/logs"}
+    assert house_wide == {
+        *("recipe/put", "recipe/remove", "system/shutdown"),
+        *("debug/logs", "audit/verify", "user/invite"),
+    }
+
+
+class Item(TypedDict):
+    """One thing."""
+
+    name: Annotated[str, Meta(description="What it is called")]
+    size: NotRequired[int]
+
+
+class Things(TypedDict):
+    items: list[Item]
+    more: bool
+
+
+def returning(kind: Any) -> dict[str, Any] | None:
+    async def look(ctx: Any) -> Any: ...
+
+    look.__annotations__["return"] = kind
+    return result_schema(look)
+
+
+def test_the_return_annotation_becomes_the_schema_of_the_result():
+    assert returning(Things) == {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": {"$ref": "#/$defs/Item"}}, "more": {"type": "boolean"}},
+        "required": ["items", "more"],
+        "$defs": {
+            "Item": {
+                "description": "One thing.",
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "description": "What it is called"},
+                    "size": {"type": "integer"},
+                },
+                "required": ["name"],
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "result", "other"),
+    [
+        (str, "one", 1),
+        (list[int], [1, 2], ["one"]),
+        (int | None, None, "one"),
+        (Literal["good", "bad"], "good", "ugly"),
+        (list[Item], [{"name": "one"}], [{"size": 1}]),
+        (Listing[Item], {"items": [{"name": "one"}]}, {"items": [1]}),
+        (dict[str, int], {"one": 1}, {"one": "two"}),
+        (None, None, 1),
+    ],
+)
+def test_the_schema_is_of_the_object_that_doors_give(kind, result, other):
+    schema = returning(kind)
+    assert schema is not None
+    assert schema["type"] == "object"
+    assert jsonschema_rs.is_valid(schema, as_object(result))
+    assert not jsonschema_rs.is_valid(schema, as_object(other))
+
+
+@pytest.mark.parametrize("kind", [Any, dict[str, Any] | str, Item | None])
+def test_a_type_that_may_be_an_object_or_not_says_nothing(kind):
+    assert returning(kind) is None
+
+
+def test_a_function_that_does_not_say_what_it_gives_can_be_a_command():
+    family = Family("try", category="test")
+
+    @family.command("look", **FACTS)
+    async def look(ctx: Any, text: Annotated[str, Meta(description="A text")]):
+        """Look."""
+
+    assert look.returns is None
+
+
+def test_a_command_carries_what_it_gives():
+    (command,) = declare().commands
+    assert command.returns is not None
+    assert command.returns["properties"] == {"result": {"type": "string"}}

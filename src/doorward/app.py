@@ -98,6 +98,7 @@ PLUGINS = "doorward.families"
 
 _PATIENCE = 5.0
 """Seconds that calls are given at the end to stop and leave their record."""
+_BETWEEN_TIDYING = 300.0
 _THROTTLE = "throttle"
 ALIASES = {
     "read_file": "file/read",
@@ -317,9 +318,9 @@ async def tidy(house: House) -> None:
 
 
 async def keep_tidy(house: House) -> None:
-    """Tidy every hour until cancelled."""
+    """Tidy now and then until cancelled."""
     while True:
-        await asyncio.sleep(3_600)
+        await asyncio.sleep(_BETWEEN_TIDYING)
         try:
             await tidy(house)
         except LedgerUnavailable as error:
@@ -331,6 +332,7 @@ async def _leave(house: House) -> None:
     clock, store = house.services.clock, house.services.store
     await house.gate.settled()
     try:
+        await tidy(house)
         await store.write(keepsakes.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
         await house.keeper.checkpoint()
     except (LedgerUnavailable, OSError) as error:

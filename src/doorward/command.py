@@ -14,6 +14,8 @@ from doorward import names
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 
+_REFERENCE = "#/$defs/{name}"
+
 Run = Callable[..., Awaitable[Any]]
 """`async def run(ctx, **params)`; the result is anything that has a JSON form."""
 
@@ -67,6 +69,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     humans_only: bool = False
     house_wide: bool = False
     """It shows or changes something that all tenants share, so only the tenant that owns the house may run it."""
+    tells_how_it_stands: bool = False
+    """It says how something stands by now, so that asking the same again and again is no loop."""
     reveals: str = ""
     """The command whose rights a caller needs before a dry run may show it the effect."""
 
@@ -85,6 +89,7 @@ class Command:
         category: str,
         schema: dict[str, Any],
         arguments: Mapping[str, str],
+        returns: dict[str, Any] | None = None,
         secret: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name
@@ -96,6 +101,8 @@ class Command:
         self.schema = schema
         self.arguments = arguments
         """Parameter name on the wire to the function's argument name."""
+        self.returns = returns
+        """The JSON Schema of what `as_object` makes of its result; None when its type says nothing."""
         self.secret = secret
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
@@ -180,6 +187,7 @@ class Family:
         related: Sequence[str] = (),
         humans_only: bool = False,
         house_wide: bool = False,
+        tells_how_it_stands: bool = False,
         reveals: str = "",
         secret: Sequence[str] = (),
     ) -> Callable[[Run], Command]:
@@ -196,6 +204,7 @@ class Family:
             related=tuple(related),
             humans_only=humans_only,
             house_wide=house_wide,
+            tells_how_it_stands=tells_how_it_stands,
             reveals=reveals,
         )
 
@@ -211,6 +220,7 @@ class Family:
                 category=self.category,
                 schema=schema,
                 arguments=arguments,
+                returns=result_schema(run),
                 secret=frozenset(secret),
             )
             self.commands.append(command)
@@ -242,12 +252,39 @@ def signature_schema(run: Run) -> tuple[dict[str, Any], dict[str, str]]:
         else:
             fields.append((wire, kind, msgspec.field(default=parameter.default)))
     shape = msgspec.defstruct("Params", fields, forbid_unknown_fields=True, kw_only=True)
-    _, components = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
-    schema = components.pop("Params")
-    schema.pop("title", None)
-    if components:
-        schema["$defs"] = components
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, arguments
+    return _whole_schema(shape), arguments
+
+
+def result_schema(run: Run) -> dict[str, Any] | None:
+    """The JSON Schema of a typed function's result as doors give it, always of an object; see `as_object`."""
+    kind = typing.get_type_hints(run, include_extras=True).get("return", Any)
+    schema = _whole_schema(kind)
+    if schema.get("type") == "object":
+        return schema
+    dialect, definitions = schema.pop("$schema"), schema.pop("$defs", {})
+    if not schema or any(one.get("type", "object") == "object" for one in schema.get("anyOf", ())):
+        return None  # it may be an object or not, so nothing holds of both forms
+    wrapped = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+    return {"$schema": dialect, **wrapped, **({"$defs": definitions} if definitions else {})}
+
+
+def as_object(result: Any) -> dict[str, Any]:
+    """A result where only an object can stand: itself, or the one value of an object."""
+    return result if isinstance(result, dict) else {"result": result}
+
+
+def _whole_schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a type, which says what it says at its top and not through a reference."""
+    (schema,), components = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
+    name = schema.pop("$ref", "").removeprefix(_REFERENCE.format(name=""))
+    if name:
+        schema = {**components.pop(name), **schema}
+        if f'"{_REFERENCE.format(name=name)}"'.encode() in msgspec.json.encode([schema, components]):
+            raise TypeError(f"{name} is made of itself, which the schema of a command cannot say")
+    for one in (schema, *components.values()):
+        one.pop("title", None)
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return {**whole, "$defs": components} if components else whole
 
 
 def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ class DoorwardError(Exception):
     """Anything Doorward says no with; `str(error)` is the sentence for the user."""
 
     code: ClassVar[str] = "error"
-    retry: ClassVar[Retry] = "never"
+    retry: Retry = "never"
     effect: ClassVar[Effect] = "none"
 
     def __init__(
@@ -51,6 +51,8 @@ class DoorwardError(Exception):
         self.message = message
         self.hint = hint
         self.retry_after = retry_after
+        if retry_after is not None:  # whoever says when to come back means that one may
+            self.retry = "later"
         self.rule = rule
         self.result = result
         """What there is to show for a failure all the same, such as what a program wrote before it ended badly."""

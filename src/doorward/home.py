@@ -38,6 +38,11 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "doorward.toml"
 
     @property
+    def address(self) -> Path:
+        """Where a running server says how it is reached over the network."""
+        return self.path / "address"
+
+    @property
     def socket(self) -> Path:
         return self.path / "doorward.sock"
 

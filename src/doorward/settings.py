@@ -177,7 +177,7 @@ class Mcp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_alive_seconds: Seconds = 15.0
     """How often a silent stream says that it is still there."""
     public_url: str = ""
-    """The address under which clients reach this server, such as https://door.example, when a proxy stands before it."""
+    """The address under which clients reach this server when a proxy stands before it, such as https://door.example."""
     authorization_servers: tuple[str, ...] = ()
     """Addresses of OAuth servers to be named to MCP clients that come without a token."""
 

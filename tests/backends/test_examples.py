@@ -1,9 +1,11 @@
-"""Every example of every built-in command runs, in a small house where the things it names exist."""
+"""Every example of every built-in command runs, in a small house where the things it names exist, and gives what the
+command says that it gives."""
 
 from __future__ import annotations
 
 import pytest
 
+from conforming import conforms
 from doorward.app import FAMILIES
 from doorward.registry import Registry
 
@@ -57,6 +59,7 @@ async def test_the_example_works(furnished, name, example):
         assert outcome.code in ("not_found", "conflict"), outcome
     else:
         assert outcome.status == "done", outcome
+        conforms(furnished, name, outcome)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

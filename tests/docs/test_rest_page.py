@@ -29,8 +29,11 @@ def shell(tmp_path: Path) -> Iterator[Any]:
 
         def follow(line: str) -> Any:
             words = shlex.split(re.sub(r"\$(TOKEN|URL)", lambda match: known[match[1]], line))
+            typed = None
+            if words[0] == "echo":  # … | doorward
+                typed, words = f"{words[1]}\n", words[3:]
             if words[0] == "doorward":
-                ended = doorward(*words[1:])
+                ended = doorward(*words[1:], stdin=typed)
                 assert ended.code == 0, ended
                 return None
             return curl(words)

@@ -58,7 +58,7 @@ OUR_OWN = {
     "backends/shell/history.py": "parameters from the ledger",
     "bench/apart.py": "what its own child process measured",
     "bench/first_list.py": "the answers of the servers that it measures",
-    "bench/mcp_requests.py": "the answers of the servers that it measures",
+    "bench/tool_list.py": "the answers of the servers that it measures",
     "bench/serving.py": "what its own child process says of its address",
     "cli/client.py": "the answer of our own server on the owner's socket",
     "cli/following.py": "the lines of our own server on the owner's socket",

@@ -204,4 +204,6 @@ def _state_words(approval: Approval) -> str:
 def _next_step(approval: Approval) -> str:
     if approval.state == "pending":
         return f"Decide with: doorward approvals approve {approval.id}"
-    return "Ask again without the ticket."
+    if approval.state == "denied":
+        return "A person said no; do something else."
+    return "If it still matters, ask for it anew, without a ticket."

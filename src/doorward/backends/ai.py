@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context, Listing, listing
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family
 from doorward.errors import BadParams
@@ -20,6 +20,25 @@ When = Annotated[
     str, Meta(description="A time: 2026-11-16, 2026-11-16T08:00:00Z, or an age such as 30m, 12h, 7d", max_length=40)
 ]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+class Fared(TypedDict):
+    """How one caller fared in one room."""
+
+    persona: str
+    kind: str
+    room: Annotated[str, Meta(description="Empty for outside rooms")]
+    calls: int
+    done: int
+    failed: int
+    refused: int
+    parked: int
+    successRate: Annotated[float | None, Meta(description="Of the calls that ran, from 0 to 1")]
+    meanMs: float | None
+    longestMs: float
+    energy: float
+    first: str
+    last: str
 
 
 @family.command(
@@ -42,7 +61,7 @@ async def report(
     room: Annotated[str, Meta(description="Only this room", max_length=63)] = "",
     since: When = "",
     until: When = "",
-) -> dict[str, Any]:
+) -> Listing[Fared]:
     """Report calls, success rate, latency, decisions and energy for each caller and room, from the ledger."""
     now = ctx.house.clock.now()
     rows = await ledger.report(
@@ -70,7 +89,7 @@ def moment(text: str, now: float) -> int:
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp() * 1_000_000)
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _shown(row: dict[str, Any]) -> Fared:
     ran = row["done"] + row["failed"]
     return {
         "persona": row["caller"],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 import re2
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.command import READS_ONLY, Example, Family
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
@@ -19,6 +19,11 @@ from doorward.logs import LOG_FILE
 family = Family("debug", category="observing")
 
 _MOST_READ = 4_000_000
+
+
+class LogEnd(TypedDict):
+    items: Annotated[list[dict[str, Any]], Meta(description="The lines, newest last")]
+    matched: Annotated[int, Meta(description="How many lines matched, shown or not")]
 
 
 @family.command(
@@ -44,7 +49,7 @@ async def logs(
     filter_pattern: Annotated[
         str, Meta(description="Only lines that match this regular expression", max_length=500)
     ] = "",
-) -> dict[str, Any]:
+) -> LogEnd:
     """Show the end of Doorward's log, newest last. Secrets never reach it."""
     try:
         pattern = re2.compile(filter_pattern) if filter_pattern else None
@@ -54,7 +59,7 @@ async def logs(
     kept = [line for line in lines if not include_errors_only or line.get("level") in ("ERROR", "CRITICAL")]
     if pattern is not None:
         kept = [line for line in kept if pattern.search(msgspec.json.encode(line).decode())]
-    return listing(kept[-tail_lines:], matched=len(kept))
+    return {"items": kept[-tail_lines:], "matched": len(kept)}
 
 
 def _tail(file: Path) -> list[dict[str, Any]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.errors import Conflict, NotFound, NotPermitted
@@ -21,8 +21,53 @@ from doorward.store import results
 family = Family("execution", category="history")
 
 Id = Annotated[str, Meta(description="The execution, as its result or execution/list named it", max_length=64)]
+Stream = Literal["result", "output", "stdout", "stderr"]
 _LONGEST_STOP = 5.0
 """Seconds that a cancelled execution is given to end before the answer says that it has not yet."""
+
+
+class Amounts(TypedDict, total=False):
+    stdoutBytes: int
+    stderrBytes: int
+
+
+class ExecutionFacts(Amounts):
+    """Where an execution stands. What is empty or not known is left out."""
+
+    execution: str
+    command: str
+    state: State
+    caller: str
+    startedAt: str
+    seconds: Annotated[float, Meta(description="How long it took, or has run so far")]
+    room: NotRequired[str]
+    fraction: NotRequired[Annotated[float, Meta(description="How much of the work is done, from 0 to 1")]]
+    message: NotRequired[str]
+    cancelledBy: NotRequired[str]
+    inside: NotRequired[Annotated[str, Meta(description="The execution that this one is a part of")]]
+    code: NotRequired[Annotated[str, Meta(description="How it ended, in one word")]]
+
+
+class Page(TypedDict):
+    items: list[ExecutionFacts]
+    next: NotRequired[Annotated[int | None, Meta(description="What to give as `after` for more; null for no more")]]
+
+
+class Piece(TypedDict):
+    stream: Stream
+    text: str
+    offset: int
+    total: Annotated[int, Meta(description="How many characters there are")]
+    next: Annotated[int | None, Meta(description="The offset to read on at; null for no more")]
+    running: bool
+
+
+class Cancelled(TypedDict):
+    execution: str
+    command: str
+    state: State
+    cancelledBy: str
+    ended: bool
 
 
 @family.command(
@@ -39,24 +84,25 @@ _LONGEST_STOP = 5.0
         Example("the next page", {"limit": 20, "after": 4_200}),
     ],
     related=["execution/status", "execution/cancel"],
+    tells_how_it_stands=True,
 )
 async def list_(
     ctx: Context,
     live: Annotated[bool, Meta(description="Only those that wait or run now")] = False,
     limit: Annotated[int, Meta(description="How many that ended to show", ge=1, le=200)] = 50,
     after: Annotated[int, Meta(description="Go on after this place, which `next` named; 0 begins", ge=0)] = 0,
-) -> dict[str, Any]:
+) -> Page:
     """List your executions: those that wait or run now, then those that ended, newest first.
 
     Yours are the ones you asked for and those that agents ask for on your behalf.
     """
     caller = ctx.caller
-    items = []
+    items: list[ExecutionFacts] = []
     if not after:
         mine = (one for one in ctx.house.executions if _sees_live(caller, one) and one.id != ctx.call.id)
         items = [_live(one) for one in mine if not one.ended]
     if live:
-        return listing(items)
+        return {"items": items}
     rows, more = await sql.recent(
         ctx.store,
         caller.tenant,
@@ -65,7 +111,7 @@ async def list_(
         before=after or ctx.store.head.seq + 1,
         limit=limit,
     )
-    return listing(items + [_recorded(row) for row in rows], next=more)
+    return {"items": items + [_recorded(row) for row in rows], "next": more}
 
 
 @family.command(
@@ -79,8 +125,9 @@ async def list_(
     undo=READS_ONLY,
     examples=[Example("how far is it", {"execution": "01k9x2m4q7ab3cde"})],
     related=["execution/output", "execution/cancel"],
+    tells_how_it_stands=True,
 )
-async def status(ctx: Context, execution: Id) -> dict[str, Any]:
+async def status(ctx: Context, execution: Id) -> ExecutionFacts:
     """Say where an execution stands: queued, running, completed, failed, timed_out or cancelled, and for how long."""
     found = ctx.house.executions.get(execution)
     if found is not None and not (_sees_live(ctx.caller, found) or _may_stop(ctx, found)):
@@ -90,7 +137,7 @@ async def status(ctx: Context, execution: Id) -> dict[str, Any]:
     row = await sql.find(ctx.store, ctx.caller.tenant, execution)
     if row is None or not _sees(ctx.caller, row["caller"], row["behalf"], row["room"]):
         raise _unknown(execution)
-    return _recorded(row) | (_amounts(found) if found is not None else {})
+    return {**_recorded(row), **(_amounts(found) if found is not None else Amounts())}
 
 
 @family.command(
@@ -107,12 +154,13 @@ async def status(ctx: Context, execution: Id) -> dict[str, Any]:
         Example("what has it complained about so far", {"execution": "01k9x2m4q7ab3cde", "stream": "stderr"}),
     ],
     related=["execution/status"],
+    tells_how_it_stands=True,
 )
 async def output(
     ctx: Context,
     execution: Id,
     stream: Annotated[
-        Literal["result", "output", "stdout", "stderr"] | None,
+        Stream | None,
         Meta(
             description="The kept result, or what was written: both streams as it came, or one; "
             "left out, the result if one is kept, else both streams"
@@ -120,7 +168,7 @@ async def output(
     ] = None,
     offset: Annotated[int, Meta(description="The first character to show", ge=0)] = 0,
     length: Annotated[int, Meta(description="How many characters to show", ge=1, le=25_000)] = 20_000,
-) -> dict[str, Any]:
+) -> Piece:
     """Read what an execution has written so far, or the rest of a result that was too long to show whole.
 
     Only your own can be read. While `running` is true there may be more later, from `next` on. What a program wrote
@@ -156,7 +204,7 @@ async def output(
     examples=[Example("stop it", {"execution": "01k9x2m4q7ab3cde"})],
     related=["execution/list", "execution/status"],
 )
-async def cancel(ctx: Context, execution: Id) -> dict[str, Any]:
+async def cancel(ctx: Context, execution: Id) -> Cancelled:
     """Stop an execution that waits or runs, with every process it started.
 
     You may stop your own, and as a person those of agents that act for you and those in a room you own or administer.
@@ -228,7 +276,7 @@ def _unknown(id: str) -> NotFound:
     return NotFound(f"There is no execution {id!r} of yours.", hint="See yours: execution/list")
 
 
-def _live(one: Execution) -> dict[str, Any]:
+def _live(one: Execution) -> ExecutionFacts:
     call = one.call
     shown = {
         "execution": one.id,
@@ -243,16 +291,17 @@ def _live(one: Execution) -> dict[str, Any]:
         "cancelledBy": one.cancelled_by,
         "inside": one.parent.id if one.parent is not None else "",
     }
-    return {key: value for key, value in shown.items() if value not in (None, "")} | _amounts(one)
+    known = {key: value for key, value in shown.items() if value not in (None, "")}
+    return cast("ExecutionFacts", {**known, **_amounts(one)})
 
 
-def _amounts(one: Execution) -> dict[str, Any]:
+def _amounts(one: Execution) -> Amounts:
     if one.written is None:
         return {}
     return {"stdoutBytes": one.written.bytes["stdout"], "stderrBytes": one.written.bytes["stderr"]}
 
 
-def _recorded(row: dict[str, Any]) -> dict[str, Any]:
+def _recorded(row: dict[str, Any]) -> ExecutionFacts:
     seconds = row["duration"] / 1_000_000
     shown = {
         "execution": row["call"],
@@ -264,7 +313,7 @@ def _recorded(row: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "code": row["code"],
     }
-    return {key: value for key, value in shown.items() if value != ""}
+    return cast("ExecutionFacts", {key: value for key, value in shown.items() if value != ""})
 
 
 def _state(row: dict[str, Any]) -> State:
@@ -276,7 +325,7 @@ def _state(row: dict[str, Any]) -> State:
     return "completed" if row["status"] == "done" else "failed"
 
 
-def _page(view: str, text: str, offset: int, length: int, *, running: bool) -> dict[str, Any]:
+def _page(view: Stream, text: str, offset: int, length: int, *, running: bool) -> Piece:
     end = min(offset + length, max(offset, len(text)))
     return {
         "stream": view,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context, Listing, listing
 from doorward.command import READS_ONLY, Command, Example, Family, Undo
 from doorward.errors import NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
@@ -19,6 +19,39 @@ _STOP = frozenset(
     {"a", "an", "the", "of", "in", "on", "for", "to", "is", "are", "was", "be", "i", "me", "my", "we", "what", "which"}
     | {"who", "how", "do", "does", "did", "can", "show", "give", "with", "and", "or", "all"}
 )
+
+
+class Found(TypedDict):
+    command: str
+    summary: str
+    usage: Annotated[str, Meta(description="Its parameters on one line")]
+    score: Annotated[float, Meta(description="How well it fits; more is better")]
+
+
+class Use(TypedDict):
+    says: Annotated[str, Meta(description="What somebody wants")]
+    params: Annotated[dict[str, Any], Meta(description="The parameters that give it")]
+
+
+class Described(TypedDict):
+    name: str
+    summary: str
+    description: str
+    usage: Annotated[str, Meta(description="Its parameters on one line")]
+    category: str
+    tier: Tier
+    effects: list[str]
+    access: Annotated[str, Meta(description="How far a caller's access must reach")]
+    safety: Safety
+    cost: float
+    timeoutSeconds: float
+    undo: Annotated[str, Meta(description="yes, or no and why")]
+    humansOnly: bool
+    houseWide: bool
+    examples: list[Use]
+    related: list[str]
+    schema: Annotated[dict[str, Any], Meta(description="The JSON Schema of its parameters")]
+    returns: Annotated[dict[str, Any] | None, Meta(description="The JSON Schema of its result, if it declares one")]
 
 
 @family.command(
@@ -37,7 +70,7 @@ async def search(
     ctx: Context,
     query: Annotated[str, Meta(description="What you want to do, in a few words", min_length=1, max_length=500)],
     limit: Annotated[int, Meta(description="At most so many", ge=1, le=100)] = 5,
-) -> dict[str, Any]:
+) -> Listing[Found]:
     """Find commands for a purpose among those you may run here, best first."""
     wanted = words(query)
     scored = [(score(wanted, command), command) for command in ctx.house.offered(ctx.caller, ctx.call.room)]
@@ -64,7 +97,7 @@ async def search(
 )
 async def describe(
     ctx: Context, command: Annotated[str, Meta(description="The command's name", min_length=1, max_length=200)]
-) -> dict[str, Any]:
+) -> Described:
     """Show everything about a command you may run here: parameters, effects, examples, undo."""
     offered = [one.name for one in ctx.house.offered(ctx.caller, ctx.call.room)]
     found = ctx.house.registry.resolve(command, offered)
@@ -74,7 +107,7 @@ async def describe(
     return described(found)
 
 
-def described(command: Command) -> dict[str, Any]:
+def described(command: Command) -> Described:
     """A command's declaration as data."""
     facts = command.facts
     return {
@@ -95,6 +128,7 @@ def described(command: Command) -> dict[str, Any]:
         "examples": [{"says": one.says, "params": dict(one.params)} for one in facts.examples],
         "related": list(facts.related),
         "schema": command.schema,
+        "returns": command.returns,
     }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta
 
 from doorward import strictjson
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.command import READS_ONLY, Example, Family, Undo
 from doorward.errors import BadParams, Conflict, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
@@ -22,6 +22,33 @@ Id = Annotated[str, Meta(description="The recipe's id", pattern=r"^[a-z][a-z0-9-
 _LARGEST = 1_000_000
 
 
+class Named(TypedDict):
+    id: str
+    name: str
+    description: str
+
+
+class Recipes(TypedDict):
+    items: list[Named]
+    problems: Annotated[dict[str, str], Meta(description="File to what is wrong with it")]
+
+
+class RecipeText(TypedDict):
+    id: str
+    recipe: Annotated[Any, Meta(description="The recipe as its file has it")]
+
+
+class InForce(TypedDict):
+    id: str
+    now: Literal["in force"]
+    replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
+
+
+class Removed(TypedDict):
+    id: str
+    now: Literal["removed"]
+
+
 @family.command(
     "list",
     tier=Tier.INFORMATION,
@@ -33,13 +60,13 @@ _LARGEST = 1_000_000
     undo=READS_ONLY,
     examples=[Example("which recipes are there", {})],
 )
-async def list_recipes(ctx: Context) -> dict[str, Any]:
+async def list_recipes(ctx: Context) -> Recipes:
     """List the recipes, what each is for, and what is wrong with files that are not valid."""
     recipes = sorted(ctx.house.recipes.recipes(), key=lambda one: one.recipe_id)
-    return listing(
-        [{"id": one.recipe_id, "name": one.display_name, "description": one.description} for one in recipes],
-        problems=ctx.house.recipes.problems,
-    )
+    return {
+        "items": [{"id": one.recipe_id, "name": one.display_name, "description": one.description} for one in recipes],
+        "problems": ctx.house.recipes.problems,
+    }
 
 
 @family.command(
@@ -54,7 +81,7 @@ async def list_recipes(ctx: Context) -> dict[str, Any]:
     examples=[Example("what does the support recipe allow", {"id": "support"})],
     related=["recipe/list"],
 )
-async def show(ctx: Context, id: Id) -> dict[str, Any]:
+async def show(ctx: Context, id: Id) -> RecipeText:
     """Show a recipe as it is in force, which is its last good version."""
     text = ctx.house.recipes.text(id)
     if text is None:
@@ -84,7 +111,7 @@ async def show(ctx: Context, id: Id) -> dict[str, Any]:
 )
 async def put(
     ctx: Context, id: Id, text: Annotated[str, Meta(description="The recipe as JSON", max_length=_LARGEST)]
-) -> dict[str, Any]:
+) -> InForce:
     """Check a recipe and put it in force. A recipe that is not valid changes nothing."""
     old = ctx.house.recipes.text(id)
     new = text.encode()
@@ -117,7 +144,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     humans_only=True,
     house_wide=True,
 )
-async def remove(ctx: Context, id: Id) -> dict[str, Any]:
+async def remove(ctx: Context, id: Id) -> Removed:
     """Remove a recipe that governs no room."""
     old = ctx.house.recipes.text(id)
     if old is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from msgspec import Meta
 
@@ -19,6 +19,36 @@ from doorward.store import ledger
 family = Family("system", category="system")
 
 
+class Totals(TypedDict):
+    calls: int
+    done: int
+    failed: int
+    refused: int
+    parked: int
+
+
+class Status(TypedDict):
+    version: str
+    state: Literal["well", "degraded"]
+    problems: Annotated[list[str], Meta(description="What is not as it should be")]
+    process: int
+    memoryMb: Annotated[float, Meta(description="The most memory it had so far")]
+    running: Annotated[int, Meta(description="Commands that run at this moment, this one included")]
+    commands: int
+    recipes: int
+    rooms: int
+    approvalsWaiting: int
+    ledgerRecords: int | None
+    lastHour: Totals
+    energy: Annotated[dict[str, Any] | None, Meta(description="Your level and status; null while it is switched off")]
+    sandbox: Annotated[str, Meta(description="How well programs are confined: full, degraded or off")]
+
+
+class Stopping(TypedDict):
+    now: Literal["stopping"]
+    reason: str
+
+
 @family.command(
     "status",
     tier=Tier.SYSTEM,
@@ -30,12 +60,13 @@ family = Family("system", category="system")
     undo=READS_ONLY,
     examples=[Example("is everything running", {})],
     related=["debug/logs", "ai/report"],
+    tells_how_it_stands=True,
 )
-async def status(ctx: Context) -> dict[str, Any]:
+async def status(ctx: Context) -> Status:
     """Show version, load, what the ledger says of the last hour, and what is not as it should be."""
     house = ctx.house
     hour = await ledger.report(ctx.store, ctx.caller.tenant, since=moment("1h", house.clock.now()))
-    totals = {name: sum(row[name] for row in hour) for name in ("calls", "done", "failed", "refused", "parked")}
+    totals = cast("Totals", {name: sum(row[name] for row in hour) for name in Totals.__annotations__})
     waiting = [one for one in await house.approvals.newest(ctx.caller.tenant, 500) if one.state == "pending"]
     level = await house.sandbox.level()
     problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
@@ -77,7 +108,7 @@ async def status(ctx: Context) -> dict[str, Any]:
 )
 async def shutdown(
     ctx: Context, reason: Annotated[str, Meta(description="Why, for the record", max_length=500)] = ""
-) -> dict[str, Any]:
+) -> Stopping:
     """Stop the running server in good order, after this answer."""
     ctx.house.stop()
     return {"now": "stopping", "reason": reason}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, cast
 
 from msgspec import Meta
 
@@ -18,6 +18,13 @@ family = Family("", category="history")
 Execution = Annotated[str, Meta(description="The execution to take back, as its result named it", max_length=64)]
 
 
+class Undone(TypedDict):
+    """What was taken back; beside this, what it restored says of itself."""
+
+    undone: Annotated[str, Meta(description="The execution that was taken back")]
+    command: Annotated[str, Meta(description="The command that it had run")]
+
+
 @family.command(
     "undo",
     tier=Tier.CODE,
@@ -29,7 +36,7 @@ Execution = Annotated[str, Meta(description="The execution to take back, as its 
     undo=Undo("*"),
     examples=[Example("take back what execution 01k9x2m4q7ab3cde changed", {"execution": "01k9x2m4q7ab3cde"})],
 )
-async def undo(ctx: Context, execution: Execution) -> dict[str, Any]:
+async def undo(ctx: Context, execution: Execution) -> Undone:
     """Take back what an execution changed: files, records, rooms, recipes.
 
     Refused when something changed the same thing since. An undo can itself be undone.
@@ -43,11 +50,11 @@ async def undo_effect(ctx: Context, execution: str) -> dict[str, Any]:
     return {"command": images[0].command, "wouldRestore": [f"{image.kind} {image.target}" for image in images]}
 
 
-async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> dict[str, Any]:
+async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> Undone:
     """Restore every before-image of an execution, provided the caller might have made the change itself."""
     images = await images_to_restore(ctx, execution, kinds)
     restored = await ctx.house.registry.undoer(images[0].kind).restore(ctx, images)
-    return {"undone": execution, "command": images[0].command, **restored}
+    return cast("Undone", {"undone": execution, "command": images[0].command, **restored})
 
 
 async def images_to_restore(

@@ -12,14 +12,19 @@ from pathlib import Path
 
 from doorward.app import House
 from doorward.bench.apart import resident, run_apart
+from doorward.bench.house_server import OPEN
 from doorward.bench.scratch import CHANGE, READ, ROOM, numbered, scratch_house
 from doorward.bench.sizes import Sizes
+from doorward.bench.ways import Http, Line, line_clients, token
+from doorward.doors.collecting import settle
 from doorward.doors.http import Server
 from doorward.model import Credential, Request
 
 _AGENTS = 2_500
 _ROOMS = 10
 _ALL = _AGENTS * _ROOMS
+_DOORS = 8
+"""One call of so many comes over HTTP, one through the line door, and the others, which cost less, to the gate."""
 """More pairs of agent and room than any table in the gate keeps."""
 
 
@@ -30,18 +35,25 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 
 async def grow(folder: Path, callers: int, warm_up: int, lifetime: int) -> list[float]:
     """The memory after the warm-up, and then from time to time until the end."""
-    async with scratch_house(folder, rooms=_ROOMS) as house:
-        Server(house.gate, house.services)
+    async with scratch_house(folder, rooms=_ROOMS, settings=OPEN) as house, line_clients(house, callers) as lines:
+        http = Http(Server(house.gate, house.services), await token(house))
         keeping = asyncio.create_task(house.keeper.watch())
         numbers = numbered()
         seen = []
+        settle()
 
-        async def caller(calls: int) -> None:
+        async def caller(calls: int, line: Line) -> None:
             for _ in range(calls):
-                await _any_call(house, next(numbers))
+                number = next(numbers)
+                if number % _DOORS == 0:
+                    await http.call(number // _DOORS)
+                elif number % _DOORS == 1:
+                    await line.call(number)
+                else:
+                    await _any_call(house, number)
 
         for calls in (warm_up, *[lifetime // 10] * 10):
-            await asyncio.gather(*(caller(calls // callers) for _ in range(callers)))
+            await asyncio.gather(*(caller(calls // callers, line) for line in lines))
             gc.collect()
             seen.append(resident(os.getpid()))
         keeping.cancel()

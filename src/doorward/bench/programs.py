@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import re
@@ -9,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from doorward.bench.apart import resident
@@ -19,7 +20,7 @@ _ADDRESS = re.compile(rb"http://(127\.0\.0\.1):(\d+)")
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
-    doorward, home = _doorward(), folder / "programs"
+    doorward, home = doorward_command(), folder / "programs"
     searching = [*doorward, "run", "help/search", "--query=read a file"]
     cpu: dict[str, list[float]] = {"help": [], "python": [], "run": []}
     start, idle = [], []
@@ -38,20 +39,20 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
     }
 
 
-def _doorward() -> list[str]:
+def doorward_command() -> list[str]:
     """The installed command beside this Python, or the package run as a module."""
     script = Path(sys.executable).with_name("doorward")
     return [str(script)] if script.exists() else [sys.executable, "-m", "doorward"]
 
 
-def _environment(home: Path) -> dict[str, str]:
+def environment(home: Path) -> dict[str, str]:
     return {**os.environ, "DOORWARD_HOME": str(home)}
 
 
 def _cpu(arguments: Sequence[str], home: Path) -> float:
     """The processor seconds of a program, in user and system together."""
     program = subprocess.Popen(  # noqa: S603 - our own command, without a shell
-        arguments, env=_environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        arguments, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     _, status, used = os.wait4(program.pid, 0)
     program.returncode = os.waitstatus_to_exitcode(status)
@@ -63,12 +64,19 @@ def _cpu(arguments: Sequence[str], home: Path) -> float:
 def _served(doorward: Sequence[str], home: Path) -> tuple[float, float]:
     """Start a server and stop it: seconds until it answered, and its megabytes then."""
     begun = time.perf_counter()
+    with running_server(doorward, home) as server:
+        return time.perf_counter() - begun, resident(server.pid)
+
+
+@contextlib.contextmanager
+def running_server(doorward: Sequence[str], home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that answers, until the end of the block."""
     with subprocess.Popen(  # noqa: S603 - our own command, without a shell
-        [*doorward, "up", "--port", "0"], env=_environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        [*doorward, "up", "--port", "0"], env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     ) as server:
         try:
             _ask_health(server)
-            return time.perf_counter() - begun, resident(server.pid)
+            yield server
         finally:
             server.terminate()
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -102,12 +102,14 @@ async def program(ctx: Context, number: Number) -> dict[str, int]:
 
 
 @contextlib.asynccontextmanager
-async def scratch_house(folder: Path, *, rooms: int = 1) -> AsyncIterator[House]:
+async def scratch_house(
+    folder: Path, *, rooms: int = 1, families: Sequence[Family] = (), settings: Settings = UNLIMITED
+) -> AsyncIterator[House]:
     """A house in an empty folder, with rooms `bench`, `bench1`, … in which agents may run the trivial commands."""
     home = Home(folder)
     home.make()
     (home.recipes / "bench.json").write_text(json.dumps(RECIPE))
-    async with open_house(home, families=[family], changes=UNLIMITED) as house:
+    async with open_house(home, families=[family, *families], changes=settings) as house:
         members = {OWNER: Member(OWNER, "human", Role.OWNER)}
         for number in range(rooms):
             room = ROOM if number == 0 else f"{ROOM}{number}"

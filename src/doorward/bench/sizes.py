@@ -29,7 +29,15 @@ class Sizes(msgspec.Struct, frozen=True):
     """Bytes that one program writes."""
     programs: int = 10_000
     """Programs after which nothing may stay behind."""
+    door_calls: int = 4_000
+    """Calls through a door in one round; slower servers, which it is compared with, get a part of them."""
+    clients: int = 1_000
+    """Clients that ask at once."""
+    crowd_seconds: float = 20.0
+    """How long they ask."""
+    tools: int = 1_000
+    """Tools in one list."""
 
 
-SHORT = Sizes(programs=1_000)
+SHORT = Sizes(programs=1_000, crowd_seconds=5.0, lifetime=50_000)
 """For whoever does not ask for everything."""

@@ -8,7 +8,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from doorward.bench import calls, decisions, leftovers, memory, output, pages, programs, spawn
+from doorward.bench import (
+    calls,
+    crowd,
+    decisions,
+    first_list,
+    leftovers,
+    line_calls,
+    mcp_calls,
+    memory,
+    output,
+    pages,
+    programs,
+    spawn,
+    tool_list,
+)
 from doorward.bench.confined import scratch_sandbox
 from doorward.bench.lines import LINES, Line
 from doorward.bench.sizes import SHORT, Sizes
@@ -39,7 +53,18 @@ MEASURES = (
     ),
     Measure(("output_first", "output_latest", "output_memory"), output.measure),
     Measure(("left_processes", "left_descriptors", "left_memory"), leftovers.measure),
-    Measure(("growth",), memory.measure, long=True),
+    Measure(
+        (
+            *("asgi", "mcp", "mcp_of_asgi", "mcp_calls", "sdk_json", "mcp_of_sdk_json"),
+            *("mcp_session", "sdk_sse", "mcp_of_sdk_sse"),
+        ),
+        mcp_calls.measure,
+    ),
+    Measure(("crowd_calls", "crowd_errors", "crowd_p99"), crowd.measure),
+    Measure(("tools_first", "tools_list"), tool_list.measure),
+    Measure(("line",), line_calls.measure),
+    Measure(("mcp_start", "mcp_start_beside"), first_list.measure),
+    Measure(("growth",), memory.measure),
 )
 
 

@@ -7,9 +7,12 @@ import click
 from doorward.cli.asking import as_owner, json_option
 
 
-@click.group("approvals")
-def command() -> None:
-    """See what waits for a person, and decide. An agent can never decide."""
+@click.group("approvals", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """See what waits for a person, and decide. An agent can never decide. Without more words it lists what waits."""
+    if context.invoked_subcommand is None:
+        as_owner("approval/list", as_json=False, pending=True)
 
 
 @command.command("list")

@@ -66,6 +66,7 @@ async def _up(home: Home, settings: Settings) -> None:
                     settle()
                     await serve(server, public, private, stopping, lambda: _welcome(house, host, port, also), most)
             finally:
+                home.address.unlink(missing_ok=True)
                 home.socket.unlink(missing_ok=True)
     click.echo("Doorward has stopped.")
 
@@ -86,6 +87,7 @@ async def _line_door(house: House) -> AsyncIterator[str]:
 
 def _welcome(house: House, host: str, port: int, also: str) -> None:
     where = f"[{host}]" if ":" in host else host
+    house.home.address.write_text(f"http://{where}:{port}\n")
     program = "doorward" if shutil.which("doorward") else sys.argv[0]
     lines = [*(f"  {line}" for line in house.made), ""] if house.made else []
     if house.made:
@@ -112,4 +114,6 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     ]
     for problem in house.services.recipes.problems.values():
         lines.append(f"A recipe is not valid, its last good version is in force: {problem}")
+    if house.services.catalogue.problem:
+        lines.append(f"The catalogue of programs cannot be used: {house.services.catalogue.problem}")
     click.echo("\n".join(lines))

@@ -75,7 +75,8 @@ def parked(call: Call, approval: Approval, message: str) -> Outcome:
         command=approval.command,
         text=f"{message} Ticket: {approval.id}.",
         retry="later",
-        hint=f"It is open for {approval.expires_at - approval.created_at:g} s; ask again with the ticket then.",
+        hint=f"People can say yes for {approval.expires_at - approval.created_at:g} s; once they did, ask again with "
+        "the ticket.",
         ticket=approval.id,
         result={
             "ticket": approval.id,

@@ -20,6 +20,14 @@ _SHORTEST_KEY = 32
 _LONGEST = 8_192
 _MOST_REMEMBERED = 4_096
 _CLAIMS = ("iss", "aud", "sub", "jti", "iat", "exp", "tenant")
+_WHY = {
+    jwt.InvalidAudienceError: "it is meant for somebody else",
+    jwt.InvalidIssuerError: "it was issued by somebody else",
+    jwt.InvalidAlgorithmError: "it is not signed as Doorward signs",
+    jwt.InvalidSignatureError: "its signature is not this house's",
+    jwt.MissingRequiredClaimError: "it leaves out what every token says",
+}
+"""What is wrong with a token, in our words."""
 _WRONG_USE = {
     "token": "it is a token to act with, and none that is exchanged for another",
     "access": "it is an access token, and none that is exchanged for another",
@@ -79,6 +87,7 @@ class Signer:
                 options={"require": list(_CLAIMS), "verify_exp": False, "verify_iat": False},
             )
         except jwt.InvalidTokenError as error:
-            raise NotAuthenticated(f"This token is not valid: {error}.") from error
+            why = next((why for kind, why in _WHY.items() if isinstance(error, kind)), "it is none of Doorward's")
+            raise NotAuthenticated(f"This token is not valid: {why}.") from error
         claims.setdefault("use", "token")
         return claims

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.data import attached_table, managed
-from doorward.backends.data.family import CollectionName, RecordId, catalogue, family
+from doorward.backends.data.family import CollectionName, Fields, RecordId, catalogue, family
 from doorward.command import Example, Undo
 from doorward.errors import BadParams, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
@@ -33,6 +33,11 @@ Version = Annotated[
 ]
 
 
+class Deleted(TypedDict):
+    deleted: Annotated[str | int, Meta(description="The id of the record that is gone")]
+    collection: str
+
+
 @family.command(
     "create",
     tier=Tier.SYSTEM,
@@ -46,7 +51,7 @@ Version = Annotated[
     related=["data/update", "data/delete", "collection/define"],
     reveals="data/read",
 )
-async def create(ctx: Context, collection: CollectionName, data: Data, id: NewId = None) -> dict[str, Any]:
+async def create(ctx: Context, collection: CollectionName, data: Data, id: NewId = None) -> Fields:
     """Add a record to a managed collection or a table of an attached database.
 
     Access lists (access_read, access_edit, access_full, access_deny: lists of user ids) need full access.
@@ -80,7 +85,7 @@ async def create_effect(ctx: Context, collection: CollectionName, data: Data, id
 )
 async def update(
     ctx: Context, collection: CollectionName, id: RecordId, data: Changes, version: Version = None
-) -> dict[str, Any]:
+) -> Fields:
     """Change fields of a record; whoever may read it but not edit it is refused."""
     found, before = await _target(ctx, collection, id)
     if isinstance(found, ManagedCollection):
@@ -113,12 +118,14 @@ async def update_effect(
     related=["data/read", "data/create", "data/update"],
     reveals="data/read",
 )
-async def delete(ctx: Context, collection: CollectionName, id: RecordId) -> dict[str, Any]:
+async def delete(ctx: Context, collection: CollectionName, id: RecordId) -> Deleted:
     """Delete a record; it is kept aside, so that undo can bring it back."""
     found, before = await _target(ctx, collection, id)
     if isinstance(found, ManagedCollection):
-        return await managed.apply(ctx, found, managed.deleted(ctx, found, before, id))
-    return await attached_table.apply(ctx, found, lambda editor: editor.delete(id))
+        gone = await managed.apply(ctx, found, managed.deleted(ctx, found, before, id))
+    else:
+        gone = await attached_table.apply(ctx, found, lambda editor: editor.delete(id))
+    return {"deleted": gone["deleted"], "collection": gone["collection"]}
 
 
 @delete.shows_effect

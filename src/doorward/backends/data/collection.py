@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 from msgspec import Meta
@@ -43,6 +43,16 @@ class Plan(msgspec.Struct, frozen=True):
     seen: Holding
 
 
+class Defined(TypedDict):
+    collection: str
+    schema: dict[str, Any]
+    records: Annotated[int, Meta(description="How many records it holds")]
+
+
+class Dropped(TypedDict):
+    dropped: Annotated[str, Meta(description="The collection that is gone")]
+
+
 @family.command(
     "define",
     tier=Tier.SYSTEM,
@@ -68,11 +78,11 @@ class Plan(msgspec.Struct, frozen=True):
     related=["data/create", "data/describe", "collection/drop"],
     reveals="data/describe",
 )
-async def define(ctx: Context, name: Name, schema: Schema) -> dict[str, Any]:
+async def define(ctx: Context, name: Name, schema: Schema) -> Defined:
     """Make a collection, or give one a new schema that all its records fit."""
     plan = await _defined(ctx, name, schema)
     await _apply(ctx, plan)
-    return _shown(plan.after, plan.seen)
+    return {"collection": name, "schema": dict(schema), "records": plan.seen.count}
 
 
 @define.shows_effect
@@ -93,7 +103,7 @@ async def define_effect(ctx: Context, name: Name, schema: Schema) -> dict[str, A
     related=["collection/define", "data/delete"],
     reveals="data/describe",
 )
-async def drop(ctx: Context, name: Name) -> dict[str, Any]:
+async def drop(ctx: Context, name: Name) -> Dropped:
     """Take away a collection that holds no records any more."""
     plan = await _dropped(ctx, name)
     await _apply(ctx, plan)
@@ -173,12 +183,6 @@ def _statement(ctx: Context, plan: Plan) -> Statement:
 def _mark(collection: ManagedCollection | None) -> str:
     """What tells whether a definition is still as an execution left it."""
     return GONE if collection is None else str(collection.version)
-
-
-def _shown(collection: ManagedCollection | None, seen: Holding) -> dict[str, Any]:
-    if collection is None:
-        return {}
-    return {"collection": collection.name, "schema": collection.schema, "records": seen.count}
 
 
 def _effect(plan: Plan) -> dict[str, Any]:

@@ -36,6 +36,8 @@ OrderBy = Annotated[
     list[str] | str | None,
     Meta(description='Field to order by, "-" in front for descending; several as a list or with commas'),
 ]
+Fields = Annotated[dict[str, Any], Meta(description="The record: its fields and their values")]
+"""What a record looks like is for its collection to say, so here is nothing but that it has fields."""
 Limit = Annotated[int, Meta(description="The most items to give", ge=1, le=1_000)]
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.backends.data.family import catalogue, family
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.store import query as sealed
 from doorward.store.attached import HOUSE
+
+
+class Rows(TypedDict):
+    items: Annotated[list[dict[str, Any]], Meta(description="The rows, each column by its name")]
+    columns: list[str]
+    more: Annotated[bool, Meta(description="Whether rows were left out because of a limit")]
 
 
 @family.command(
@@ -44,7 +50,7 @@ async def query(
         Meta(description="The values of the ? in the SELECT, in order"),
     ] = None,
     limit: Annotated[Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="The most rows to give")] = None,
-) -> dict[str, Any]:
+) -> Rows:
     """Run one read-only SELECT over the collections you may read, each a view of its own name.
 
     Times are seconds since 1970 here. In managed collections the whole record is the column _body. The answer says
@@ -53,4 +59,4 @@ async def query(
     shelf = catalogue(ctx)
     most = min(limit or shelf.settings.query_rows, shelf.settings.query_rows)
     answer = await asyncio.to_thread(sealed.run, shelf, database, sql, params or (), most)
-    return listing(answer.items, columns=answer.columns, more=answer.more)
+    return {"items": answer.items, "columns": answer.columns, "more": answer.more}

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
-from doorward.backends.data.family import CollectionName, Filter, Limit, OrderBy, RecordId, catalogue, family
+from doorward.backends.context import Context
+from doorward.backends.data.family import CollectionName, Fields, Filter, Limit, OrderBy, RecordId, catalogue, family
 from doorward.command import READS_ONLY, Example, shortened
 from doorward.errors import NotFound
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.store import paging, rows
 from doorward.store.collections import Collection
 from doorward.store.records import ManagedCollection
+
+
+class RecordPage(TypedDict):
+    items: list[dict[str, Any]]
+    cursor: Annotated[str | None, Meta(description="Where the next page begins; null for no more")]
+
+
+class Count(TypedDict):
+    count: int
+
+
+class Groups(TypedDict):
+    items: Annotated[list[dict[str, Any]], Meta(description="The groups: their fields and metrics by name")]
+    more: Annotated[bool, Meta(description="Whether groups were left out because of the limit")]
+
+
+class Description(TypedDict, total=False):
+    """One collection or, when none was named, all of them in `items`."""
+
+    items: list[dict[str, Any]]
+    collection: str
+    kind: Literal["system", "managed", "attached"]
+    key: Annotated[str, Meta(description="The field that tells a record from the others")]
+    fields: Annotated[dict[str, str], Meta(description="Field to type")]
+    count: int
+    schema: dict[str, Any]
 
 
 @family.command(
@@ -44,7 +70,7 @@ async def list_records(
         Meta(description="Where to go on: the cursor of the page before"),
     ] = None,
     fields: Annotated[list[str] | None, Meta(description="Only these fields, such as ['id', 'name']")] = None,
-) -> dict[str, Any]:
+) -> RecordPage:
     """List records of a collection, filtered, ordered and in pages.
 
     A missing or null field equals only null, so $ne and $nin match it and comparisons do not. Times are compared
@@ -66,7 +92,7 @@ async def list_records(
         )
 
     page = await shelf.read(collection, work)
-    return listing(page.items, cursor=page.cursor)
+    return {"items": page.items, "cursor": page.cursor}
 
 
 @family.command(
@@ -81,7 +107,7 @@ async def list_records(
     examples=[Example("show the room general", {"collection": "rooms", "id": "general"})],
     related=["data/list"],
 )
-async def read(ctx: Context, collection: CollectionName, id: RecordId) -> dict[str, Any]:
+async def read(ctx: Context, collection: CollectionName, id: RecordId) -> Fields:
     """Show one record of a collection by its id."""
     shelf = catalogue(ctx)
     record = await shelf.read(collection, lambda db, found: rows.one(db, found, shelf.scope, id))
@@ -102,7 +128,7 @@ async def read(ctx: Context, collection: CollectionName, id: RecordId) -> dict[s
     examples=[Example("how many calls failed", {"collection": "executions", "filter": {"status": "failed"}})],
     related=["data/list", "data/aggregate"],
 )
-async def count(ctx: Context, collection: CollectionName, filter: Filter = None) -> dict[str, Any]:
+async def count(ctx: Context, collection: CollectionName, filter: Filter = None) -> Count:
     """Count the records of a collection that a filter lets through."""
     shelf = catalogue(ctx)
     return {"count": await shelf.read(collection, lambda db, found: rows.count(db, found, shelf.scope, filter))}
@@ -142,7 +168,7 @@ async def aggregate(
     filter: Filter = None,
     order_by: OrderBy = None,
     limit: Limit = 50,
-) -> dict[str, Any]:
+) -> Groups:
     """Group the records of a collection and count, sum or average them.
 
     Sums and averages take numbers only, min and max numbers and texts; other values are passed over.
@@ -162,7 +188,7 @@ async def aggregate(
         )
 
     items, more = await shelf.read(collection, work)
-    return listing(items, more=more)
+    return {"items": items, "more": more}
 
 
 @family.command(
@@ -186,16 +212,16 @@ async def describe(
         Annotated[str, Meta(max_length=300)] | None,
         Meta(description="The collection to describe; without it, all of them"),
     ] = None,
-) -> dict[str, Any]:
+) -> Description:
     """Describe a collection, or list all collections, with kind, key, fields and how many records there are."""
     shelf = catalogue(ctx)
     if not collection:
-        return listing(await shelf.describe_all())
+        return {"items": await shelf.describe_all()}
 
-    def work(db: sqlite3.Connection, found: Collection) -> dict[str, Any]:
-        described = shelf.described(db, found)
+    def work(db: sqlite3.Connection, found: Collection) -> Description:
+        described = cast("Description", shelf.described(db, found))
         if isinstance(found, ManagedCollection):
-            described["schema"] = found.schema
+            described["schema"] = dict(found.schema)
         return described
 
     return await shelf.read(collection, work)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from doorward.backends.context import Context
+from doorward.backends.file.shapes import Sizes
 from doorward.backends.file.text import digest, unified
 from doorward.backends.uninterrupted import to_the_end
 from doorward.beneath import Root
@@ -118,7 +119,7 @@ def expected(make: Make, path: str, seen: str | None) -> Make:
     return checked
 
 
-def sizes(one: Change) -> dict[str, Any]:
+def sizes(one: Change) -> Sizes:
     return {
         "path": one.path,
         "created": one.before is None and one.after is not None,

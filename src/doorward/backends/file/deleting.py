@@ -7,6 +7,7 @@ from typing import Any
 from doorward.backends.context import Context
 from doorward.backends.file.changing import KIND, Make, change, expected, foreseen_by_effect, preview
 from doorward.backends.file.family import Digest, FilePath, family
+from doorward.backends.file.shapes import Deleted
 from doorward.beneath import normal
 from doorward.command import Example, Undo
 from doorward.errors import NotFound
@@ -26,7 +27,7 @@ from doorward.facts import Access, Effects, Safety, Tier
     related=["file/undo", "file/history"],
     reveals="file/read",
 )
-async def delete(ctx: Context, path: FilePath, expected_digest: Digest = None) -> dict[str, Any]:
+async def delete(ctx: Context, path: FilePath, expected_digest: Digest = None) -> Deleted:
     """Delete one file. Its bytes are kept; file/undo with the execution of this call brings them back."""
     name = normal(path, file=True)
     (done,) = await change(ctx, {name: expected(_removed(name), name, expected_digest)}, parents=False)

@@ -10,6 +10,7 @@ from msgspec import Meta
 from doorward.backends.context import Context
 from doorward.backends.file.changing import KIND, Make, change, foreseen_by_effect, preview, sizes
 from doorward.backends.file.family import FilePath, family
+from doorward.backends.file.shapes import Edited
 from doorward.backends.file.text import as_text, unified
 from doorward.beneath import normal
 from doorward.command import Example, Undo
@@ -43,7 +44,7 @@ ReplaceAll = Annotated[bool, Meta(description="Whether to replace every place; e
 )
 async def edit(
     ctx: Context, path: FilePath, old_string: OldString, new_string: NewString, replace_all: ReplaceAll = False
-) -> dict[str, Any]:
+) -> Edited:
     """Replace a text in a file by another, and show the difference.
 
     The old text must stand in the file exactly once, unless replaceAll is set.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
+from doorward.backends.file.shapes import EntryFacts
 from doorward.beneath import Entry
 from doorward.clock import iso
 from doorward.command import Family
@@ -32,13 +33,12 @@ def printable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def described(entry: Entry) -> dict[str, Any]:
+def described(entry: Entry) -> EntryFacts:
     """An entry as results show it."""
     shown = printable(entry.path)
-    facts: dict[str, Any] = {"path": shown, "type": entry.kind}
+    facts: EntryFacts = {"path": shown, "type": entry.kind, "modified": iso(entry.status.st_mtime)}
     if entry.kind == "file":
         facts["size"] = entry.status.st_size
-    facts["modified"] = iso(entry.status.st_mtime)
     if shown != entry.path:
         facts["note"] = _UNUSABLE_NAME
     return facts

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.backends.file.changing import KIND, Make, change, sizes
 from doorward.backends.file.family import FilePath, family
+from doorward.backends.file.shapes import History, PastChange
 from doorward.backends.file.text import digest
-from doorward.backends.undo import Execution, images_to_restore, undo_execution
+from doorward.backends.undo import Execution, Undone, images_to_restore, undo_execution
 from doorward.beneath import Root, normal
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Undo
@@ -34,7 +35,7 @@ from doorward.store.before_images import BeforeImage, Trace
     examples=[Example("take back the edit 01k9x2m4q7ab3cde", {"execution": "01k9x2m4q7ab3cde"})],
     related=["file/history"],
 )
-async def undo(ctx: Context, execution: Execution) -> dict[str, Any]:
+async def undo(ctx: Context, execution: Execution) -> Undone:
     """Restore what an execution of a file command changed.
 
     Refused when the file changed since. An undo can itself be undone, by its own execution.
@@ -95,17 +96,18 @@ async def history(
     ctx: Context,
     path: FilePath,
     limit: Annotated[int, Meta(description="The most changes to give", ge=1, le=50)] = 20,
-) -> dict[str, Any]:
+) -> History:
     """The kept changes of a file, newest first: by which execution, by whom, when, and whether undone."""
     name = normal(path, file=True)
     traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, limit)
     present = await asyncio.to_thread(_present, ctx, name)
     sizes_after = [_size_now(present, traces[0].after) if traces else None, *(trace.size for trace in traces)]
-    return listing([_described(trace, after) for trace, after in zip(traces, sizes_after, strict=False)], path=name)
+    changes = [_described(trace, after) for trace, after in zip(traces, sizes_after, strict=False)]
+    return {"items": changes, "path": name}
 
 
-def _described(trace: Trace, size_after: int | None) -> dict[str, Any]:
-    item: dict[str, Any] = {
+def _described(trace: Trace, size_after: int | None) -> PastChange:
+    item: PastChange = {
         "execution": trace.call,
         "command": trace.command,
         "caller": trace.caller,

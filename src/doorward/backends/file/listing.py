@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, cast
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.context import listing as result
 from doorward.backends.file.family import FolderPath, Hidden, described, family
+from doorward.backends.file.shapes import Folder
 from doorward.beneath import Entry, Root, normal
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
 
-Describe = Callable[[Entry], dict[str, Any]]
+Describe = Callable[[Entry], Mapping[str, Any]]
 
 
 @family.command(
@@ -39,9 +39,10 @@ async def list_(
     recursive: Annotated[bool, Meta(description="Whether to go into the folders below, too")] = False,
     limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
     hidden: Hidden = False,
-) -> dict[str, Any]:
+) -> Folder:
     """List a folder of the workspace: names, types, sizes and times, in the order of names."""
-    return await listed(ctx, normal(path), described, recursive=recursive, limit=limit, hidden=hidden)
+    shown = await listed(ctx, normal(path), described, recursive=recursive, limit=limit, hidden=hidden)
+    return cast("Folder", shown)
 
 
 async def listed(ctx: Context, path: str, describe: Describe, **how: Any) -> dict[str, Any]:
@@ -50,7 +51,7 @@ async def listed(ctx: Context, path: str, describe: Describe, **how: Any) -> dic
 
 
 def _list(ctx: Context, path: str, describe: Describe, *, recursive: bool, limit: int, hidden: bool) -> dict[str, Any]:
-    items: list[dict[str, Any]] = []
+    items: list[Mapping[str, Any]] = []
     cut = False
     with Root(ctx.workspace) as root:
         walk = root.walk(path, recursive=recursive, hidden=hidden)
@@ -59,4 +60,10 @@ def _list(ctx: Context, path: str, describe: Describe, *, recursive: bool, limit
                 cut = True
                 break
             items.append(describe(entry))
-    return result(items, path=path, cut=cut, hiddenLeftOut=walk.left_out, unreadable=walk.unreadable)
+    return {
+        "items": items,
+        "path": path,
+        "cut": cut,
+        "hiddenLeftOut": walk.left_out,
+        "unreadable": walk.unreadable,
+    }

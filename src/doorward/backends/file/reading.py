@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.file.family import FilePath, described, family
+from doorward.backends.file.shapes import Content, PathFacts
 from doorward.backends.file.text import as_text, digest, lines_of
 from doorward.beneath import Entry, Root, normal
 from doorward.command import READS_ONLY, Example
@@ -18,9 +19,8 @@ from doorward.facts import Access, Effects, Safety, Tier
 
 LINES = 2_000
 
-Encoding = Annotated[
-    Literal["utf-8", "base64"], Meta(description="utf-8 for text; base64 for a whole file of any bytes")
-]
+Coding = Literal["utf-8", "base64"]
+Encoding = Annotated[Coding, Meta(description="utf-8 for text; base64 for a whole file of any bytes")]
 
 
 @family.command(
@@ -48,7 +48,7 @@ async def read(
         Meta(description=f"How many lines to show; {LINES} when not given"),
     ] = None,
     encoding: Encoding = "utf-8",
-) -> dict[str, Any]:
+) -> Content:
     """Read a file of the workspace, whole or by lines.
 
     The digest in the result can be given to file/write as expectedDigest, so that nobody's change is lost.
@@ -59,12 +59,18 @@ async def read(
     return await asyncio.to_thread(_read, ctx, name, offset, LINES if limit is None else limit, encoding)
 
 
-def _read(ctx: Context, path: str, offset: int, limit: int, encoding: str) -> dict[str, Any]:
+def _read(ctx: Context, path: str, offset: int, limit: int, encoding: Coding) -> Content:
     with Root(ctx.workspace) as root:
         content = root.read(path, ctx.house.settings.files.largest_file).data
-    facts = {"path": path, "encoding": encoding, "size": len(content), "digest": digest(content)}
+    facts: Content = {
+        "path": path,
+        "encoding": encoding,
+        "size": len(content),
+        "digest": digest(content),
+        "content": base64.b64encode(content).decode() if encoding == "base64" else "",
+    }
     if encoding == "base64":
-        return {**facts, "content": base64.b64encode(content).decode()}
+        return facts
     lines = lines_of(as_text(content, path))
     if offset > max(1, len(lines)):
         raise BadParams(f"offset is {offset}, but {path!r} has {len(lines)} lines; give at most that.")
@@ -93,16 +99,16 @@ async def stat(
     path: Annotated[
         str, Meta(description="A file or folder, relative to the workspace", min_length=1, max_length=4096)
     ],
-) -> dict[str, Any]:
+) -> PathFacts:
     """Tell what a path is: type, size, time of the last change, mode and, for files, the digest."""
     return await asyncio.to_thread(_stat, ctx, normal(path))
 
 
-def _stat(ctx: Context, path: str) -> dict[str, Any]:
+def _stat(ctx: Context, path: str) -> PathFacts:
     largest = ctx.house.settings.files.largest_file
     with Root(ctx.workspace) as root:
         entry = root.entry(path)
-        facts = {**described(entry), "mode": f"{entry.status.st_mode & 0o7777:04o}"}
+        facts = cast("PathFacts", {**described(entry), "mode": f"{entry.status.st_mode & 0o7777:04o}"})
         if entry.kind == "symlink":
             facts["leadsTo"] = _led_to(root, path)
         elif entry.kind == "file" and entry.status.st_size <= largest:

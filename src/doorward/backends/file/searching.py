@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import re2
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context
 from doorward.backends.file.family import Hidden, family, printable
+from doorward.backends.file.shapes import Match, Matches
 from doorward.backends.file.text import is_text, lines_of
 from doorward.beneath import Entry, Root, normal
 from doorward.command import READS_ONLY, Example, shortened
@@ -66,7 +67,7 @@ async def search(
     limit: Annotated[int, Meta(description="The most matching lines to give", ge=1, le=1_000)] = 100,
     context: Annotated[int, Meta(description="How many lines to show around each match", ge=0, le=20)] = 0,
     hidden: Hidden = False,
-) -> dict[str, Any]:
+) -> Matches:
     """Search the text files of the workspace line by line.
 
     Binary and over-large files are left out and counted; the result says when the search ended early.
@@ -91,12 +92,12 @@ class _Hunt:
         self._fits = _fits(glob)
         self._limit = limit
         self._context = context
-        self._items: list[dict[str, Any]] = []
+        self._items: list[Match] = []
         self._skipped: Counter[str] = Counter(binary=0, large=0, unreadable=0)
         self._files = 0
         self._bytes = 0
 
-    def result(self, path: str, hidden: bool) -> dict[str, Any]:
+    def result(self, path: str, hidden: bool) -> Matches:
         with Root(self._workspace) as root:
             start = root.entry(path, follow=True)
             if start.kind not in ("file", "folder"):
@@ -104,10 +105,15 @@ class _Hunt:
             walk = root.walk(path, recursive=True, hidden=hidden)
             ended = self._search(root, walk if start.kind == "folder" else iter([start]))
         self._skipped["unreadable"] += walk.unreadable
-        found: dict[str, Any] = {"filesSearched": self._files, "skipped": dict(self._skipped), "cut": bool(ended)}
+        found: Matches = {
+            "items": self._items,
+            "filesSearched": self._files,
+            "skipped": dict(self._skipped),
+            "cut": bool(ended),
+        }
         if ended:
             found["endedBecause"] = ended
-        return listing(self._items, **found)
+        return found
 
     def _search(self, root: Root, entries: Iterable[Entry]) -> str:
         """Go through the entries; returns why it ended early, or nothing."""
@@ -148,7 +154,7 @@ class _Hunt:
     def _out_of_time(self) -> bool:
         return self._steady() > self._deadline
 
-    def _matches(self, path: str, text: str) -> Iterator[dict[str, Any] | None]:
+    def _matches(self, path: str, text: str) -> Iterator[Match | None]:
         """The matching lines of one file; None when the time is up."""
         lines = [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
         search = self._line.search
@@ -157,7 +163,7 @@ class _Hunt:
                 yield None
             if not search(line):
                 continue
-            item: dict[str, Any] = {"path": path, "line": at + 1, "text": _shown(line)}
+            item: Match = {"path": path, "line": at + 1, "text": _shown(line)}
             if self._context:
                 item["before"] = [_shown(one) for one in lines[max(0, at - self._context) : at]]
                 item["after"] = [_shown(one) for one in lines[at + 1 : at + 1 + self._context]]

@@ -9,6 +9,7 @@ from msgspec import Meta
 from doorward.backends.context import Context
 from doorward.backends.file.changing import KIND, Make, change, expected, foreseen_by_effect, preview, sizes
 from doorward.backends.file.family import Digest, FilePath, family
+from doorward.backends.file.shapes import Written
 from doorward.backends.file.text import from_parameter
 from doorward.beneath import normal
 from doorward.command import Example, Undo
@@ -42,7 +43,7 @@ async def write(
     encoding: Encoding = "utf-8",
     create_parents: CreateParents = True,
     expected_digest: Digest = None,
-) -> dict[str, Any]:
+) -> Written:
     """Write a whole file, new or in the place of the old one.
 
     What it replaces is kept; file/undo with the execution of this call brings it back.

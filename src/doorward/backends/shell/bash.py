@@ -12,8 +12,9 @@ from doorward.backends.context import Context
 from doorward.backends.shell import running
 from doorward.backends.shell.destructive import reason
 from doorward.backends.shell.family import StartFolder
+from doorward.backends.shell.shapes import Ran
 from doorward.catalogue.paths import folder_inside
-from doorward.command import Command, Example, Facts, Family, Foreseen, Undo, signature_schema
+from doorward.command import Command, Example, Facts, Family, Foreseen, Undo, result_schema, signature_schema
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 
@@ -33,7 +34,7 @@ Live = Annotated[
 ]
 
 
-async def bash(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> dict[str, Any]:
+async def bash(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> Ran:
     """Run a bash script in the workspace, inside the sandbox, and give what it wrote.
 
     What it changes is made in the workspace all at once, when it has ended, and can be taken back with `undo`.
@@ -103,6 +104,7 @@ def _declared() -> Command:
         category="shell",
         schema=schema,
         arguments=arguments,
+        returns=result_schema(bash),
     )
     command.effect = show
     command.foresee = foresee

@@ -9,18 +9,21 @@ from typing import Any
 from doorward.backends import tree
 from doorward.backends.context import Context
 from doorward.backends.shell import git, running
+from doorward.backends.shell.shapes import Ran
 from doorward.catalogue import words
 from doorward.catalogue.argv import argv
 from doorward.catalogue.entry import ARGUMENTS, FOLDER, INPUT, Entry
 from doorward.catalogue.parameters import required, schema
 from doorward.catalogue.paths import folder_inside
-from doorward.command import READS_ONLY, Command, Example, Facts, Foreseen, NoUndo, Undo
+from doorward.command import READS_ONLY, Command, Example, Facts, Foreseen, NoUndo, Undo, result_schema
 from doorward.errors import BadParams, NotPermitted
 from doorward.facts import Access, Effects
 from doorward.settings import Settings
 
 AREA = "shell"
 _LONGEST = 86_400.0
+_RETURNS = result_schema(running.run)
+"""The one shape in which all programs end."""
 _NO_UNDO = NoUndo("what a program does on the network cannot be taken back")
 
 
@@ -40,6 +43,7 @@ class CatalogueCommand(Command):
             category=entry.category,
             schema=properties,
             arguments={key: key for key in properties["properties"]},
+            returns=_RETURNS,
         )
         self.version = entry.version
         self.words = ARGUMENTS
@@ -90,7 +94,7 @@ class CatalogueCommand(Command):
             if name not in params:
                 raise BadParams(f"{self.name}: parameter {name!r} is missing.", hint=f"Parameters: {self.usage}")
 
-    async def _run(self, ctx: Context, /, **params: Any) -> dict[str, Any]:
+    async def _run(self, ctx: Context, /, **params: Any) -> Ran:
         return await running.run(ctx, await self._guarded(ctx, params))
 
     async def _foresee(self, ctx: Context, /, **params: Any) -> Foreseen | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import stat
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.file.family import FolderPath, Hidden, described
 from doorward.backends.file.listing import listed
+from doorward.backends.file.shapes import DetailedFacts, DetailedFolder
 from doorward.backends.shell.family import family
 from doorward.beneath import Entry
 from doorward.catalogue.paths import folder_inside
@@ -38,12 +39,13 @@ async def list_files(
     recursive: Annotated[bool, Meta(description="Whether to go into the folders below, too")] = False,
     hidden: Hidden = False,
     limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
-) -> dict[str, Any]:
+) -> DetailedFolder:
     """List a folder of the workspace with everything that is known of each entry: mode, owner, links, size, times."""
-    return await listed(ctx, folder_inside(path), _in_detail, recursive=recursive, limit=limit, hidden=hidden)
+    shown = await listed(ctx, folder_inside(path), _in_detail, recursive=recursive, limit=limit, hidden=hidden)
+    return cast("DetailedFolder", shown)
 
 
-def _in_detail(entry: Entry) -> dict[str, Any]:
+def _in_detail(entry: Entry) -> DetailedFacts:
     facts = entry.status
     return {
         **described(entry),

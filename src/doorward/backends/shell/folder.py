@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.shell.family import StartFolder, family
+from doorward.backends.shell.shapes import Place
 from doorward.beneath import Root
 from doorward.catalogue.paths import folder_inside, inside
 from doorward.command import READS_ONLY, Example
@@ -33,7 +34,7 @@ async def change_folder(
     ctx: Context,
     path: Annotated[str, Meta(description="The folder to go to", min_length=1, max_length=4096)] = WORKSPACE,
     folder: StartFolder = ".",
-) -> dict[str, Any]:
+) -> Place:
     """Check that a folder can be worked in, and tell what to pass as `folder` to work there.
 
     Every program runs as a call of its own, so there is no current folder that lasts: what a call works in is part of

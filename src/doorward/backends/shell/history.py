@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from doorward.backends.context import Context, listing
+from doorward.backends.context import Context, Listing, listing
 from doorward.backends.shell.family import family
+from doorward.backends.shell.shapes import PastCall
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
@@ -29,12 +30,12 @@ from doorward.store import shell_history
 )
 async def history(
     ctx: Context, limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 10
-) -> dict[str, Any]:
+) -> Listing[PastCall]:
     """List your own last shell commands and how they ended, newest first, as the ledger has them."""
     return listing(await recent(ctx, limit))
 
 
-async def recent(ctx: Context, limit: int) -> list[dict[str, Any]]:
+async def recent(ctx: Context, limit: int) -> list[PastCall]:
     caller = ctx.caller
     rows = await shell_history.newest(
         ctx.store, caller.tenant, caller.id, caller.on_behalf_of, room=ctx.call.room, limit=limit

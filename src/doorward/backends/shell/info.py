@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -10,6 +10,7 @@ from doorward.backends.context import Context
 from doorward.backends.shell.catalogue_command import CatalogueCommand
 from doorward.backends.shell.family import StartFolder, family
 from doorward.backends.shell.history import recent
+from doorward.backends.shell.shapes import Info, Surroundings
 from doorward.catalogue.paths import folder_inside
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
@@ -31,7 +32,7 @@ _RECENT = 10
     examples=[Example("where do programs run, and with which limits", {})],
     related=["shell/context", "system/status"],
 )
-async def info(ctx: Context) -> dict[str, Any]:
+async def info(ctx: Context) -> Info:
     """Tell how programs run here: their workspace, environment, limits and sandbox, and which commands there are."""
     house = ctx.house
     level, limits, book = await house.sandbox.level(), house.settings.sandbox, house.catalogue
@@ -75,10 +76,10 @@ async def context(
     include_history: Annotated[bool, Meta(description="Whether to show your last shell commands")] = True,
     include_env: Annotated[bool, Meta(description="Whether to show the environment of programs")] = False,
     folder: StartFolder = ".",
-) -> dict[str, Any]:
+) -> Surroundings:
     """Tell what matters before running something: who and where you are, which shell commands you may run here."""
     offered = [one for one in ctx.house.offered(ctx.caller, ctx.call.room) if isinstance(one, CatalogueCommand)]
-    shown: dict[str, Any] = {
+    shown: Surroundings = {
         "caller": ctx.caller.id,
         "room": ctx.call.room,
         "workspace": WORKSPACE,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 import msgspec
 
 from doorward.backends import tree
 from doorward.backends.context import Context
 from doorward.backends.shell import transaction
+from doorward.backends.shell.shapes import Changed, Ran
 from doorward.command import Foreseen
 from doorward.errors import CommandFailed, TimedOut
 from doorward.sandbox.changes import Changes
@@ -48,7 +49,7 @@ def with_environment(task: Task, environment: Mapping[str, str]) -> Task:
     return msgspec.structs.replace(task, environment=environment)
 
 
-async def run(ctx: Context, task: Task) -> dict[str, Any]:
+async def run(ctx: Context, task: Task) -> Ran:
     """Run it to its end, passing its output on as it is made. An end that is not good is raised, with its result."""
     profile, program = _prepared(ctx, task)
     done = transaction.approved(ctx)
@@ -96,14 +97,14 @@ def _prepared(ctx: Context, task: Task) -> tuple[Profile, Program]:
     return profile, program
 
 
-def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None = None) -> dict[str, Any]:
+def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None = None) -> Ran:
     """The result, or the failure that carries it."""
     result = described(task.argv, ended)
     kept = ""
     if changes is not None and ended.stopped:
         kept = " The workspace is as it was before."
     elif changes is not None:
-        result["changes"] = tree.described(changes)
+        result["changes"] = cast("Changed", tree.described(changes))
     elif task.writes:
         result["undo"] = "no: it wrote straight into the workspace"
     if ended.stopped == "time":
@@ -116,7 +117,7 @@ def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None 
     return result
 
 
-def described(argv: tuple[str, ...], ended: Ended) -> dict[str, Any]:
+def described(argv: tuple[str, ...], ended: Ended) -> Ran:
     """How a program ended, as every command that runs one gives it."""
     return {
         "argv": list(argv),

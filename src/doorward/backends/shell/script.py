@@ -11,6 +11,7 @@ from msgspec import Meta
 from doorward.backends.context import Context
 from doorward.backends.shell.catalogue_command import CatalogueCommand
 from doorward.backends.shell.family import StartFolder, family
+from doorward.backends.shell.shapes import Step, StepsTaken
 from doorward.catalogue.entry import ARGUMENTS, FOLDER
 from doorward.catalogue.paths import folder_inside
 from doorward.command import Example, NoUndo, shortened
@@ -53,7 +54,7 @@ async def run_script(
     commands: Steps,
     folder: StartFolder = ".",
     keep_going: Annotated[bool, Meta(description="Whether to go on after a step that failed")] = False,
-) -> dict[str, Any]:
+) -> StepsTaken:
     """Run commands of the catalogue one after another; stops at the first that fails, unless told to keep going.
 
     No shell reads the lines: a word is a word, quotes hold words together, and nothing is expanded. Every step is a
@@ -61,7 +62,7 @@ async def run_script(
     """
     here = folder_inside(folder)
     planned = [_planned(ctx, step) for step in commands]
-    done: list[dict[str, Any]] = []
+    done: list[Step] = []
     for number, (name, params) in enumerate(planned, 1):
         ctx.execution.progress((number - 1) / len(planned), f"step {number} of {len(planned)}: {name}")
         outcome = await ctx.house.ask(ctx.call, name, {FOLDER: here, **params})
@@ -139,8 +140,8 @@ def split(line: str) -> list[str]:
     return words
 
 
-def _shown(number: int, outcome: Outcome) -> dict[str, Any]:
-    shown = {"step": number, "command": outcome.command, "status": outcome.status, "call": outcome.call}
+def _shown(number: int, outcome: Outcome) -> Step:
+    shown: Step = {"step": number, "command": outcome.command, "status": outcome.status, "call": outcome.call}
     if outcome.status == "done" or outcome.result is not None:
         shown["result"] = outcome.result
     if outcome.status != "done":
@@ -148,7 +149,7 @@ def _shown(number: int, outcome: Outcome) -> dict[str, Any]:
     return shown
 
 
-def _result(done: Sequence[dict[str, Any]], planned: Sequence[Any], folder: str) -> dict[str, Any]:
+def _result(done: Sequence[Step], planned: Sequence[Any], folder: str) -> StepsTaken:
     return {
         "steps": list(done),
         "ran": len(done),

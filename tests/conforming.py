@@ -1,0 +1,17 @@
+"""Whether results are what commands say that they give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+
+from doorward.command import as_object
+from doorward.model import Outcome
+
+
+def conforms(driver: Any, command: str, outcome: Outcome) -> None:
+    """The result, as doors give it, fits the schema of the command that it came from."""
+    returns = driver.house.services.registry.resolve(command).returns
+    assert returns is not None, f"{command} does not say what it gives"
+    jsonschema_rs.Draft202012Validator(returns).validate(as_object(outcome.result))
