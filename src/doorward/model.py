@@ -30,6 +30,10 @@ class Caller(msgspec.Struct, frozen=True):
         """The names that record access lists and memberships are checked against."""
         return frozenset((self.id, self.on_behalf_of)) - {""}
 
+    def reaches(self, room: str) -> bool:
+        """Whether this credential is good for a room at all; whether its caller is a member is another question."""
+        return self.rooms is None or room in self.rooms
+
     def acts_in(self, room: str) -> str:
         """The room that is meant: the one that was named, or, for a credential good for one room only, that one."""
         return self.rooms[0] if not room and self.rooms is not None and len(self.rooms) == 1 else room

@@ -175,7 +175,8 @@ class Approvals:
         room = self._rooms.get(approval.tenant, approval.room)
         member = room.members.get(decider.id) if room is not None else None
         named = json.loads(approval.approvers)
-        if member is None or member.kind != "human" or not {member.id, member.role} & set(named):
+        decides = member is not None and member.kind == "human" and {member.id, member.role} & set(named)
+        if not decides or not decider.reaches(approval.room):
             raise NotPermitted(f"You may not decide in room {approval.room!r}; there, these may: {', '.join(named)}.")
         if decider.access < approval.access:
             raise NotPermitted(

@@ -132,7 +132,7 @@ async def deny(ctx: Context, id: Id) -> ApprovalFacts:
 
 def _in_room(ctx: Context, approval: Approval) -> bool:
     room = ctx.house.rooms.get(approval.tenant, approval.room)
-    return room is not None and room.member(ctx.caller) is not None
+    return room is not None and ctx.caller.reaches(room.id) and room.member(ctx.caller) is not None
 
 
 def _shown(approval: Approval) -> ApprovalFacts:

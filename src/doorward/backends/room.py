@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from doorward.backends.context import Context, Listing, listing
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
-from doorward.errors import BadParams, Conflict, NotPermitted
+from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Role, Safety, Tier
 from doorward.rooms.rooms import LARGEST_MESSAGE, Member, Room
 from doorward.store import before_images
@@ -100,6 +100,7 @@ def _new(ctx: Context, name: str, recipe: str) -> Room:
     undo=Undo("room"),
     examples=[Example("let the lab only look", {"name": "lab", "recipe": "read-only-research"})],
     related=["room/list"],
+    humans_only=True,
 )
 async def recipe(ctx: Context, name: Name, recipe: RecipeName) -> RoomFacts:
     """Put a room under another recipe. It holds from the next command on."""
@@ -128,6 +129,7 @@ def _with_recipe(ctx: Context, name: str, recipe: str) -> tuple[Room, Room]:
     undo=Undo("room"),
     examples=[Example("close the lab", {"name": "lab"})],
     related=["room/list"],
+    humans_only=True,
 )
 async def archive(ctx: Context, name: Name) -> RoomFacts:
     """Close a room: it stays readable, and nothing runs in it any more."""
@@ -152,6 +154,7 @@ async def archive_effect(ctx: Context, name: str) -> dict[str, Any]:
     undo=Undo("room"),
     examples=[Example("let anna into the lab", {"name": "lab", "member": "anna", "role": "member"})],
     related=["room/leave", "room/list"],
+    humans_only=True,
 )
 async def join(
     ctx: Context,
@@ -190,6 +193,7 @@ def _with_member(ctx: Context, name: str, member: str, role: str) -> tuple[Room,
     undo=Undo("room"),
     examples=[Example("take anna out of the lab", {"name": "lab", "member": "anna"})],
     related=["room/join", "room/list"],
+    humans_only=True,
 )
 async def leave(ctx: Context, name: Name, member: MemberName) -> RoomFacts:
     """Take somebody out of a room."""
@@ -228,7 +232,9 @@ async def say(
     name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
 ) -> Said:
     """Say something in a room you are a member of."""
-    room = ctx.house.rooms.known(ctx.caller.tenant, name or ctx.call.room)
+    room = _known(ctx, name or ctx.call.room)
+    if room.archived:
+        raise NotPermitted(f"The room {room.id!r} is archived; nothing is said in it any more.")
     if room.member(ctx.caller) is None or (ctx.caller.kind != "human" and room.id != ctx.call.room):
         raise NotPermitted(f"You are not a member of room {room.id!r}, or do not act in it.")
     return {"message": await ctx.house.rooms.say(room, ctx.caller.id, ctx.caller.kind, text), "room": room.id}
@@ -279,11 +285,18 @@ def _keep(ctx: Context, name: str, old: Room | None, new: Room | None) -> Statem
 
 
 def _administered(ctx: Context, name: str) -> Room:
-    room = ctx.house.rooms.known(ctx.caller.tenant, name)
+    room = _known(ctx, name)
     member = room.members.get(ctx.caller.id)
     if ctx.caller.access < Access.ROOT and (member is None or member.role is Role.MEMBER):
         raise NotPermitted(f"Only the owners and admins of room {name!r} may change it.")
     return room
+
+
+def _known(ctx: Context, name: str) -> Room:
+    """A room of this tenant that the caller's credential is good for."""
+    if not ctx.caller.reaches(name):
+        raise NotFound(f"There is no room {name[:80]!r} that you may act in.")
+    return ctx.house.rooms.known(ctx.caller.tenant, name)
 
 
 def _check_recipe(ctx: Context, recipe: str) -> None:
@@ -299,9 +312,7 @@ def _check_owner(members: dict[str, Member]) -> None:
 
 def sees(ctx: Context, room: Room) -> bool:
     """Whether a room is this caller's to see: a member, and by a credential that is good for it."""
-    if ctx.caller.rooms is not None and room.id not in ctx.caller.rooms:
-        return False
-    return room.member(ctx.caller) is not None
+    return ctx.caller.reaches(room.id) and room.member(ctx.caller) is not None
 
 
 def shown(room: Room) -> RoomFacts:

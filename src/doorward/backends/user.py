@@ -169,8 +169,8 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     done = before_images.mark_undone(image.call, ctx.call.id)
     before = msgspec.json.decode(image.before, type=User) if image.before is not None else None
     if before is None and now is not None:
-        async with ctx.house.accounts.forgetting(tenant, id) as forgotten:
-            await ctx.house.people.remove(tenant, id, done, _keep(ctx, now, None), *forgotten)
+        forgotten, forget = ctx.house.accounts.forgetting(tenant, id)
+        await ctx.house.people.remove(tenant, id, done, _keep(ctx, now, None), *forgotten, then=forget)
         return {"user": id, "now": "removed"}
     if before is None:
         raise Conflict(f"User {id!r} is gone; nothing was undone.")
@@ -248,11 +248,17 @@ async def create_token(
         raise BadParams(f"{name!r} is a person; an agent cannot carry a person's name.")
     for room in rooms or ():
         ctx.house.rooms.known(owner.tenant, room)
+    level = Access[access.upper()]
+    if level > ctx.caller.access:
+        raise NotPermitted(f"Your own access is {ctx.caller.access.label}; you cannot make a token with {level.label}.")
+    mine = ctx.caller.rooms
+    if mine is not None and (rooms is None or not set(rooms) <= set(mine)):
+        raise NotPermitted(f"You act in {', '.join(mine)} only, and can make tokens for no other rooms.")
     token, text = await ctx.house.tokens.issue(
         owner,
         name=name,
         kind=kind,
-        access=Access[access.upper()],
+        access=level,
         rooms=None if rooms is None else tuple(rooms),
         days=days,
     )

@@ -79,7 +79,7 @@ class Authorizer:
     def _barred(self, caller: Caller, room: str) -> Ruling | None:
         """The ruling when the room itself is closed to this caller, else None."""
         found = self._rooms.get(caller.tenant, room)
-        if found is None or (caller.rooms is not None and room not in caller.rooms):
+        if found is None or not caller.reaches(room):
             return _denied("house: no such room", f"There is no room {room[:80]!r} that you may act in.")
         if found.archived:
             return _denied(f"room {room}: archived", f"The room {room!r} is archived; nothing runs in it.")

@@ -22,7 +22,6 @@ from doorward.errors import (
     LedgerUnavailable,
     Looping,
     NotApproved,
-    NotPermitted,
     Refused,
     Unrecorded,
     Withdrawn,
@@ -49,9 +48,6 @@ from doorward.recipes.policy import Policy
 from doorward.settings import Settings
 from doorward.store import results
 from doorward.store.sqlite import Statement
-
-DEEPEST = 4
-"""How many calls may stand inside each other, below the one that came in by a door."""
 
 
 class Gate:
@@ -118,6 +114,11 @@ class Gate:
             return await self._park(request, seen, parked)
         except Refused as refusal:
             return await self._refuse(request, seen, refusal)
+        except asyncio.CancelledError:
+            if seen.tries_out and seen.call is not None:
+                gone = Withdrawn(f"{seen.call.command.name} was given up while its effect was worked out; nothing ran.")
+                await asyncio.shield(self._kept(self._refuse(request, seen, gone)))
+            raise
         except UnicodeEncodeError:
             return await self._refuse(request, seen, BadParams("The request holds bytes that are not UTF-8 text."))
 
@@ -130,12 +131,13 @@ class Gate:
         ruling = self._authorizer.authorize(call)
         policy = self._policy(call)
         self._throttle.admit(call, policy)
-        with _inside(parent) if parent else self._slots.place(call.session) as place:
+        with Inside.of(parent) if parent else self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
             try:
                 permit = Permit(call, ruling, _timeout(call, policy), reserved=reservation.amount)
                 terms = self._approver.needed(call)
                 if ticket is None and terms is not None:
+                    seen.tries_out = True
                     raise await self._question(permit, place, terms)
                 spend = []
                 if ticket is not None:
@@ -372,26 +374,18 @@ class Gate:
 class _Seen:
     """How far a request was understood, for the record of its refusal."""
 
-    __slots__ = ("call", "caller")
+    __slots__ = ("call", "caller", "tries_out")
 
     def __init__(self) -> None:
         self.caller: Caller | None = None
         self.call: Call | None = None
+        self.tries_out = False
+        """Whether what it would change is being worked out, which may run a program on a copy."""
 
 
 def _timeout(call: Call, policy: Policy | None) -> float:
     most = policy.limits.timeout if policy is not None else None
     return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)
-
-
-def _inside(parent: Execution) -> Inside:
-    """The place of a call inside another, unless it would stand too deep."""
-    if parent.depth >= DEEPEST:
-        raise NotPermitted(
-            f"Commands run inside each other at most {DEEPEST} deep; {parent.call.command.name} is that deep already.",
-            rule=f"house: at most {DEEPEST} calls inside each other",
-        )
-    return Inside()
 
 
 def _withdrawn(execution: Execution) -> Withdrawn:

@@ -64,7 +64,7 @@ class Resolver:
     def _digest(self, caller: Caller, command: Command, params: Mapping[str, Any], room: str, workspace: str) -> str:
         """Keyed, so that nobody can guess a short secret parameter from the ledger."""
         try:
-            who = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
+            who = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of, int(caller.access), caller.rooms)
             text = _canonical([command.name, command.version, params, room, workspace, *who])
         except UnicodeEncodeError as error:
             raise BadParams(f"{command.name}: a parameter holds bytes that are not UTF-8 text.") from error

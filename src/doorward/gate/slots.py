@@ -6,8 +6,12 @@ import asyncio
 from collections import deque
 from types import TracebackType
 
-from doorward.errors import Overloaded
+from doorward.errors import NotPermitted, Overloaded
+from doorward.executions.execution import Execution
 from doorward.settings import Settings
+
+DEEPEST = 4
+"""How many calls may stand inside each other, below the one that came in by a door."""
 
 
 class Slots:
@@ -104,6 +108,17 @@ class Inside:
     """The place of a call inside another, which already holds one: a second could wait for the first for ever."""
 
     waits = False
+
+    @classmethod
+    def of(cls, parent: Execution) -> Inside:
+        """The place inside that call, unless it would stand too deep."""
+        if parent.depth >= DEEPEST:
+            name = parent.call.command.name
+            raise NotPermitted(
+                f"Commands run inside each other at most {DEEPEST} deep; {name} is that deep already.",
+                rule=f"house: at most {DEEPEST} calls inside each other",
+            )
+        return cls()
 
     async def turn(self) -> None:
         """At once."""

@@ -7,10 +7,9 @@ unless its record is stored, and what changes is stored in the same write.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
@@ -105,17 +104,24 @@ class Accounts:
                 raise BadParams("The current password is not right.", hint="Give it as the parameter `current`.")
             self._attempts.forgive(f"change\0{key}", key)
         hash = await self._passwords.hash(new)
-        ids, ends = self._sessions.ending(user.tenant, user.id)
-        await self._store.write(sql.put_password(user.tenant, user.id, hash, self._clock.now()), *ends)
-        self._sessions.forget(*ids)
-        return len(ids)
+        ended = 0
 
-    @contextlib.asynccontextmanager
-    async def forgetting(self, tenant: str, user: str) -> AsyncIterator[list[Statement]]:
-        """What takes the password and sessions of a user away together with the user, who might be made anew."""
-        ids, ends = self._sessions.ending(tenant, user)
-        yield [sql.delete_password(tenant, user), *ends]
-        self._sessions.forget(*ids)
+        def forget() -> None:
+            nonlocal ended
+            ended = self._sessions.forget_all(user.tenant, user.id)
+
+        put = sql.put_password(user.tenant, user.id, hash, self._clock.now())
+        await self._store.write(put, self._sessions.ending(user.tenant, user.id), then=forget)
+        return ended
+
+    def forgetting(self, tenant: str, user: str) -> tuple[list[Statement], Callable[[], None]]:
+        """What takes the password and sessions of a user away together with the user, who might be made anew; and
+        what then forgets them here."""
+
+        def forget() -> None:
+            self._sessions.forget_all(tenant, user)
+
+        return [sql.delete_password(tenant, user), self._sessions.ending(tenant, user)], forget
 
     def tidy(self) -> list[Statement]:
         return sql.forget(self._clock.now())
@@ -128,11 +134,15 @@ class Accounts:
         user = self._people.get(attempt.tenant, attempt.user)
         kept = await sql.password(self._store, user.tenant, user.id) if user is not None else None
         fits = await self._passwords.fits(password[: passwords.LONGEST + 1], kept)
-        if not fits or user is None or not user.active or user.kind != "human":
+        if not fits or kept is None or user is None or not user.active or user.kind != "human":
             raise NotAuthenticated(_WRONG)
         self._attempts.forgive(account, address)
         self._attempts.clear(pair)
-        return await self._opened(attempt, self._sessions.open(user, **self._lifetimes))
+        opening = self._sessions.open(user, **self._lifetimes)
+        try:
+            return await self._opened(attempt, opening, sql.still_the_password(user.tenant, user.id, kept))
+        except Conflict as conflict:
+            raise NotAuthenticated(_WRONG) from conflict
 
     async def _refresh(self, attempt: Attempt, token: str) -> Grant:
         try:
@@ -152,8 +162,8 @@ class Accounts:
         session = self._sessions.known(token)
         known = msgspec.structs.replace(attempt, tenant=session.tenant, user=session.user)
         revoke = sql.revoke_session(session.id, self._clock.now())
-        await self._store.write(revoke, entries=[self._entry(known, "done", "ok", "")])
-        self._sessions.forget(session.id)
+        entries = [self._entry(known, "done", "ok", "")]
+        await self._store.write(revoke, entries=entries, then=lambda: self._sessions.forget(session.id))
 
     async def _register(self, attempt: Attempt, password: str, name: str, passcode: str) -> Grant:
         if self._settings.registration == "closed":
@@ -185,13 +195,13 @@ class Accounts:
         if found is None or not good or found["tenant"] not in ("", attempt.tenant):
             raise NotAuthenticated(
                 "The passcode is not right: it is unknown, used, expired, or for another tenant.",
-                hint="The owner of this house makes one with: doorward run user/invite --as=me --room=",
+                hint="The owner of this house makes one with: doorward token invite",
             )
         return [sql.use_invitation(hash, now)]
 
-    async def _opened(self, attempt: Attempt, opening: Opening) -> Grant:
-        await self._store.write(*opening.statements, entries=[self._entry(attempt, "done", "ok", "")])
-        self._sessions.put(opening)
+    async def _opened(self, attempt: Attempt, opening: Opening, *also: Statement) -> Grant:
+        entries = [self._entry(attempt, "done", "ok", "")]
+        await self._store.write(*opening.statements, *also, entries=entries, then=lambda: self._sessions.put(opening))
         return opening.grant
 
     async def _end(self, session: str) -> None:

@@ -54,7 +54,9 @@ class Attempts:
         self._windows.pop(key, None)
 
     def _wait(self, key: str, limit: Limit, now: float) -> float:
-        window = self._window(key)
+        window = self._windows.get(key)
+        if window is None:  # and none is made for what may be refused: a flood of those shall push nobody else out
+            return 0.0
         while window and window[0] <= now - limit.seconds:
             window.popleft()
         return window[0] + limit.seconds - now if len(window) >= limit.most else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -59,8 +59,7 @@ class People:
         self.check_new(user)
         at = self._clock.now()
         insert = sql.insert_user(user.tenant, user.id, user.name, user.kind, int(user.access), at)
-        await self._store.write(insert, *also, entries=entries)
-        self._users[user.tenant, user.id] = user
+        await self._store.write(insert, *also, entries=entries, then=lambda: self._put(user))
 
     def check_new(self, user: User) -> None:
         """Refuse a user that cannot be added."""
@@ -78,13 +77,20 @@ class People:
     async def change(self, user: User, *also: Statement) -> None:
         if (user.tenant, user.id) not in self._users:
             raise NotFound(f"There is no user {user.id!r}; there are: {self._names(user.tenant)}.")
-        await self._store.write(sql.change_user(user.tenant, user.id, int(user.access), user.active), *also)
-        self._users[user.tenant, user.id] = user
+        changed = sql.change_user(user.tenant, user.id, int(user.access), user.active)
+        await self._store.write(changed, *also, then=lambda: self._put(user))
 
-    async def remove(self, tenant: str, id: str, *also: Statement) -> None:
-        """Only for undoing a creation: a user who acted stays, inactive."""
-        await self._store.write(sql.delete_user(tenant, id), *also)
-        self._users.pop((tenant, id), None)
+    async def remove(self, tenant: str, id: str, *also: Statement, then: Callable[[], None]) -> None:
+        """Only for undoing a creation: a user who acted stays, inactive. `then` is done once it is stored."""
+
+        def forget() -> None:
+            self._users.pop((tenant, id), None)
+            then()
+
+        await self._store.write(sql.delete_user(tenant, id), *also, then=forget)
+
+    def _put(self, user: User) -> None:
+        self._users[user.tenant, user.id] = user
 
     def known(self, tenant: str, id: str) -> User:
         user = self.get(tenant, id)

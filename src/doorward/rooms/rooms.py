@@ -84,13 +84,16 @@ class Rooms:
             )
         at = self._clock.now()
         await self._store.write(
-            sql.insert_room(room.tenant, room.id, room.name, room.recipe, at), *self._members(room), *also
+            sql.insert_room(room.tenant, room.id, room.name, room.recipe, at),
+            *self._members(room),
+            *also,
+            then=lambda: self._put(room),
         )
-        self._rooms[room.tenant, room.id] = room
         return room
 
     async def change(self, room: Room, *also: Statement) -> Room:
         """Store a changed room, provided nobody changed it since `room.version`."""
+        changed = msgspec.structs.replace(room, version=room.version + 1)
         await self._store.write(
             sql.change_room(
                 room.tenant, room.id, room.version, name=room.name, recipe=room.recipe, archived=room.archived
@@ -98,14 +101,18 @@ class Rooms:
             sql.delete_members(room.tenant, room.id),
             *self._members(room),
             *also,
+            then=lambda: self._put(changed),
         )
-        changed = msgspec.structs.replace(room, version=room.version + 1)
-        self._rooms[room.tenant, room.id] = changed
         return changed
 
     async def delete(self, room: Room, *also: Statement) -> None:
-        await self._store.write(sql.delete_room(room.tenant, room.id, room.version), *also)
-        del self._rooms[room.tenant, room.id]
+        def forget() -> None:
+            self._rooms.pop((room.tenant, room.id), None)
+
+        await self._store.write(sql.delete_room(room.tenant, room.id, room.version), *also, then=forget)
+
+    def _put(self, room: Room) -> None:
+        self._rooms[room.tenant, room.id] = room
 
     async def say(self, room: Room, sender: str, kind: Kind, text: str) -> str:
         """Add a message to a room's history and tell whoever listens; returns its id."""

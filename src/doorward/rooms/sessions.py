@@ -27,6 +27,10 @@ MOST = 50
 """How many sessions one user has at once; one more ends the oldest."""
 
 
+LONGEST = 365 * 86_400.0
+"""Seconds after which a session ends however often it was renewed."""
+
+
 class Session(msgspec.Struct, frozen=True):
     id: str
     tenant: str
@@ -99,7 +103,8 @@ class Sessions:
         self._user(session)
         if not hmac.compare_digest(session.refresh, _hash(text)):
             raise UsedTwice(session)
-        later = msgspec.structs.replace(session, expires_at=self._clock.now() + refresh_seconds)
+        end = min(self._clock.now() + refresh_seconds, session.created_at + LONGEST)
+        later = msgspec.structs.replace(session, expires_at=end)
         renewed, grant = self._granted(later, access_seconds)
         rotate = sql.rotate_session(session.id, session.refresh, renewed.refresh, renewed.expires_at)
         return Opening(renewed, [rotate], grant)
@@ -120,11 +125,15 @@ class Sessions:
         for id in ids:
             self._sessions.pop(id, None)
 
-    def ending(self, tenant: str, user: str) -> tuple[list[str], list[Statement]]:
-        """The sessions of a user, and what ends them."""
-        now = self._clock.now()
+    def ending(self, tenant: str, user: str) -> Statement:
+        """What ends all sessions of a user; they are forgotten with `forget_all` once it is stored."""
+        return sql.revoke_sessions(tenant, user, self._clock.now())
+
+    def forget_all(self, tenant: str, user: str) -> int:
+        """Returns how many there were."""
         ids = [one.id for one in self._of(tenant, user)]
-        return ids, [sql.revoke_session(id, now) for id in ids]
+        self.forget(*ids)
+        return len(ids)
 
     def _of(self, tenant: str, user: str) -> list[Session]:
         return [one for one in self._sessions.values() if (one.tenant, one.user) == (tenant, user)]

@@ -93,9 +93,9 @@ class Tokens:
                 None if rooms is None else json.dumps(rooms),
                 token.created_at,
                 token.expires_at,
-            )
+            ),
+            then=lambda: self._put(token),
         )
-        self._tokens[token.id] = token
         text = self._signer.sign(
             "token",
             token.id,
@@ -110,8 +110,11 @@ class Tokens:
 
     async def revoke(self, tenant: str, id: str, *also: Statement) -> None:
         now = self._clock.now()
-        await self._store.write(sql.revoke_token(tenant, id, now), *also)
-        self._tokens[id] = msgspec.structs.replace(self._tokens[id], revoked_at=now)
+        revoked = msgspec.structs.replace(self._tokens[id], revoked_at=now)
+        await self._store.write(sql.revoke_token(tenant, id, now), *also, then=lambda: self._put(revoked))
+
+    def _put(self, token: Token) -> None:
+        self._tokens[token.id] = token
 
     def caller(self, text: str) -> Caller:
         """Who a token speaks for; anything but a valid, known, unexpired token of an active user is refused."""

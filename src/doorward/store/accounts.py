@@ -40,6 +40,22 @@ def insert_session(id: str, tenant: str, user: str, refresh: str, created_at: fl
     )
 
 
+def still_the_password(tenant: str, user: str, hash: str) -> Statement:
+    """Changes nothing, and undoes the write it is part of when the password was changed meanwhile."""
+    return Statement(
+        "UPDATE passwords SET hash = hash WHERE tenant = ? AND user = ? AND hash = ?",
+        (tenant, user, hash),
+        rows=1,
+        otherwise="the password was changed meanwhile",
+    )
+
+
+def revoke_sessions(tenant: str, user: str, at: float) -> Statement:
+    return Statement(
+        "UPDATE sessions SET revoked_at = ? WHERE tenant = ? AND user = ? AND revoked_at IS NULL", (at, tenant, user)
+    )
+
+
 def rotate_session(id: str, old: str, new: str, expires_at: float) -> Statement:
     """The one statement that decides who of two with the same refresh token came first."""
     return Statement(

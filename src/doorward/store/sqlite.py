@@ -84,19 +84,25 @@ class Store:
         entries: Sequence[record.Entry] = (),
         durable: bool = True,
         owed: bool = False,
+        then: Callable[[], None] | None = None,
     ) -> list[int]:
         """Run statements and append ledger entries as one; returns the changed rows of each statement.
 
         `durable` writes reach the disk before this returns; others survive the death of the process, and a power
         cut may take the last of them. `owed` entries may not be lost, whoever waits for them: they are stored even
-        when the statements are refused, and when the disk refuses, with the next write that succeeds.
+        when the statements are refused, and when the disk refuses, with the next write that succeeds. `then` is done
+        as soon as it is stored, in the order of the writes and also when whoever waits has gone: what is held in
+        memory follows what is stored.
         """
         if self._closed:
             raise LedgerUnavailable("Doorward is ending, so nothing more is stored.")
         loop = asyncio.get_running_loop()
         job = _Job(statements, entries, durable, owed, loop, loop.create_future())
         self._gather(job)
-        return await job.done
+        if then is None:
+            return await job.done
+        job.done.add_done_callback(lambda done: then() if not (done.cancelled() or done.exception()) else None)
+        return await asyncio.shield(job.done)
 
     async def read(self, sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
         """The rows of one SELECT, each as a dictionary."""
