@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,18 @@ from line_client import LineClient, LineError, arguments
 
 KINDS = {"python": "*.py", "text": "*.txt", "markdown": "*.md", "json": "*.json", "log": "*.log"}
 WORDS = re.compile(r"[a-z0-9]+")
+SMALL_WORDS = frozenset(
+    WORDS.findall(
+        "a about all an and any are at be by can could current do does for from get give has have here how i in is it "
+        "its many me much my now of on or please s show tell that the their there these this to us want what where "
+        "which who will with would you your"
+    )
+)
+"""Words that say nothing of what is wanted."""
+NO_FOLDERS = frozenset(WORDS.findall("all current here it my order that the this total which"))
+"""Words that stand behind "in" without naming a folder."""
+ENOUGH = 0.5
+"""How much of a request a tool must speak of before it is run for it: half of its words that say something."""
 Say = Callable[[str], None]
 
 
@@ -43,9 +55,12 @@ class Agent:
         self.wait = wait
         """How many seconds to wait for a person's approval."""
         self.tools = {tool["name"]: tool for tool in client.tools()}
+        self.failed = False
+        """Whether the last request was not carried out."""
 
     def do(self, request: str) -> str:
         """Carry out one request; the answer, as far as there is one."""
+        self.failed = False
         self.say(f"Request: {request}")
         steps = plan(request)
         if not steps:
@@ -58,11 +73,11 @@ class Agent:
                 step.args[step.feeds] = lines
             tool = self.choose(step)
             if tool is None:
-                return self.answer(f"No tool here is good for: {step.purpose}.")
+                return self.give_up(f"No tool here is good for: {step.purpose}.")
             self.say(f"Step {number}: {tool}, to {step.purpose}; arguments {step.args}")
             output = self.run(tool, step.args)
             if output is None:
-                return self.answer("The request could not be carried out.")
+                return self.give_up("The request could not be carried out.")
             lines = [line for line in output.splitlines() if line.strip()]
         return self.answer("\n".join(lines) or "There is nothing.")
 
@@ -83,17 +98,18 @@ class Agent:
         except LineError as error:
             if error.code == "approval_needed":
                 return self.approved(tool, error)
-            inside = in_the_workspace(args)
-            if error.code == "bad_params" and inside != args:
-                self.say(f"  Not there: {error} I can only reach the workspace, so I look at the same name in it.")
-                return self.run(tool, inside)
             self.say(f"  {tool} did not work ({error.code}): {error}")
+            if error.code == "bad_params" and (places := outside(args)):
+                self.say(f"  The workspace is all that I may touch, and {', '.join(places)} is not in it.")
             return None
 
     def approved(self, tool: str, parked: LineError) -> str | None:
         """What was parked runs only when a person agrees; the agent can do no more than wait."""
         ticket = parked.error["ticket"]
-        self.say(f"  {tool} changes things, and a person decides: `doorward approvals` shows it (ticket {ticket}).")
+        self.say(
+            f"  {tool} changes things, and a person decides: `doorward approvals show {ticket}` shows it, "
+            f"and `doorward approvals approve {ticket}` says yes."
+        )
         until = time.monotonic() + self.wait
         while time.monotonic() < until:
             try:
@@ -110,20 +126,23 @@ class Agent:
         return None
 
     def suggested(self, request: str) -> str:
-        """For what no rule covers: Doorward's own suggestion, run only when it changes nothing."""
-        found = self.client.call("suggest_command", query=request)
-        if "suggestion" not in (found.get("data") or {}):
-            return self.answer(found["output"])
-        suggestion = found["data"]
+        """For what no rule covers: Doorward's own suggestion, run only when it fits and changes nothing."""
+        suggestion = self.client.call("suggest_command", query=request).get("data") or {}
+        if fit(request, self.tools.get(suggestion.get("tool", ""))) < ENOUGH:
+            return self.give_up(f"I know no tool for this: {request}")
         self.say(f"I have no plan for this; Doorward suggests: {suggestion['suggestion']}")
         if self.tools[suggestion["tool"]]["metadata"]["effects"] != ["read"]:
-            return self.answer(f"It would change something, so I only tell you of it. {suggestion['explanation']}")
+            return self.give_up(f"It would change something, so I only tell you of it. {suggestion['explanation']}")
         output = self.run(suggestion["tool"], suggestion["args"])
-        return self.answer(output if output is not None else suggestion["explanation"])
+        return self.give_up(suggestion["explanation"]) if output is None else self.answer(output)
 
     def answer(self, text: str) -> str:
         self.say(f"Answer:\n{text}\n")
         return text
+
+    def give_up(self, text: str) -> str:
+        self.failed = True
+        return self.answer(text)
 
 
 def plan(request: str) -> list[Step]:
@@ -150,7 +169,8 @@ def plan(request: str) -> list[Step]:
         return [looking]
     if re.search(r"\b(time|date|day)\b", text):
         return [Step("print the time, or work with dates", ("utc", "format"))]
-    if re.search(r"\bwhat'?s in\b|\blist\b|\bdirectory\b|\bfolder\b", text):
+    changes = re.search(r"\b(create|make|copy|move|rename|write)\b", text)
+    if not changes and re.search(r"\bwhat'?s in\b|\blist\b|\bdirectory\b|\bfolder\b", text):
         return [Step("list the entries of folders, or show files", ("paths", "long"), {"paths": [where], "long": True})]
     return []
 
@@ -158,14 +178,26 @@ def plan(request: str) -> list[Step]:
 def place(request: str) -> str:
     """The folder that a request speaks of. An agent's home, and where it stands, are both the workspace."""
     named = re.search(r"(?<!\w)(/[\w./-]+|\w[\w.-]*/[\w./-]*)", request)
-    return named[1].rstrip(".") if named else "."
+    if named:
+        return named[1].rstrip(".")
+    behind_in = [name for name in re.findall(r"\bin (?:the )?([\w.-]*\w)", request) if name.lower() not in NO_FOLDERS]
+    return behind_in[0] if behind_in else "."
 
 
-def in_the_workspace(args: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: [one.lstrip("/") or "." for one in value] if key == "paths" and isinstance(value, list) else value
-        for key, value in args.items()
-    }
+def outside(args: dict[str, Any]) -> list[str]:
+    """The places among arguments that can lie outside of the workspace."""
+    return [place for place in args.get("paths", []) if place.startswith(("/", ".."))]
+
+
+def fit(request: str, tool: dict[str, Any] | None) -> float:
+    """How much of what a request says a tool says of itself, too: from 0 for nothing to 1 for all of it."""
+    wanted = meaning(WORDS.findall(request.lower()))
+    return len(wanted & meaning(told(tool))) / len(wanted) if wanted and tool else 0.0
+
+
+def meaning(words: Iterable[str]) -> set[str]:
+    """The words that say something, so that one line and many lines are the same."""
+    return {word.removesuffix("s") for word in words if word not in SMALL_WORDS}
 
 
 def told(tool: dict[str, Any]) -> set[str]:
@@ -179,13 +211,17 @@ def main() -> int:
     parser.add_argument("request", nargs="+", help="what you want, in words")
     parser.add_argument("--wait", type=float, default=0.0, help="seconds to wait for a person's approval")
     given = parser.parse_args()
+    request = " ".join(given.request).strip()
+    if not request:
+        parser.error('give a request in words, such as "What\'s in my home directory?"; nothing was given')
     try:
         with LineClient(given.host, given.port, token=given.token) as client:
-            Agent(client, wait=given.wait).do(" ".join(given.request))
+            agent = Agent(client, wait=given.wait)
+            agent.do(request)
+            return 1 if agent.failed else 0
     except (ConnectionError, LineError) as error:
         print(f"The line door on {given.host}:{given.port} did not serve this: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ class LineClient:
 
     def request(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Send one request and wait for its answer; notifications that come before it are handed over."""
-        id = str(next(self._ids))
+        # A client is known by its token or its address, so two programs side by side must not use the same ids.
+        id = f"{os.getpid()}-{next(self._ids)}"
         line = json.dumps({"id": id, "method": method, "params": params or {}})
         self._socket.sendall(line.encode() + b"\n")
         for text in self._lines:
@@ -135,7 +136,9 @@ def tour(client: LineClient) -> None:
         except LineError as error:
             print(f"  {tool}: {error.code}: {error}")
             if error.code == "approval_needed":
-                print(f"    Approve it with `doorward approvals`, then resume with the ticket {error.error['ticket']}.")
+                ticket = error.error["ticket"]
+                print(f"    A person says yes with `doorward approvals approve {ticket}`; once it is approved,")
+                print("    calling with the ticket alone runs it.")
 
 
 def arguments(description: str) -> argparse.ArgumentParser:

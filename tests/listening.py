@@ -136,7 +136,8 @@ async def listening(server: Any, path: Path) -> AsyncIterator[Listening]:
 def bare(app: App, limits: Limits) -> Any:
     """What listens, with nothing behind it but one application."""
     calls = Executions(Clock(), Bus(), Settings())
-    return SimpleNamespace(public=app, private=app, settings=limits, calls=calls)
+    nobody_listens = SimpleNamespace(stop=lambda: None)
+    return SimpleNamespace(public=app, private=app, settings=limits, calls=calls, mcp=nobody_listens)
 
 
 def house(driver: Any) -> Server:

@@ -15,6 +15,7 @@ from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 
 _REFERENCE = "#/$defs/{name}"
+_JSON_WORDS = {None: "null", True: "true", False: "false"}
 
 Run = Callable[..., Awaitable[Any]]
 """`async def run(ctx, **params)`; the result is anything that has a JSON form."""
@@ -295,8 +296,8 @@ def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, An
         known = list(schema.get("properties", {}))
         given = ", ".join(repr(name) for name in fault.kind.as_dict()["unexpected"])
         inside = f" in {where}" if where else ""
-        valid = ", ".join(known) if known and not where else "only the documented ones"
-        return f"unknown parameter {given}{inside}; valid: {valid or 'none'}."
+        valid = "only the documented ones" if where else ", ".join(known) or "none"
+        return f"unknown parameter {given}{inside}; valid: {valid}."
     if keyword == "required":
         return f"parameter {fault.kind.as_dict()['property']!r} is missing{f' in {where}' if where else ''}."
     given = shortened(fault.instance)
@@ -305,7 +306,7 @@ def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, An
 
 def shortened(value: Any, limit: int = 80) -> str:
     """A value as it may stand in an error sentence: never long, never with control characters."""
-    text = repr(value)
+    text = _JSON_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 

@@ -26,9 +26,20 @@ class Caller(msgspec.Struct, frozen=True):
     """The rooms this credential may act in; None means every room the caller is a member of."""
 
     @property
+    def as_whom(self) -> str:
+        """What this caller is, in words that stand in a sentence to it."""
+        return {"human": "a person", "ai": "an agent", "service": "a program"}[self.kind]
+
+    @property
     def identities(self) -> frozenset[str]:
         """The names that record access lists and memberships are checked against."""
         return frozenset((self.id, self.on_behalf_of)) - {""}
+
+    def owns(self, who: str, behalf: str) -> bool:
+        """Whether what somebody asked for is this caller's own: its own calls, and a person's agents' as well."""
+        if self.kind == "human":
+            return self.id in (who, behalf)
+        return (self.id, self.on_behalf_of) == (who, behalf)
 
     def reaches(self, room: str) -> bool:
         """Whether this credential is good for a room at all; whether its caller is a member is another question."""

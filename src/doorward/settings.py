@@ -194,9 +194,11 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room: str = "general"
     """The room that line clients act in; only one that shows a token may name another."""
     clients: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    """How many connections the line door holds at once; one more is told so and closed."""
+    """How many connections the line door holds at once; for one more the most silent gives way, or it is refused."""
     idle_seconds: Seconds = 60.0
     """How long a connection may be silent while none of its calls runs."""
+    give_way_seconds: Seconds = 5.0
+    """How long a connection without a running call must have been silent to give its place to a newcomer."""
     arrival_seconds: Seconds = 10.0
     """How long the rest of a line, or a client's next read of what waits for it, may take."""
     request_bytes: Annotated[int, Meta(ge=256, le=16_777_216)] = 16_384
@@ -235,7 +237,9 @@ class Rest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refresh_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
     """How long somebody stays logged in without coming back."""
     event_clients: Count = 200
-    """How many clients may follow events or executions at once."""
+    """How many answers of the REST door are streams at once: of events, of an execution, of a command that runs."""
+    event_clients_each: Count = 50
+    """How many of them one caller has."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

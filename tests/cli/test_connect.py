@@ -25,19 +25,6 @@ JSON_TEXT = '{\r\n\t"theme": "dark", // mine\r\n\t"%s": {\r\n\t\t"other": {"comm
 TOML_TEXT = '# mine\nmodel = "x"\n\n[%s.other]\ncommand = "x" # why\n'
 
 
-@pytest.fixture
-def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An account of its own, with a project folder that we are in."""
-    project = tmp_path / "project"
-    project.mkdir()
-    monkeypatch.chdir(project)
-    for name in (TOKEN, "DOORWARD_HOME", "XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", [str(BIN / "doorward")])
-    return tmp_path
-
-
 def connect(*args: str) -> Result:
     """As in a pipe, where there is nobody to ask."""
     return CliRunner().invoke(main.cli, ["connect", *args])
@@ -267,7 +254,7 @@ def test_the_list_says_who_is_here_and_who_is_connected(account: Path) -> None:
     assert lines["claude-code"].endswith(f"connected in {account / 'project' / '.mcp.json'}")
     assert lines["gemini"].endswith("found; connect it with: doorward connect gemini")
     assert lines["claude-desktop"].endswith("not found")
-    assert "config.toml was left alone" in ended.stderr
+    assert "config.toml was left alone" in lines["codex"]
 
 
 def test_at_a_terminal_a_person_is_asked(tmp_path: Path) -> None:

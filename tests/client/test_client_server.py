@@ -23,6 +23,7 @@ from doorward.errors import (
     NotAuthenticated,
     NotFound,
     NotPermitted,
+    TooFast,
     UnknownCommand,
     Unreachable,
 )
@@ -139,6 +140,32 @@ class TestApprovals:
         with pytest.raises(NotApproved, match="still waiting"):
             agent.resume(parked.value.ticket, wait=0.1)
 
+    def test_what_a_limit_keeps_from_running_is_resumed_with_the_ticket_of_the_error(
+        self, client: Make, served: Any, flavour: Any
+    ) -> None:
+        person, name = client(served.person, ""), f"scarce-{flavour.name}"
+        token = _room_with(person, name, requireApproval={"file/write": True}, maxCommandsPerMinute=2)
+        with Client(served.url, token=served.person) as decider, decider.events(only="approval:requested") as events:
+            assert next(events).name == "ready"
+            deciding = threading.Thread(target=_decide, args=(decider, events, "approve"))
+            deciding.start()
+            with pytest.raises(TooFast) as refusal:
+                client(token, name).run("file/write", path="scarce.txt", content="x", wait=20)
+            deciding.join()
+        assert f"resume('{refusal.value.ticket}')" in refusal.value.hint  # type: ignore[attr-defined]
+        _room_with(person, name, requireApproval={"file/write": True}, maxCommandsPerMinute=3)
+        assert client(token, name).resume(refusal.value.ticket).done  # type: ignore[attr-defined]
+
+
+def _room_with(person: Any, name: str, **limits: Any) -> str:
+    """A room whose recipe has these limits, and a program's token for it."""
+    commands = {"enabled": True, "whitelist": ["file/write", "event/list", "shell/pwd"], **limits}
+    recipe = {"recipeId": name, "displayName": name, "description": "Limits.", "strategy": {"aiCommands": commands}}
+    person.put_recipe(name, recipe)
+    if name not in [one["room"] for one in person.rooms()]:
+        person.create_room(name, recipe=name)
+    return str(person.create_token(name, kind="service", access="edit", rooms=[name])["token"])
+
 
 def _decide(person: Client, events: Any, verdict: str) -> None:
     """What somebody does who watches: wait for the question, look, decide."""
@@ -175,6 +202,22 @@ class TestStreams:
             assert next(events).name == "ready"
             execution = flavour.first(program, "bash", command="sleep 30").execution
             assert next(one for one in events if _ends(one, execution)).data["state"] == "cancelled"
+
+    def test_a_stream_waits_for_a_short_limit_as_a_call_does(self, client: Make, served: Any, flavour: Any) -> None:
+        name = f"brisk-{flavour.name}"
+        token = _room_with(client(served.person, ""), name, maxActionsPerSecond=2)
+        program = client(token, name)
+        for _ in range(3):
+            *_, outcome = program.stream("shell/pwd")
+            assert outcome.done
+
+    def test_a_stream_of_a_client_that_was_closed_ends_with_an_error_of_ours(self, client: Make, served: Any) -> None:
+        program = client(served.free, "free")
+        stream = program.stream("bash", command="sleep 30")
+        next(stream)
+        program.close()
+        with pytest.raises(Unreachable, match="was closed before the answer came"):
+            list(stream)
 
     def test_what_is_refused_is_raised_by_a_stream_too(self, client: Make) -> None:
         with pytest.raises(NotPermitted):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from played import DONE, DROPPED, REFUSED, SLOW, Played, problem, reply, run
 
-from doorward.client import Client, Outcome, Parked
+from doorward.client import Client, Parked
 from doorward.client.eventstream import LARGEST, SIGN_OF_LIFE, Event, Reader, TooLarge
-from doorward.client.flows import Alone, Channel, Emit, Next, NoAnswer, Pause, Reply, Send
+from doorward.client.flows import Channel, NoAnswer, Reply
 from doorward.errors import (
     BadParams,
     Conflict,
-    DoorwardError,
     LedgerUnavailable,
     Looping,
     NotAuthenticated,
@@ -25,75 +25,10 @@ from doorward.errors import (
 )
 from json_texts import FORBIDDEN
 
-DONE = {"status": "done", "code": "ok", "call": "1m7gxw9dfxgnxm42", "command": "shell/ls", "result": {"a": 1}}
-REFUSED = NoAnswer("Connection refused", sent=False)
-DROPPED = NoAnswer("Server disconnected", sent=True)
-SLOW = NoAnswer("it took too long", sent=True, slow=True)
-
-
-def reply(status: int, body: Any, **headers: str) -> Reply:
-    kind = "application/problem+json" if status >= 400 else "application/json"
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status, {"content-type": kind, **named}, json.dumps(body).encode())
-
-
-def problem(status: int, code: str, **more: Any) -> Reply:
-    after = {"retry_after": str(more["retryAfter"])} if "retryAfter" in more else {}
-    body = {"title": "t", "status": status, "detail": f"It is {code}.", "code": code, "outcome": "refused", **more}
-    return reply(status, body, **after)
-
-
-Answer = Reply | NoAnswer | Channel | Event | None
-
-
-class Played:
-    """An operation played out against prepared answers: what was sent, how long was waited, and how it ended."""
-
-    def __init__(self, flow: Generator[Any, Any, Any], *answers: Answer) -> None:
-        self.sent: list[Send] = []
-        self.waited: list[float] = []
-        self.emitted: list[Any] = []
-        self._answers = list(answers)
-        self.result: Any = None
-        self.error: DoorwardError | None = None
-        try:
-            self.result = self._play(flow)
-        except DoorwardError as error:
-            self.error = error
-        assert not self._answers, "not everything was asked for"
-
-    def _play(self, flow: Generator[Any, Any, Any]) -> Any:
-        value: Any = None
-        while True:
-            try:
-                effect = flow.throw(value) if isinstance(value, NoAnswer) else flow.send(value)
-            except StopIteration as end:
-                return end.value
-            value = None
-            if isinstance(effect, Pause):
-                self.waited.append(effect.seconds)
-            elif isinstance(effect, Alone):
-                value = self._play(effect.flow)
-            elif isinstance(effect, Emit):
-                self.emitted.append(effect.value)
-            elif isinstance(effect, Next):
-                value = self._answers.pop(0)
-            elif isinstance(effect, Send):
-                self.sent.append(effect)
-                value = self._answers.pop(0)
-
-    @property
-    def keys(self) -> list[str]:
-        return [send.headers["Idempotency-Key"] for send in self.sent]
-
 
 @pytest.fixture(scope="module")
 def client() -> Client:
     return Client("http://127.0.0.1:9", token="its-token", room="general")
-
-
-def run(client: Client, **options: Any) -> Generator[Any, Any, Outcome]:
-    return Client.run.flow(client, "shell/ls", **options)
 
 
 def test_a_call_carries_the_token_the_room_and_a_key(client: Client) -> None:

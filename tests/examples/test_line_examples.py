@@ -131,7 +131,7 @@ async def test_the_agent_deletes_only_what_a_person_agreed_to(place, examples):
     async with place() as house:
         house.driver.house.services.events.subscribe(note)
         asking = asyncio.create_task(
-            asyncio.to_thread(requests, examples, house.port, "Delete files older than 30 days in /tmp", wait=60.0)
+            asyncio.to_thread(requests, examples, house.port, "Delete files older than 30 days in tmp", wait=60.0)
         )
         question = await asyncio.wait_for(requested.get(), 60)
         kept = (house.workspace / "tmp" / "old.log").exists()
@@ -141,18 +141,43 @@ async def test_the_agent_deletes_only_what_a_person_agreed_to(place, examples):
     told = "\n".join(said)
     assert kept
     assert left == ["new.log"]
-    assert "I can only reach the workspace" in told
     assert "rm changes things, and a person decides" in told
+    assert f"`doorward approvals approve {question.approval}` says yes" in told
     assert "A person agreed." in told
 
 
 async def test_without_an_approval_the_agent_changes_nothing_and_says_so(place):
     async with place() as house:
-        code, out, err = await house.script("agent.py", "Delete files older than 30 days in /tmp")
+        code, out, err = await house.script("agent.py", "Delete files older than 30 days in tmp")
         left = sorted(path.name for path in (house.workspace / "tmp").iterdir())
-    assert (code, err) == (0, "")
+    assert (code, err) == (1, "")
     assert "Nobody has decided yet, so nothing was changed." in out
     assert left == ["new.log", "old.log"]
+
+
+async def test_the_agent_does_not_take_a_folder_in_the_workspace_for_one_outside(place):
+    async with place() as house:
+        code, out, err = await house.script("agent.py", "Delete files older than 30 days in /tmp")
+        left = sorted(path.name for path in (house.workspace / "tmp").iterdir())
+    assert (code, err) == (1, "")
+    assert "The workspace is all that I may touch, and /tmp is not in it." in out
+    assert "Step 2" not in out
+    assert left == ["new.log", "old.log"]
+
+
+async def test_the_agent_says_that_it_knows_no_tool_instead_of_running_one_that_does_not_fit(place, examples):
+    asked = ("tell me a joke", "sing a song for my mother", "who is the president of France")
+    async with place() as house:
+        answers, said = await asyncio.to_thread(requests, examples, house.port, *asked)
+    assert answers == [f"I know no tool for this: {one}" for one in asked]
+    assert not [line for line in said if "suggests" in line]
+
+
+async def test_without_words_the_agent_says_what_to_give(place):
+    async with place() as house:
+        code, _, err = await house.script("agent.py", " ")
+    assert code == 2
+    assert 'give a request in words, such as "What\'s in my home directory?"; nothing was given' in err
 
 
 async def test_what_the_agent_has_no_plan_for_it_asks_doorward_about(place, examples):

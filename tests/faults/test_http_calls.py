@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from listening import PATIENCE, Client, Listening, get, house, listening, post
 
 from doorward.backends.context import Context
 from doorward.command import READS_ONLY, Example, Family, NoUndo
@@ -22,6 +21,7 @@ from doorward.errors import Unusable
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.settings import Limits, Sandbox, Settings
 from doorward.settings import Server as ServerSettings
+from listening import PATIENCE, Client, Listening, get, house, listening, post
 
 RULES = {"enabled": True, "whitelist": ["hold/*"], "maxCommandsPerMinute": 10_000}
 RECIPE = {"recipeId": "holding", "displayName": "Holding", "strategy": {"aiCommands": RULES}}
@@ -72,7 +72,7 @@ class Ways:
 
     def __init__(self, here: Listening, token: str) -> None:
         self.here = here
-        self._bearer = f"Authorization: Bearer {token}"
+        self.bearer = f"Authorization: Bearer {token}"
 
     async def ask(self, way: str, command: str) -> Client:
         client = await (self.here.connect_private() if way.startswith("private") else self.here.connect(takes=4_096))
@@ -81,7 +81,7 @@ class Ways:
             await client.send(post("/api/run", {**body, "speakAs": "bot", "stream": way.endswith("stream")}))
         elif way.startswith("rest"):
             accept = "text/event-stream" if way.endswith("stream") else "application/json"
-            await client.send(post("/api/run", body, self._bearer, f"Accept: {accept}"))
+            await client.send(post("/api/run", body, self.bearer, f"Accept: {accept}"))
         else:
             await client.send(self._mcp(command.replace("/", "_"), progress=way.endswith("stream")))
         return client
@@ -97,7 +97,7 @@ class Ways:
         fields = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", f"Mcp-Name: {tool}"]
         accept = "Accept: application/json, text/event-stream"
         params = {"name": tool, "arguments": {}, "_meta": about}
-        return post("/mcp/lab", {**call, "params": params}, self._bearer, accept, *fields)
+        return post("/mcp/lab", {**call, "params": params}, self.bearer, accept, *fields)
 
 
 WAYS = ["private", "private stream", "rest", "rest stream", "mcp", "mcp stream"]
@@ -175,6 +175,24 @@ async def test_the_end_of_doorward_stops_what_runs_and_its_client_is_told(staged
         assert b"was cancelled by the end of Doorward" in got
         assert got.endswith(b"0\r\n\r\n"), "its answer is whole"
         assert (end["status"], end["code"]) == ("failed", "cancelled")
+
+
+async def test_the_end_of_doorward_is_told_to_clients_that_only_listen(staged: Any) -> None:
+    async with staged(Settings()) as (_, ways):
+        about = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        params = {"notifications": {"toolsListChanged": True}, "_meta": about}
+        frame = {"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": params}
+        client = await ways.here.connect()
+        headers = ("Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2026-07-28")
+        await client.send(post("/mcp/lab", frame, ways.bearer, *headers, "Mcp-Method: subscriptions/listen"))
+        await client.reader.readuntil(b"notifications/subscriptions/acknowledged")
+        ways.here.stopping.set()
+        got = await client.rest()
+        assert b'"id":7,"result":' in got
+        assert got.endswith(b"0\r\n\r\n"), "its answer is whole"
 
 
 async def _quiet(driver: Any) -> None:

@@ -6,21 +6,16 @@ import asyncio
 import json
 from typing import Any
 
-import httpx2
 import pytest
 
 from doorward.command import Example, Family, Foreseen, NoUndo
-from doorward.doors.http import Server
 from doorward.doors.line.door import Door
-from doorward.doors.mcp.door import McpDoor
-from doorward.doors.mcp.sessions import Sessions
-from doorward.errors import DoorwardError, NotAuthenticated, Overloaded, TooFast
+from doorward.errors import DoorwardError, NotAuthenticated, TooFast
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.home import Home
-from doorward.model import Caller, Credential
+from doorward.model import Credential
 from doorward.rooms.accounts import Attempt
 from doorward.rooms.attempts import ACCOUNT, ADDRESS, PAIR, Attempts
-from doorward.settings import Mcp
 
 RECIPE = {
     "recipeId": "lax",
@@ -39,14 +34,6 @@ async def house(home: Home, opened: Any) -> Any:
         for room in ("yard", "vault"):
             await driver.owner("room/create", name=room, recipe="lax")
         yield driver
-
-
-def client(driver: Any, token: str) -> httpx2.AsyncClient:
-    app = Server(driver.house.gate, driver.house.services).public
-    transport = httpx2.ASGITransport(app=app, client=("127.0.0.1", 4_000))
-    return httpx2.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {token}"}
-    )
 
 
 # Credentials that grant more than they hold.
@@ -157,127 +144,7 @@ async def test_one_piece_of_requests_for_the_list_makes_no_heap_of_answers(house
     assert heap <= services.settings.line.unread_bytes * 2, f"{heap:,} bytes wait for one client"
 
 
-# MCP over HTTP.
-
-
-@pytest.mark.parametrize("room", ["a\r\nx-evil: 1", "\u4e2d", 'a", error="x'])
-async def test_a_strange_room_in_the_address_gets_a_clean_challenge(house: Any, room: str) -> None:
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope: dict[str, Any] = {"type": "http", "method": "GET", "path": f"/mcp/{room}", "query_string": b""}
-    scope |= {"scheme": "http", "root_path": "", "headers": [(b"host", b"127.0.0.1")], "client": ("127.0.0.1", 1)}
-    try:
-        await Server(house.house.gate, house.house.services).public(scope, receive, send)
-    except UnicodeEncodeError as error:
-        pytest.fail(f"the challenge broke: {error}")
-    assert sent[0]["status"] == 401
-    challenge = dict(sent[0]["headers"])[b"www-authenticate"]
-    assert b"\r" not in challenge
-    assert b"\n" not in challenge
-    assert challenge.count(b'"') == 2
-
-
-async def test_no_session_vanishes_unseen_when_another_is_refused(clock: Any) -> None:
-    """Whoever is dropped must be reported, or its listener stays among the subscriptions for ever."""
-    sessions = Sessions(Mcp(sessions_each=1, session_seconds=10.0), clock)
-    mine, other = (Caller("local", name, "ai", Access.EDIT) for name in ("mine", "other"))
-    idle, _ = sessions.add(_peer("other"), other)
-    clock.advance(60.0)
-    busy, gone = sessions.add(_peer("mine"), mine)
-    assert gone == [idle]
-    idle, _ = sessions.add(_peer("other"), other)
-    clock.advance(60.0)
-    busy.streams = 1
-    there = len(sessions)
-    with pytest.raises(Overloaded):
-        sessions.add(_peer("mine"), mine)
-    assert len(sessions) == there, "an expired session was removed, and nobody was told to forget its listener"
-
-
-def _peer(token: str) -> Any:
-    class Peer:
-        credential = Credential(token=token)
-        running = ()
-
-    return Peer()
-
-
-async def _listener(house: Any, token: str, uri: str) -> tuple[McpDoor, Any, list[dict[str, Any]]]:
-    """A client that has initialized in the yard and asked for news of a resource."""
-    door, told = McpDoor(house.house.gate, house.house.services), []
-
-    async def send(frame: bytes) -> None:
-        told.append(json.loads(frame))
-
-    peer = door.peer(Credential(token=token), "yard", None, send, "http")
-    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    for id, method, params in ((1, "initialize", opening), (2, "resources/subscribe", {"uri": uri})):
-        await door.receive(peer, json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
-        await asyncio.gather(*peer.tasks)
-    return door, peer, told
-
-
-async def _news(told: list[dict[str, Any]]) -> list[str]:
-    for _ in range(20):
-        await asyncio.sleep(0)
-    return [one["params"]["uri"] for one in told if one.get("method") == "notifications/resources/updated"]
-
-
-async def test_nobody_hears_of_messages_in_a_room_that_they_may_not_read(house: Any) -> None:
-    token = await house.token("bot", rooms=["yard"])
-    uri = "doorward://rooms/vault/messages"
-    read = await house.ask("room/messages", token=token, room="yard", params={"name": "vault"})
-    assert read.code == "not_found"
-    door, peer, told = await _listener(house, token, uri)
-    await house.owner("room/say", name="vault", text="a secret")
-    heard = await _news(told)
-    await door.close(peer)
-    assert heard == []
-
-
-async def test_a_revoked_token_hears_nothing_more(house: Any) -> None:
-    made = await house.owner("token/create", name="bot", rooms=["yard"])
-    door, peer, told = await _listener(house, made.result["token"], "doorward://rooms/yard/messages")
-    await house.owner("token/revoke", id=made.result["id"])
-    await house.owner("room/say", name="yard", text="not for bot any more")
-    heard = await _news(told)
-    await door.close(peer)
-    assert heard == []
-
-
 # Answers that are kept.
-
-
-async def test_a_kept_answer_of_one_room_is_not_given_to_a_token_for_another(house: Any) -> None:
-    """The two tokens are of one agent, but the second may not act in the vault."""
-    wide, narrow = await house.token("bot"), await house.token("bot", rooms=["yard"])
-    body = {"command": "room/messages", "room": "vault", "params": {"name": "vault"}}
-    key = {"Idempotency-Key": "1"}
-    await house.owner("room/say", name="vault", text="a secret")
-    async with client(house, wide) as one, client(house, narrow) as other:
-        assert (await one.post("/api/run", json=body, headers=key)).status_code == 200
-        assert (await other.post("/api/run", json=body)).status_code == 403
-        again = await other.post("/api/run", json=body, headers=key)
-    assert "a secret" not in again.text
-
-
-async def test_a_kept_answer_is_not_given_to_who_may_not_ask_any_more(house: Any) -> None:
-    token = await house.token("bot")
-    body = {"command": "room/messages", "room": "vault", "params": {"name": "vault"}}
-    key = {"Idempotency-Key": "1"}
-    await house.owner("room/say", name="vault", text="a secret")
-    async with client(house, token) as bot:
-        assert (await bot.post("/api/run", json=body, headers=key)).status_code == 200
-        await house.owner("room/archive", name="vault")
-        assert (await bot.post("/api/run", json=body)).status_code == 403
-        again = await bot.post("/api/run", json=body, headers=key)
-    assert "a secret" not in again.text
 
 
 async def test_the_cache_tells_a_narrow_token_from_a_wide_one(house: Any) -> None:
@@ -399,64 +266,6 @@ async def test_a_revoked_token_is_worthless_also_when_whoever_revoked_it_hangs_u
 
 
 # What goes on after it should have ended.
-
-
-async def test_a_revoked_token_reads_no_more_of_what_a_program_writes(opened: Any, home: Home) -> None:
-    family, going, go_on = Family("slow", category="test"), asyncio.Event(), asyncio.Event()
-
-    @family.command(
-        "writer",
-        tier=Tier.CODE,
-        effects=Effects.WRITE,
-        access=Access.READ,
-        safety=Safety.SAFE,
-        cost=1,
-        timeout=60,
-        undo=NoUndo("a test"),
-        examples=[Example("go", {})],
-    )
-    async def writer(ctx: Any) -> dict[str, str]:
-        """Write before and after."""
-        ctx.execution.say("stdout", b"before")
-        going.set()
-        await go_on.wait()
-        ctx.execution.say("stdout", b"AFTERWARDS")
-        return {}
-
-    home.make()
-    (home.recipes / "lax.json").write_text(json.dumps(RECIPE))
-    async with opened(families=[family]) as driver:
-        await driver.owner("room/create", name="yard", recipe="lax")
-        made = await driver.owner("token/create", name="bot", rooms=["yard"])
-        token = made.result["token"]
-        work = asyncio.create_task(driver.ask("slow/writer", token=token, room="yard", params={}))
-        await going.wait()
-        (execution,) = [one.id for one in driver.house.services.executions if one.call.command.name == "slow/writer"]
-        got, seen = bytearray(), asyncio.Event()
-
-        async def receive() -> dict[str, Any]:
-            await asyncio.Event().wait()
-            return {}
-
-        async def send(message: Any) -> None:
-            got.extend(message.get("body", b""))
-            if b"before" in got:
-                seen.set()
-
-        headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {token}".encode())]
-        headers.append((b"accept", b"text/event-stream"))
-        scope: dict[str, Any] = {"type": "http", "method": "GET", "path": f"/api/executions/{execution}/stream"}
-        scope |= {"query_string": b"room=yard", "scheme": "http", "root_path": "", "headers": headers}
-        app = Server(driver.house.gate, driver.house.services).public
-        stream = asyncio.create_task(app(scope, receive, send))
-        async with asyncio.timeout(10):
-            await seen.wait()
-        await driver.owner("token/revoke", id=made.result["id"])
-        go_on.set()
-        await work
-        async with asyncio.timeout(10):
-            await stream
-        assert b"AFTERWARDS" not in got
 
 
 async def test_trying_a_call_out_for_people_leaves_a_record_also_when_the_caller_hangs_up(

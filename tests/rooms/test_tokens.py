@@ -104,7 +104,7 @@ async def test_claims_in_a_token_grant_nothing_by_themselves(driver, home):
     good = await driver.token("cursor", rooms=["general"], access="read")
     wide = forged(good, home.key(), access="root", kind="human", sub="owner", tenant="elsewhere")
     outcome = await driver.ask("token/list", token=wide, room="")
-    assert outcome.code == "not_permitted"
+    assert outcome.code == "not_authenticated"
 
 
 async def test_the_token_itself_is_kept_nowhere(driver, home):

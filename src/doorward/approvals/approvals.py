@@ -169,7 +169,7 @@ class Approvals:
 
     def _may_decide(self, decider: Caller, approval: Approval) -> None:
         if decider.kind != "human":
-            raise NotPermitted("Only a person may decide about an approval; you act as an agent.")
+            raise NotPermitted(f"Only a person may decide about an approval; you act as {decider.as_whom}.")
         if decider.id == approval.caller:
             raise NotPermitted("Whoever asked may not decide; another person in the room must.")
         room = self._rooms.get(approval.tenant, approval.room)

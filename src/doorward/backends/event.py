@@ -9,7 +9,8 @@ from msgspec import Meta
 
 from doorward.backends.context import Context, Services
 from doorward.clock import iso
-from doorward.command import READS_ONLY, Example, Family
+from doorward.command import READS_ONLY, Example, Family, shortened
+from doorward.errors import BadParams
 from doorward.events import CatalogueRejected, Event, RecipeRejected
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Caller
@@ -20,6 +21,10 @@ family = Family("event", category="history")
 
 _OF_THE_HOUSE = (RecipeRejected, CatalogueRejected)
 """These tell of files of the house, which are no other tenant's business."""
+
+
+_NAMES = sorted(kind.name for kind in Event.__subclasses__())
+_AREAS = sorted({name.partition(":")[0] for name in _NAMES})
 
 
 class Happened(TypedDict):
@@ -57,6 +62,7 @@ async def list_events(
     limit: Annotated[int, Meta(description="At most so many", ge=0, le=MOST)] = 100,
 ) -> Events:
     """List what happened lately in the rooms you are in, oldest first: calls, executions, approvals, messages."""
+    _check(only)
     recent = ctx.house.recent
     found, whole = recent.after(after) if after else (recent.newest(MOST), True)
     seen = [one for one in found if concerns(ctx.house, ctx.caller, one.event, only)]
@@ -100,4 +106,14 @@ def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> b
 
 
 def _words(only: str) -> list[str]:
-    return [one.strip() for one in only.split(",") if one.strip()]
+    return [one.strip() for one in only.split(",")]
+
+
+def _check(only: str) -> None:
+    """Refuse what names no event: whoever mistypes one would wait for it in vain."""
+    for one in _words(only) if only else ():
+        if one not in _NAMES and one not in _AREAS:
+            raise BadParams(
+                f"event/list: only names kinds of events, or all of an area, with commas between; valid: "
+                f"{', '.join((*_AREAS, *_NAMES))}; given {shortened(one)}."
+            )

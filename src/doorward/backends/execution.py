@@ -106,7 +106,8 @@ async def list_(
     rows, more = await sql.recent(
         ctx.store,
         caller.tenant,
-        caller.identities,
+        caller.id,
+        caller.on_behalf_of,
         caller.rooms,
         before=after or ctx.store.head.seq + 1,
         limit=limit,
@@ -250,7 +251,7 @@ def _to_stop(ctx: Context, id: str) -> Execution:
 
 def _sees(caller: Caller, who: str, behalf: str, room: str | None) -> bool:
     """Whether an execution of the same tenant is this caller's to see; a credential for rooms sees only those."""
-    return bool(caller.identities & {who, behalf}) and (caller.rooms is None or room in caller.rooms)
+    return caller.owns(who, behalf) and caller.reaches(room or "")
 
 
 def _sees_live(caller: Caller, one: Execution) -> bool:
@@ -261,7 +262,7 @@ def _sees_live(caller: Caller, one: Execution) -> bool:
 def _may_stop(ctx: Context, one: Execution) -> bool:
     """Agents stop only their own, not those of others who act for the same person."""
     caller, asker, room = ctx.caller, one.call.caller, one.call.room
-    if caller.tenant != asker.tenant or (caller.rooms is not None and room not in caller.rooms):
+    if caller.tenant != asker.tenant or not caller.reaches(room):
         return False
     if (caller.id, caller.kind, caller.on_behalf_of) == (asker.id, asker.kind, asker.on_behalf_of):
         return True

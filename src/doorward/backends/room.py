@@ -83,7 +83,7 @@ async def create_effect(ctx: Context, name: str, recipe: str) -> dict[str, Any]:
 
 def _new(ctx: Context, name: str, recipe: str) -> Room:
     if ctx.caller.kind != "human":
-        raise NotPermitted("A room needs an owner who is a person; you act as an agent.")
+        raise NotPermitted(f"A room needs an owner who is a person; you act as {ctx.caller.as_whom}.")
     _check_recipe(ctx, recipe)
     members = {ctx.caller.id: Member(ctx.caller.id, "human", Role.OWNER)}
     return Room(ctx.caller.tenant, name, name, recipe, members)

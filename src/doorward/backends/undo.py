@@ -73,7 +73,7 @@ async def images_to_restore(
             f"Execution {execution} was undone already, by {first.undone_by}.",
             hint=f"To bring the change back, undo {first.undone_by}.",
         )
-    own = bool(ctx.caller.identities & {first.caller, first.behalf})
+    own = ctx.caller.owns(first.caller, first.behalf)
     if not own and (ctx.caller.kind != "human" or ctx.caller.access < Access.FULL):
         raise NotPermitted(
             f"Execution {execution} is another caller's; only its caller or a person with full access may undo it."

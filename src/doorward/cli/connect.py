@@ -11,24 +11,27 @@ from pathlib import Path
 
 import click
 
+from doorward.cli import client as house
+from doorward.cli.clients import address, known, tomlfile
 from doorward.cli.clients import change as changes
-from doorward.cli.clients import known, tomlfile
 from doorward.cli.clients.change import Change
 from doorward.cli.clients.known import CLIENTS, GENERIC, TOKEN, Client, Http, Machine, Scope, Stdio
-from doorward.errors import BadParams, Unusable
+from doorward.doors.local import Ask
+from doorward.errors import BadParams, DoorwardError, NotFound, Unusable
 from doorward.home import Home
-from doorward.settings import home_folder, load
+from doorward.settings import home_folder
 from doorward.visible import visible
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _ROOM = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _NOT_DONE = 1
+_OUR_NAME, _FIRST_ROOM = "doorward", "general"
 
 
 @click.command("connect")
 @click.argument("client", type=click.Choice([*(client.id for client in CLIENTS), GENERIC]), required=False)
-@click.option("--room", default="general", show_default=True, help="The room in which the client's agent acts.")
-@click.option("--name", default="doorward", show_default=True, help="The name of the entry.")
+@click.option("--room", default=_FIRST_ROOM, show_default=True, help="The room in which the client's agent acts.")
+@click.option("--name", default=_OUR_NAME, show_default=True, help="The name of the entry.")
 @click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
@@ -62,11 +65,21 @@ def command(
     _check("--room", room, _ROOM, "small letters, digits, dashes and underscores")
     if with_token and not http:
         raise click.UsageError("--with-token goes with --http; a program that the client starts needs no token.")
-    machine = Machine.here()
+    machine, home = Machine.here(), Home(home_folder())
     if client is None:
-        _list(machine, name)
+        if remove or yes or only_print or http:
+            raise click.UsageError("Name the client as well; `doorward connect` alone lists those there are.")
+        _list(machine, address.either(home))
         return
-    way = _http(room, with_token) if http else _stdio(room)
+    if client == GENERIC and remove:
+        click.echo("Nothing to take out: for other clients the entry is only printed, and kept where you put it.")
+        return
+    if remove:
+        chosen = known.known(client)
+        change = changes.removing(chosen, chosen.file(scope, machine), name, address.either(home))
+        ctx.exit(_carry_out(change, chosen, None, yes))
+    way = _http(home, room, with_token) if http else _stdio(room)
+    _check_room(home, room)
     if client == GENERIC:
         _print_generic(name, way)
         return
@@ -75,16 +88,13 @@ def command(
     if only_print:
         _print(chosen, file, name, way)
         return
-    if remove:
-        change = changes.removing(chosen, file, name)
-    else:
-        change = changes.connecting(chosen, file, name, chosen.entry(way))
-    ctx.exit(_carry_out(change, chosen, way, remove, yes))
+    change = changes.connecting(chosen, file, name, chosen.entry(way), address.either(home))
+    ctx.exit(_carry_out(change, chosen, way, yes))
 
 
-def _carry_out(change: Change, client: Client, way: Stdio | Http, remove: bool, yes: bool) -> int:
-    """Show the change, ask, and make it."""
-    token = way.token if isinstance(way, Http) and not remove else ""
+def _carry_out(change: Change, client: Client, way: Stdio | Http | None, yes: bool) -> int:
+    """Show the change, ask, and make it. Without a way it takes the entry out."""
+    token, remove = way.token if isinstance(way, Http) else "", way is None
     if change.nothing:
         click.echo(f"Nothing to change: {client.title} is {'not ' if remove else ''}connected in {change.file}.")
         return 0
@@ -108,27 +118,34 @@ def _carry_out(change: Change, client: Client, way: Stdio | Http, remove: bool, 
     return 0
 
 
-def _list(machine: Machine, name: str) -> None:
-    """Each client: is it here, and does Doorward stand in its configuration."""
+def _list(machine: Machine, server: str) -> None:
+    """Each client: is it here, and does Doorward stand in its configuration, under whatever name."""
     for client in CLIENTS:
-        files = [client.user(machine)] + ([client.project(machine)] if client.project is not None else [])
-        connected = [str(file) for file in files if _is_connected(client, file, name)]
-        if connected:
-            state = f"connected in {', '.join(connected)}"
-        elif _is_here(client, machine):
-            state = f"found; connect it with: doorward connect {client.id}"
-        else:
-            state = "not found"
-        click.echo(f"{client.id:<15} {visible(state)}")
+        click.echo(f"{client.id:<15} {visible(_state(client, machine, server), lines=False)}")
     click.echo(f"{GENERIC:<15} any other client: doorward connect {GENERIC} prints what it needs")
 
 
-def _is_connected(client: Client, file: Path, name: str) -> bool:
-    try:
-        return changes.present(client, file, name) is not None
-    except Unusable as error:
-        click.echo(visible(error.message), err=True)
-        return False
+def _state(client: Client, machine: Machine, server: str) -> str:
+    files = [client.user(machine)] + ([client.project(machine)] if client.project is not None else [])
+    connected, unusable = [], []
+    for file in dict.fromkeys(files):  # in the home folder of an account both can be the same
+        try:
+            names = changes.present(client, file, server)
+        except Unusable as error:
+            unusable.append(error.message)
+            continue
+        if names:
+            connected.append(f"{file}{'' if names == [_OUR_NAME] else f' as {_listed(names)}'}")
+    states = [f"connected in {', '.join(connected)}"] if connected else []
+    if states or unusable:
+        return " ".join([*states, *unusable])
+    if _is_here(client, machine):
+        return f"found; connect it with: doorward connect {client.id}"
+    return "not found"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _is_here(client: Client, machine: Machine) -> bool:
@@ -150,19 +167,45 @@ def _stdio(room: str) -> Stdio:
     return Stdio(str(program), ["mcp", "--room", room], env)
 
 
-def _http(room: str, with_token: bool) -> Http:
-    server = load(Home(home_folder()).settings).server
-    if not server.port:
-        raise BadParams("The server takes any free port, so it has no address to write down; set server.port.")
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(server.host, server.host)  # noqa: S104 - named, not bound
-    host = f"[{host}]" if ":" in host else host
+def _http(home: Home, room: str, with_token: bool) -> Http:
+    server = address.running(home)
+    if not server:
+        server = address.configured(home)
+        if not server:
+            raise BadParams(
+                "The server takes any free port and does not run now, so it has no address to write down.",
+                hint="Set server.port, or start the server first: doorward up",
+            )
+        click.echo(f"No server runs for this home folder now; {server} is where the settings put it.", err=True)
     token = os.environ.get(TOKEN, "") if with_token else ""
     if with_token and not token:
         raise BadParams(
             f"--with-token takes the token from {TOKEN}, which is not set.",
             hint="Make a token with: doorward token create NAME",
         )
-    return Http(f"http://{host}:{server.port}/mcp/{room}", token)
+    return Http(f"{server}/mcp/{room}", token)
+
+
+def _check_room(home: Home, room: str) -> None:
+    """Refuse a room that is not there; where that cannot be known, say so."""
+    if not home.database.exists():
+        if room != _FIRST_ROOM:
+            click.echo(f"Whether there is a room {room!r} was not checked: {home.path} is not set up yet.", err=True)
+        return
+    try:
+        listed = house.run(Ask(command="room/list"))
+        problem = "" if listed.status == "done" else listed.message
+    except DoorwardError as error:
+        problem = error.message
+    if problem:
+        click.echo(f"Whether there is a room {room!r} was not checked: {problem}", err=True)
+        return
+    rooms = [one["room"] for one in listed.result["items"] if not one["archived"]]
+    if room not in rooms:
+        raise NotFound(
+            f"There is no room {room!r}; there are: {', '.join(rooms)}.",
+            hint=f"Make it with: doorward rooms create {room} --recipe RECIPE",
+        )
 
 
 def _print(client: Client, file: Path, name: str, way: Stdio | Http) -> None:

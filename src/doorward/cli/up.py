@@ -82,7 +82,7 @@ async def _line_door(house: House) -> AsyncIterator[str]:
         if not line.certificate and not ipaddress.ip_address(host).is_loopback:
             warning = f"The line door on {host} is not encrypted: tokens can be read on the way. Set line.certificate."
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
-        yield f"line door listening on {host} port {port}, room {line.room}"
+        yield f"line door listening on {host} port {port}, room {line.room}{', with TLS' if line.certificate else ''}"
 
 
 def _welcome(house: House, host: str, port: int, also: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from doorward.client import replies
+from doorward.client.body import encoded
 from doorward.client.flows import Flow, Send
 from doorward.client.operation import operation
-from doorward.client.session import Session, encoded
+from doorward.client.session import Session
 
 
 class Account(Session):

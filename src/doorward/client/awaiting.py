@@ -56,6 +56,7 @@ class AsyncClient(Api, Awaiting):
 
     async def aclose(self) -> None:
         """Close its connections; an `async with` block does so at its end."""
+        self._closed = True
         await self._http.aclose()
 
     async def __aenter__(self) -> AsyncClient:
@@ -108,8 +109,9 @@ class AsyncClient(Api, Awaiting):
         raise TypeError(f"an awaiting client cannot do {effect!r}")
 
     async def _send(self, send: Send, channels: contextlib.AsyncExitStack) -> Reply | Channel:
-        with unanswered():
+        with unanswered(begun=False):
             response = await self._http.send(request_of(self._http, self._url, send), stream=True)
+        with unanswered():
             try:
                 if send.listen and is_stream(response):
                     return await channels.enter_async_context(contextlib.aclosing(_Channel(response)))

@@ -57,6 +57,7 @@ class Client(Api, Blocking):
 
     def close(self) -> None:
         """Close its connections; a `with` block does so at its end."""
+        self._closed = True
         self._http.close()
 
     def __enter__(self) -> Client:
@@ -109,8 +110,9 @@ class Client(Api, Blocking):
         raise TypeError(f"a blocking client cannot do {effect!r}")
 
     def _send(self, send: Send, channels: contextlib.ExitStack) -> Reply | Channel:
-        with unanswered():
+        with unanswered(begun=False):
             response = self._http.send(request_of(self._http, self._url, send), stream=True)
+        with unanswered():
             try:
                 if send.listen and is_stream(response):
                     return channels.enter_context(contextlib.closing(_Channel(response)))

@@ -80,12 +80,14 @@ class Channel:
 class NoAnswer(Exception):
     """There is no whole answer. `sent` is whether the server may have got the request."""
 
-    def __init__(self, reason: str, *, sent: bool, slow: bool = False) -> None:
+    def __init__(self, reason: str, *, sent: bool, slow: bool = False, mute: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.sent = sent
         self.slow = slow
         """Whether it merely took too long."""
+        self.mute = mute
+        """Whether something took the request, and said nothing that is HTTP."""
 
 
 class Course(Generic[T]):

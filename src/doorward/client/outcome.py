@@ -8,6 +8,9 @@ import msgspec
 
 from doorward.errors import DoorwardError, Effect, Retry, leaves
 
+_NO_LIMITS = ("looping", "not_approved")
+"""Refusals that may say when to come back, and are about something else than how much one asks for."""
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How a call ended."""
@@ -28,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rule: str = ""
     retry_after: float | None = None
     ticket: str = ""
-    """For a parked call: what to come back with once a person has said yes."""
+    """What to come back with: for a parked call once a person has said yes, and for one that a limit stopped then."""
     cached: bool = False
     dry_run: bool = False
     truncated: int = 0
@@ -48,9 +51,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             return None
         if self.parked:
             return Parked(self)
-        return told(
+        error = told(
             self.code, self.message, hint=self.hint, retry_after=self.retry_after, rule=self.rule, result=self.result
         )
+        return with_ticket(error, self.ticket) if self.ticket else error
+
+    def limited(self) -> bool:
+        """Whether a limit refused it that says when to come back."""
+        return self.status == "refused" and self.retry_after is not None and self.code not in _NO_LIMITS
 
 
 class Parked(DoorwardError):
@@ -95,6 +103,18 @@ class Happened(msgspec.Struct, frozen=True):
     data: dict[str, Any]
     at: str = ""
     id: str = ""
+
+
+def with_ticket(error: DoorwardError, ticket: str) -> DoorwardError:
+    """An error that kept an approved call from running, with the `ticket` that still resumes it, as `Parked` has one.
+
+    Trying twice is safe: an approval is good for one run, so what did run is not run again.
+    """
+    vars(error)["ticket"] = ticket
+    how = f"The ticket still holds: resume({ticket!r}) runs what a person approved, if it did not run yet."
+    if how not in error.hint:
+        error.hint = f"{error.hint} {how}".strip()
+    return error
 
 
 _KINDS = {kind.code: kind for kind in leaves()}

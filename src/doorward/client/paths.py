@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from doorward.client.body import text
 from doorward.errors import BadParams, Unreachable
 
 
 def part(name: str, *, deep: bool = False) -> str:
     """A name or an id as a part of a path. One that goes `deep` may hold slashes."""
+    text(name, "A name or an id", "shell/ls" if deep else "general")
     pieces = name.split("/") if deep else [name]
     if any(piece in ("", ".", "..") for piece in pieces):
         raise BadParams(f"This names nothing on the server: {name!r}; valid is a name or an id.")

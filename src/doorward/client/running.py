@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from doorward.client import replies
-from doorward.client.flows import Channel, Emit, Emitting, Flow, Send
+from doorward.client.body import encoded, parameters, text
+from doorward.client.flows import Channel, Close, Emit, Emitting, Flow, Pause, Send
 from doorward.client.operation import operation, streaming
 from doorward.client.outcome import Notice, Outcome
 from doorward.client.paths import Page, part
-from doorward.client.session import SILENCE, Session, encoded, lost, posted
-from doorward.client.waiting import Watch, is_pending
-from doorward.errors import BadParams
+from doorward.client.session import SILENCE, Session, lost, posted
+from doorward.client.waiting import Watch
 
 _RUN = "/api/run"
 
@@ -34,8 +34,9 @@ class Running(Session):
         """Run a command, with its parameters by name: `run("file/read", path="notes.txt")`.
 
         A parameter that has the name of one of this method's own goes into `params`. With `wait`, a call that a person
-        must approve is resumed when they say yes within so many seconds. With `check=False` nothing is raised for what
-        is refused, fails or is parked: the outcome says it.
+        must approve is resumed when they say yes, and the limits let it, within so many seconds of the question; an
+        error that keeps it from running then has the `ticket` for `resume`. With `check=False` nothing is raised for
+        what is refused, fails or is parked: the outcome says it.
         """
         body = {**self._body(command, room, params, named), "cache": cache}
         return (yield from self._run(body, check, wait))
@@ -45,7 +46,8 @@ class Running(Session):
         self, ticket: str, /, *, room: str | None = None, check: bool = True, wait: float = 0.0
     ) -> Flow[Outcome]:
         """Run what was parked with this ticket, once a person has said yes. Every check is made again."""
-        return (yield from self._run({"ticket": ticket, "room": self._in(room)}, check, wait))
+        body = {"ticket": text(ticket, "A ticket", "1m7gxw9dfxgnxm43"), "room": self._in(room)}
+        return (yield from self._run(body, check, wait))
 
     @operation
     def dry_run(
@@ -68,22 +70,31 @@ class Running(Session):
     ) -> Emitting[Notice | Outcome]:
         """Run a command and iterate over what it says meanwhile; its outcome comes last. Leaving early cancels it."""
         body = encoded(self._body(command, room, params, named))
-        answer = yield from self._ask(Send(method="POST", path=_RUN, body=body, listen=True, timeout=SILENCE))
-        said: Notice | Outcome | None = None if isinstance(answer, Channel) else replies.outcome(answer)
+        send = Send(method="POST", path=_RUN, body=body, listen=True, timeout=SILENCE)
+        attempt = 0
+        while True:
+            answer = yield from self._ask(send)
+            if not isinstance(answer, Channel):
+                said: Notice | Outcome = replies.outcome(answer)
+                break
+            said = yield from self._told(answer)
+            after = said.retry_after if isinstance(said, Outcome) and said.limited() else None
+            if after is None or not self._waits_for(after, attempt):
+                break
+            yield Close(answer)
+            yield Pause(after)
+            attempt += 1
         while isinstance(answer, Channel) and not isinstance(said, Outcome):
-            if said is not None:
-                yield Emit(said)
-            event = yield from self._next(answer)
-            if event is None:
-                raise lost(self._url.url, "it ended too early")
-            said = replies.notice(event)
+            yield Emit(said)
+            said = yield from self._told(answer)
         if isinstance(said, Outcome):
             yield Emit(_checked(said, check))
 
     @operation
     def explain(self, command: str, /, *, room: str | None = None) -> Flow[dict[str, Any]]:
         """Whether a command would be allowed, and which rule decides. Nothing runs, and nothing is written."""
-        return dict((yield from self._post("/api/explain", {"command": command, "room": self._in(room)})))
+        body = {"command": _name(command), "room": self._in(room)}
+        return dict((yield from self._post("/api/explain", body)))
 
     @operation
     def commands(
@@ -101,26 +112,29 @@ class Running(Session):
     def _body(
         self, command: str, room: str | None, params: Mapping[str, Any] | None, named: Mapping[str, Any]
     ) -> dict[str, Any]:
-        twice = set(params or {}) & set(named)
-        if twice:
-            raise BadParams(f"{command}: given both by name and in params: {', '.join(sorted(twice))}.")
-        return {"command": command, "params": {**(params or {}), **named}, "room": self._in(room)}
+        return {"command": _name(command), "params": parameters(command, params, named), "room": self._in(room)}
+
+    def _told(self, channel: Channel) -> Flow[Notice | Outcome]:
+        """The next that a running call says, as far as this version knows it."""
+        while True:
+            event = yield from self._next(channel)
+            if event is None:
+                raise lost(self._url.url, "it ended too early")
+            said = replies.notice(event)
+            if said is not None:
+                return said
 
     def _run(self, body: dict[str, Any], check: bool, wait: float) -> Flow[Outcome]:
         """The outcome, after people had `wait` seconds to decide where they must."""
-        if wait <= 0:
-            outcome = replies.outcome((yield from self._ask(posted(_RUN, body))))
-            return _checked(outcome, check)
-        watch = Watch(self, body["room"], wait)
-        yield from watch.open()
-        question = outcome = replies.outcome((yield from self._ask(posted(_RUN, body))))
-        ticket = question.ticket or body.get("ticket", "")
-        while outcome.parked or is_pending(outcome):
-            if not (yield from watch.decided(ticket, question.result)):
-                return _checked(question, check)
-            again = {"ticket": ticket, "room": body["room"]}
-            outcome = replies.outcome((yield from self._ask(posted(_RUN, again))))
+        outcome = replies.outcome((yield from self._ask(posted(_RUN, body))))
+        ticket = outcome.ticket or body.get("ticket", "")
+        if ticket and wait > 0:
+            outcome = yield from Watch(self, body["room"], ticket, outcome, wait).outcome()
         return _checked(outcome, check)
+
+
+def _name(command: Any) -> str:
+    return text(command, "A command's name", "shell/ls")
 
 
 def _checked(outcome: Outcome, check: bool) -> Outcome:

@@ -12,13 +12,15 @@ import msgspec
 
 from doorward.client import replies
 from doorward.client.address import Address, address, missing, room_for, token_for
+from doorward.client.body import encoded, text
 from doorward.client.eventstream import SIGN_OF_LIFE, Event
 from doorward.client.flows import Alone, Channel, Flow, Next, NoAnswer, Pause, Reply, Send
-from doorward.errors import BadParams, NotAuthenticated, Unreachable
+from doorward.errors import BadParams, Conflict, NotAuthenticated, Unreachable
 
 _LONGEST_WAIT = 10.0
 """Seconds that a limit is waited for; whoever is told to wait longer is told so."""
 _FIRST_WAIT = 0.2
+_SHORTEST_WAIT = 0.05
 _MARGIN = 30.0
 """An access token is renewed so many seconds before its end."""
 SILENCE = 60.0
@@ -65,6 +67,7 @@ class Session:
         self._room = room_for(room)
         self._retries = retries
         self._login: Login | None = None
+        self._closed = False
 
     def __repr__(self) -> str:
         """Without the token: what is printed ends up in logs."""
@@ -73,39 +76,58 @@ class Session:
         where = f", room={self._room!r}" if self._room else ""
         return f"<{type(self).__name__} {self._url.url!r}{where}, {who}>"
 
-    def _ask(self, send: Send) -> Flow[Reply | Channel]:
-        """The answer to a request of somebody known, with an access token that is renewed when it has to be."""
+    def _ask(self, send: Send, until: float | None = None) -> Flow[Reply | Channel]:
+        """The answer to a request of somebody known, with an access token that is renewed when it has to be.
+
+        With `until`, on the steady clock, limits are waited for until then, however often, and no longer.
+        """
         login = self._login
         if login is not None and time.monotonic() >= login.renew_at:
             yield Alone(self._renew(login))
         used = self._shown()
-        answer = yield from self._attempts(_with(send, self._authorization(used)))
+        answer = yield from self._attempts(_with(send, self._authorization(used)), until)
         login = self._login
         if login is not None and isinstance(answer, Reply) and answer.status == 401:
             if login.access == used:
                 yield Alone(self._renew(login))
-            answer = yield from self._attempts(_with(send, self._authorization(self._shown())))
+            answer = yield from self._attempts(_with(send, self._authorization(self._shown())), until)
         return answer
 
-    def _attempts(self, send: Send) -> Flow[Reply | Channel]:
+    def _attempts(self, send: Send, until: float | None = None) -> Flow[Reply | Channel]:
         """The answer, after asking again as often as is useful and cannot do anything twice."""
         attempt = 0
         while True:
+            self._must_be_open()
             try:
                 answer: Reply | Channel = yield send
             except NoAnswer as error:
                 if attempt == self._retries or not _repeatable(send, error):
                     raise self._unreachable(error) from error
                 wait = _FIRST_WAIT * 2**attempt
+                attempt += 1
             else:
                 asked = replies.retry_after(answer) if isinstance(answer, Reply) else None
-                if asked is None or asked > _LONGEST_WAIT or attempt == self._retries:
+                if asked is None or not self._waits_for(asked, attempt, until):
                     return answer
-                wait = asked
+                if until is None:
+                    attempt += 1
+                wait = max(asked, _SHORTEST_WAIT)
                 if _KEY in send.headers:
                     send = _with(send, {_KEY: _new_key()})
             yield Pause(wait)
-            attempt += 1
+
+    def _waits_for(self, seconds: float, attempt: int, until: float | None = None) -> bool:
+        """Whether a limit that says to come back in so many seconds is waited for."""
+        if until is not None:
+            return seconds < until - time.monotonic()
+        return seconds <= _LONGEST_WAIT and attempt < self._retries
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise Conflict(
+                f"This client of {self._url.url} is closed, and nothing was sent; valid is one that is open.",
+                hint="Make a new one, or stay inside its with block.",
+            )
 
     def _get(self, path: str, **query: Any) -> Flow[Any]:
         """The value of a resource."""
@@ -132,7 +154,7 @@ class Session:
 
     def _in(self, room: str | None) -> str:
         """The room to act in: the one given, else the client's own; an empty one is outside rooms."""
-        return self._room if room is None else room
+        return text(self._room if room is None else room, "A room", "general")
 
     def _renew(self, login: Login) -> Flow[None]:
         """New tokens for the refresh token, which works once: so two calls never renew at the same time."""
@@ -162,10 +184,21 @@ class Session:
         return {"Authorization": f"Bearer {token}"}
 
     def _unreachable(self, error: NoAnswer) -> Unreachable:
+        if self._closed:
+            return Unreachable(
+                f"This client of {self._url.url} was closed before the answer came.",
+                hint="Whether it ran is in the ledger: doorward audit tail",
+            )
         if error.slow:
             return Unreachable(
                 f"Doorward at {self._url.url} did not answer in time.",
                 hint="Whether it ran is in the ledger: doorward audit tail. A longer timeout=… waits longer.",
+            )
+        if error.mute:
+            return Unreachable(
+                f"What listens at {self._url.url} gave no HTTP answer, as Doorward does: {error.reason}.",
+                hint="Is this the address that doorward up prints? The line door, on port 9000 unless it is set "
+                "otherwise, speaks no HTTP. Should it be Doorward, the ledger has what ran: doorward audit tail",
             )
         if error.sent:
             return lost(self._url.url, error.reason)
@@ -181,13 +214,6 @@ def posted(path: str, body: Any, *, method: str = "POST", room: str = "") -> Sen
     key = {_KEY: _new_key()} if method == "POST" else {}
     query = {"room": room} if room else {}
     return Send(method=method, path=path, query=query, headers=key, body=encoded(body))
-
-
-def encoded(body: Any) -> bytes:
-    try:
-        return msgspec.json.encode(body)
-    except (TypeError, ValueError) as error:
-        raise BadParams(f"This cannot be written as JSON: {error}.") from error
 
 
 def lost(url: str, reason: str) -> Unreachable:

@@ -60,20 +60,25 @@ def reply(response: httpx2.Response) -> Reply:
 
 
 @contextlib.contextmanager
-def unanswered() -> Iterator[None]:
-    """Every way in which the HTTP library says that there is no answer, as one error."""
+def unanswered(*, begun: bool = True) -> Iterator[None]:
+    """Every way in which the HTTP library says that there is no answer, as one error.
+
+    `begun` is whether an answer had begun, and so whoever gives it speaks HTTP.
+    """
     try:
         yield
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError) as error:
         raise NoAnswer(_reason(error), sent=False) from error
     except httpx2.TimeoutException as error:
         raise NoAnswer("it took too long", sent=True, slow=True) from error
-    except (httpx2.RequestError, TooLarge) as error:
-        raise NoAnswer(_reason(error), sent=True) from error
+    except (httpx2.RequestError, httpx2.StreamError, TooLarge) as error:
+        mute = not begun and isinstance(error, httpx2.RemoteProtocolError)
+        raise NoAnswer(_reason(error), sent=True, mute=mute) from error
 
 
 def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    """In the library's words, without a full stop: they become part of a sentence."""
+    return str(error).strip().rstrip(".") or type(error).__name__
 
 
 def _in_query(value: Any) -> str:

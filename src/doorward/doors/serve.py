@@ -88,6 +88,7 @@ async def serve(
         await stopping.wait()
         for listener in listeners:
             listener.should_exit = True
+        server.mcp.stop()
         await _end(server.calls)
         for connections in held:
             connections.leave(all_of_them=False)

@@ -25,7 +25,7 @@ class Authorizer:
         """Whether this caller may ever run that command in that room, and which rule says so."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("house: only people", f"Only a person may run {command.name}; you act as an agent.")
+            return _denied("house: only people", f"Only a person may run {command.name}; you act as {caller.as_whom}.")
         if facts.house_wide and caller.tenant != LOCAL:
             return _denied(
                 "house: its own tenant", f"{command.name} concerns the whole house; only its owners may run it."
@@ -37,7 +37,7 @@ class Authorizer:
             )
         if not room:
             return self._outside_rooms(caller, command)
-        barred = self._barred(caller, room)
+        barred = self.barred(caller, room)
         if barred is not None:
             return barred
         policy = self.policy(caller, room)
@@ -76,7 +76,7 @@ class Authorizer:
         found = self._rooms.get(caller.tenant, room)
         return self._recipes.policy(found.recipe) if found is not None else None
 
-    def _barred(self, caller: Caller, room: str) -> Ruling | None:
+    def barred(self, caller: Caller, room: str) -> Ruling | None:
         """The ruling when the room itself is closed to this caller, else None."""
         found = self._rooms.get(caller.tenant, room)
         if found is None or not caller.reaches(room):
@@ -93,9 +93,8 @@ class Authorizer:
     @staticmethod
     def _outside_rooms(caller: Caller, command: Command) -> Ruling:
         if caller.kind != "human" or caller.rooms is not None:
-            return _denied(
-                "house: agents act in rooms", f"Name a room to run {command.name}: agents act only in rooms."
-            )
+            who = {"ai": "agents act", "service": "programs act"}.get(caller.kind, "this token acts")
+            return _denied("house: agents act in rooms", f"Name a room to run {command.name}: {who} only in rooms.")
         return Ruling(True, f"house: a person with {caller.access.label} access")
 
     @staticmethod

@@ -22,6 +22,7 @@ from doorward.errors import (
     LedgerUnavailable,
     Looping,
     NotApproved,
+    NotPermitted,
     Refused,
     Unrecorded,
     Withdrawn,
@@ -303,6 +304,12 @@ class Gate:
     def offered(self, caller: Caller, room: str) -> list[Command]:
         """Exactly what this caller may call in this room."""
         return self._authorizer.offered(caller, caller.acts_in(room))
+
+    def enter(self, caller: Caller, room: str) -> None:
+        """Refuse a room that is closed to this caller, in the words that any call there is refused with."""
+        barred = self._authorizer.barred(caller, room)
+        if barred is not None:
+            raise NotPermitted(barred.reason, rule=barred.rule)
 
     def caller(self, credential: Credential) -> Caller:
         return self._authenticator.caller(credential)

@@ -171,9 +171,9 @@ class Accounts:
         self._attempts.count((f"register\0{attempt.address}", REGISTERING))
         spent = await self._spent(attempt, passcode) if self._settings.registration == "code" else []
         user = User(attempt.tenant, attempt.user, name or attempt.user, "human", Access.ROOT)
-        self._people.check_new(user)
         if attempt.tenant == LOCAL or self._people.of(attempt.tenant):
             raise Conflict(f"There is a tenant {attempt.tenant!r} already; its root users add others with user/create.")
+        self._people.check_new(user)
         passwords.check(password, user.id, user.name, user.tenant)
         hash = await self._passwords.hash(password)
         opening = self._sessions.open(user, **self._lifetimes)

@@ -124,6 +124,8 @@ class Tokens:
         token = self._tokens.get(str(claims["jti"]))
         if token is None or token.revoked_at is not None or token.expires_at <= self._clock.now():
             raise NotAuthenticated("This token is not valid: it is unknown here, was revoked, or has expired.")
+        if (claims["tenant"], claims["sub"], claims["exp"]) != (token.tenant, token.user, int(token.expires_at)):
+            raise NotAuthenticated("This token is not valid: it says other things than the house remembers of it.")
         user = self._people.get(token.tenant, token.user)
         if user is None or not user.active:
             raise NotAuthenticated("This token is not valid: its user may not act any more.")

@@ -29,27 +29,31 @@ async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
 async def recent(
     store: Store,
     tenant: str,
-    identities: Collection[str],
+    caller: str,
+    behalf: str,
     rooms: Collection[str] | None,
     *,
     before: int,
     limit: int,
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """The newest executions of a caller before a record, and before which record to look on, if there are more."""
+    """The newest executions of a caller before a record, and before which record to look on, if there are more.
+
+    Without `behalf` the caller is a person, whose are also those of agents on their behalf.
+    """
     floor = max(0, before - SPAN)
     rows = await store.read(
         f"SELECT {_COLUMNS} FROM ledger"
         f" WHERE seq < :before AND seq >= :floor AND phase <> 'start' AND {_LET_IN} AND tenant = :tenant"
         " AND command NOT LIKE 'execution/%'"
-        " AND (caller IN (SELECT value FROM json_each(:identities))"
-        " OR behalf IN (SELECT value FROM json_each(:identities)))"
+        " AND (caller = :caller AND behalf = :behalf OR :behalf = '' AND behalf = :caller)"
         " AND (:rooms IS NULL OR room IN (SELECT value FROM json_each(:rooms)))"
         " ORDER BY seq DESC LIMIT :limit",
         {
             "before": before,
             "floor": floor,
             "tenant": tenant,
-            "identities": msgspec.json.encode(sorted(identities)).decode(),
+            "caller": caller,
+            "behalf": behalf,
             "rooms": None if rooms is None else msgspec.json.encode(list(rooms)).decode(),
             "limit": limit,
         },

@@ -22,6 +22,9 @@ Level = Literal["debug", "info", "notice", "warning", "error", "critical", "aler
 LEVELS: tuple[Level, ...] = get_args(Level)
 """How grave a message is, from the least to the most."""
 
+LONGEST_TOKEN = 1_000
+"""Characters of a progress token, which goes back with every notification."""
+
 _NOTHING: dict[str, Any] = {}
 
 
@@ -53,6 +56,8 @@ def read(method: str, params: Mapping[str, Any]) -> Meta:
     capabilities, client, level = meta.get(CAPABILITIES), meta.get(CLIENT, _NOTHING), meta.get(LOG_LEVEL)
     if progress is not None and type(progress) is not str and type(progress) is not int:
         raise _wrong(method, "progressToken", "a text or a whole number")
+    if type(progress) is str and len(progress) > LONGEST_TOKEN:
+        raise _wrong(method, "progressToken", f"a text of at most {LONGEST_TOKEN} characters")
     if version is not None and type(version) is not str:
         raise _wrong(method, VERSION, "a text")
     if capabilities is not None and type(capabilities) is not dict:

@@ -126,6 +126,29 @@ async def test_a_second_connection_of_the_same_client_asks_after_a_call_and_stop
     assert records[-1] == ("failed", "cancelled")
 
 
+async def test_an_id_whose_call_still_runs_is_not_taken_for_another_one(line):
+    async with line(running=3, queued=1) as house:
+        token = await house.driver.token("other", kind="ai", rooms=["lab"])
+        first, second = await house.wire(), await house.wire()
+        first.call("mine", "stage_hold", {"name": "a"})
+        await house.stage.on("a")
+        same = await first.called("mine", "stage_quick", {"name": "b"})
+        question = await second.asked("mine", "get_execution_status", {"execution_id": "mine"})
+        elsewhere = await second.called("mine", "stage_quick", {"name": "c"})
+        stranger = await second.asked("mine", "call_tool", {"tool": "stage_quick", "args": {"name": "d"}}, token=token)
+        house.stage.end("a")
+        answer = await first.answer("mine")
+        again = await second.called("mine", "stage_quick", {"name": "e"})
+    assert (same["error"]["code"], elsewhere["type"]) == ("conflict", "response")
+    assert same["error"]["message"] == (
+        "The id 'mine' is that of stage_hold, which still runs for you; "
+        "give each call an id of its own, or wait for that one."
+    )
+    assert question["result"]["status"] == "running"
+    assert {one["type"] for one in (stranger, answer, again)} == {"response"}
+    assert house.stage.seen == ["c", "d", "e"]
+
+
 async def test_another_client_finds_nothing_under_that_id(line):
     async with line() as house:
         token = await house.driver.token("other", kind="ai", rooms=["lab"])
@@ -198,7 +221,8 @@ async def test_what_needs_approval_says_so_and_runs_with_its_ticket_once_a_perso
         again = await wire.asked("4", "call_tool", {"ticket": parked["ticket"]})
     assert (parked["code"], parked["status"], parked["retry"]) == ("approval_needed", "parked", "later")
     assert parked["message"] == "stage/fail waits for a person's approval."
-    assert f'{{"ticket":"{parked["ticket"]}"}}' in parked["hint"]
+    assert f'once it is approved, send call_tool with {{"ticket":"{parked["ticket"]}"}}' in parked["hint"]
+    assert f"`doorward approvals approve {parked['ticket']}`" in parked["hint"]
     assert early["error"]["code"] == "not_approved"
     assert (resumed["error"]["code"], resumed["error"]["tool"]) == ("command_failed", "stage_fail")
     assert again["error"]["code"] == "not_approved"

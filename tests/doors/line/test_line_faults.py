@@ -28,10 +28,10 @@ MALFORMED = [
     ("{", None, "not valid JSON"),
     ('{"id":"1","method":"call_tool"', None, "not valid JSON"),
     ("[]", None, "A request is a JSON object; given []."),
-    ("null", None, "A request is a JSON object; given None."),
+    ("null", None, "A request is a JSON object; given null."),
     ("{}", None, "A request has an `id`, a text of 1 to 128 characters or a whole number; given none."),
-    ('{"id":null,"method":"list_tools"}', None, "given None."),
-    ('{"id":true,"method":"list_tools"}', None, "given True."),
+    ('{"id":null,"method":"list_tools"}', None, "given null."),
+    ('{"id":true,"method":"list_tools"}', None, "given true."),
     ('{"id":1.5,"method":"list_tools"}', None, "given 1.5."),
     ('{"id":"","method":"list_tools"}', None, "given ''."),
     (json.dumps({"id": "x" * 200, "method": "list_tools"}), None, "a text of 1 to 128 characters"),
@@ -45,7 +45,6 @@ MALFORMED = [
     ('{"id":1,"Method":"list_tools"}', 1, "A request has no 'Method'; valid: id, method, params, token, room."),
     ('{"id":1,"method":"list_tools","params":{"x":1}}', 1, "list_tools has no parameter 'x'; valid: none."),
     ('{"id":1,"method":"initialize","params":{"tokn":"x"}}', 1, "initialize has no parameter 'tokn'"),
-    ('{"id":1,"method":"initialize","params":{"token":5}}', 1, "`token` is a text; given a int."),
     ('{"id":1,"method":"call_tool","params":{}}', 1, "call_tool needs the name of a `tool`"),
     ('{"id":1,"method":"call_tool","params":{"tool":5}}', 1, "`tool` is a text; given 5."),
     ('{"id":1,"method":"call_tool","params":{"tool":"x","args":[]}}', 1, "`args` is an object; given []."),
@@ -196,10 +195,10 @@ async def test_a_client_that_never_reads_is_closed_and_its_calls_are_cancelled(l
         loop = asyncio.get_running_loop()
         await loop.sock_connect(sock, ("127.0.0.1", house.port))
         hold = b'{"id":"h","method":"call_tool","params":{"tool":"stage_hold","args":{"name":"h"}}}\n'
-        large = b'{"id":"l","method":"call_tool","params":{"tool":"stage_large","args":{"howMany":300}}}\n'
+        large = b'{"id":%d,"method":"call_tool","params":{"tool":"stage_large","args":{"howMany":300}}}\n'
         await loop.sock_sendall(sock, hold)
         await house.stage.on("h")
-        await loop.sock_sendall(sock, large * 300)
+        await loop.sock_sendall(sock, b"".join(large % number for number in range(300)))
         await until(lambda: not house.stage.running)
         good = await (await house.wire()).called(1, "stage_quick", {"name": "good"})
         records = await house.records("stage/hold")

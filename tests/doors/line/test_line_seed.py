@@ -24,7 +24,7 @@ PATIENCE = 60.0
 SETTINGS = "[approvals]\nforesee = false\n[line]\nquiet_seconds = 3\n"
 """Nobody waits for what a loop would do, and a busy machine does not make a quick call one that is told of."""
 LOOP = '{"id":"7","method":"call_tool","params":{"tool":"bash","args":{"command":"while true; do :; done"}}}'
-SLEEP = '{"id":"1","method":"call_tool","params":{"tool":"sleep","args":{"seconds":5}}}'
+SLEEP = '{"id":"50","method":"call_tool","params":{"tool":"sleep","args":{"seconds":5}}}'
 ALLOWING = {
     "recipeId": "allowing",
     "displayName": "Allowing",
@@ -265,7 +265,7 @@ def test_a_long_call_is_told_of_from_start_to_end(server: Server) -> None:
     assert events[0] == "tool_started"
     assert set(events[1:-2]) == {"tool_progress"}
     assert events[-2:] == ["tool_completed", "response"]
-    assert (lines[-1]["id"], lines[-1]["result"]["tool"]) == ("1", "sleep")
+    assert (lines[-1]["id"], lines[-1]["result"]["tool"]) == ("50", "sleep")
 
 
 def test_an_endless_loop_is_killed_after_the_timeout(server: Server) -> None:

@@ -175,4 +175,9 @@ async def test_a_port_in_use_names_the_process_and_the_setting(line):
         with pytest.raises(Unusable, match=taken) as refusal:
             async with door_opened(house.house.gate, msgspec.structs.replace(services, settings=settings)):
                 pass
-    assert f"doorward.toml, [line] port = {house.port + 1}" in refusal.value.hint
+        assert f"doorward.toml, [line] port = {house.port + 1}" in refusal.value.hint
+        given = {"USHELL_MCP_PORT": str(house.port)}
+        with pytest.raises(Unusable, match=taken) as refusal:
+            async with door_opened(house.house.gate, msgspec.structs.replace(services, settings=settings), given):
+                pass
+    assert f"set the environment variable USHELL_MCP_PORT to {house.port + 1}" in refusal.value.hint

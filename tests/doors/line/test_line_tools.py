@@ -88,6 +88,9 @@ def test_one_value_stands_for_a_list_of_one_and_a_path_for_paths():
     assert tools.arguments(REGISTRY["shell/echo"], {"text": "hello"}) == {"text": ["hello"]}
     assert tools.arguments(REGISTRY["shell/ls"], {"path": "."}) == {"paths": ["."]}
     assert tools.arguments(REGISTRY["shell/ls"], {"paths": ["a", "b"]}) == {"paths": ["a", "b"]}
+    assert tools.arguments(REGISTRY["shell/cat"], {"path": "a"}) == {"files": ["a"]}
+    assert tools.arguments(REGISTRY["shell/cat"], {"file": "a"}) == {"files": ["a"]}
+    assert tools.arguments(REGISTRY["file/read"], {"file": "a"}) == {"path": "a"}
     assert tools.arguments(find, {"path": "/usr", "name": "*.txt"}) == {"paths": ["/usr"], "name": "*.txt"}
     assert tools.arguments(find, {"path": "*/src/*"}) == {"path": "*/src/*"}
     assert tools.arguments(find, {"path": "a", "paths": ["b"]}) == {"path": "a", "paths": ["b"]}

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from mcp_house import RECIPE, McpHouse, write_recipe
+from mcp_house import RECIPE, McpHouse, furnish, write_recipe
 from mcp_web import Web
 from starlette.applications import Starlette
 
+from doorward.app import open_house
 from doorward.doors.mcp.http import HttpEndpoint
+from doorward.home import Home
 from doorward.model import Credential
 from doorward.settings import Mcp, Settings
 
@@ -38,6 +40,12 @@ def workspace(house: McpHouse, path: str) -> Any:
 async def states(house: McpHouse) -> list[str]:
     found = await house.owner("approval/list", limit=1)
     return [one["state"] for one in found.result["items"]]
+
+
+async def newest(house: McpHouse) -> str:
+    """The ticket of the call that was parked last."""
+    found = await house.owner("approval/list", limit=1)
+    return str(found.result["items"][0]["id"])
 
 
 async def test_without_a_person_to_ask_the_answer_says_how_to_go_on(house: McpHouse):
@@ -136,20 +144,75 @@ async def test_a_client_that_answers_with_an_error_leaves_it_parked(house: McpHo
     assert last["result"]["_meta"]["doorward/code"] == "approval_needed"
 
 
-async def test_a_question_without_an_answer_expires_with_the_approval(own_house: Callable[..., Any]):
-    async with own_house() as house:
+async def test_a_question_without_an_answer_expires_with_the_approval_which_is_a_no(home: Home):
+    async with open_house(home, families=furnish(home)) as opened:
+        house = McpHouse(opened)
+        await house.move_in()
         commands = {**RECIPE["strategy"]["aiCommands"], "requireApproval": {"file/write": {"timeoutSeconds": 0.1}}}
         write_recipe(house.home, {**RECIPE, "strategy": {"aiCommands": commands}})
         await house.services.recipes.load()
         web = await house.web(app=app(house), capabilities=CAN)
         await web.initialize()
         call = await web.begin("tools/call", write("late.txt")).begun()
-        question, last = await call.events()
-        assert last["result"]["_meta"]["doorward/code"] == "approval_needed"
+        question, taken_back, last = await call.events()
+        assert taken_back["method"] == "notifications/cancelled"
+        assert taken_back["params"]["requestId"] == question["id"]
+        assert last["result"]["_meta"]["doorward/code"] == "not_approved"
+        assert "expired without a decision, which counts as no" in last["result"]["content"][0]["text"]
         late = await web.whole(web.answers(question["id"], {"action": "accept"}))
         assert late.status == 202
-        assert await states(house) == ["pending"]
+        assert await states(house) == ["expired"]
         assert not workspace(house, "late.txt").exists()
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("approve", "ok"), ("deny", "not_approved")])
+async def test_what_is_decided_elsewhere_takes_the_question_back_and_counts_at_once(
+    house: McpHouse, verdict: str, code: str
+):
+    web, name = await house.web(app=app(house), capabilities=CAN), f"elsewhere-{verdict}.txt"
+    await web.initialize()
+    call = await web.begin("tools/call", write(name)).begun()
+    question = await call.event()
+    assert question is not None
+    await house.owner(f"approval/{verdict}", id=await newest(house))
+    taken_back, last = await call.events()
+    assert taken_back["method"] == "notifications/cancelled"
+    assert taken_back["params"]["requestId"] == question["id"]
+    assert last["result"]["_meta"]["doorward/code"] == code
+    assert "ticket" not in last["result"]["content"][0]["text"]
+    assert workspace(house, name).exists() is (verdict == "approve")
+    late = await web.whole(web.answers(question["id"], {"action": "accept"}))
+    assert late.status == 202
+    assert await states(house) == ["used" if verdict == "approve" else "denied"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "responses", "runs"),
+    [
+        ("approve", {"approval": {"action": "accept"}}, True),
+        ("approve", {"approval": {"action": "cancel"}}, True),
+        ("approve", {}, True),
+        ("approve", {"approval": {"action": "decline"}}, False),
+        ("deny", {"approval": {"action": "accept"}}, False),
+        ("deny", {"approval": {"action": "decline"}}, False),
+        ("deny", {}, False),
+    ],
+)
+async def test_without_sessions_what_was_decided_elsewhere_counts_when_the_client_comes_back(
+    house: McpHouse, verdict: str, responses: Any, runs: bool
+):
+    web = await house.web(app=app(house), capabilities=CAN)
+    workspace(house, "back.txt").unlink(missing_ok=True)
+    first = (await web.ask("tools/call", write("back.txt"))).result
+    ticket = await newest(house)
+    await house.owner(f"approval/{verdict}", id=ticket)
+    again = {**write("back.txt"), "requestState": first["requestState"], "inputResponses": responses}
+    answer = await web.ask("tools/call", again)
+    assert answer.result["_meta"]["doorward/code"] == ("ok" if runs else "not_approved")
+    assert workspace(house, "back.txt").exists() is runs
+    if verdict == "approve" and not runs:
+        assert "declined in the client" in answer.said
+        assert f"resume_approved with the ticket {ticket}" in answer.said
 
 
 async def test_without_sessions_the_person_is_asked_by_a_result(house: McpHouse):
@@ -216,14 +279,19 @@ async def test_a_state_is_good_only_as_it_was_given(house: McpHouse):
     assert not workspace(house, "state.txt").exists()
 
 
-async def test_a_state_is_not_good_for_long(own_house: Callable[..., Any]):
+async def test_a_yes_that_comes_too_late_counts_as_no_and_a_state_is_not_good_for_long(own_house: Callable[..., Any]):
     async with own_house() as house:
         web = await house.web(app=app(house), capabilities=CAN)
         state = (await web.ask("tools/call", write("old.txt"))).result["requestState"]
         house.clock.advance(31)
         yes = {"inputResponses": {"approval": {"action": "accept"}}, "requestState": state}
+        late = await web.ask("tools/call", {**write("old.txt"), **yes})
+        assert late.result["_meta"]["doorward/code"] == "not_approved"
+        assert "expired without a decision, which counts as no" in late.said
+        house.clock.advance(300)
         answer = await web.ask("tools/call", {**write("old.txt"), **yes})
         assert "too old" in answer.error["message"]
+        assert not workspace(house, "old.txt").exists()
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}, {"elicitation": True}, {"sampling": {}}])
@@ -260,6 +328,23 @@ async def test_a_person_who_may_not_decide_there_decides_nothing(house: McpHouse
     assert last["result"]["_meta"]["doorward/code"] == "approval_needed"
     assert "does not count" in last["result"]["content"][0]["text"]
     assert await states(house) == ["pending"]
+
+
+async def test_one_yes_of_two_leaves_the_call_waiting(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        commands = {**RECIPE["strategy"]["aiCommands"], "requireApproval": {"file/write": {"quorum": 2}}}
+        write_recipe(house.home, {**RECIPE, "strategy": {"aiCommands": commands}})
+        await house.services.recipes.load()
+        web = await house.web(app=app(house), capabilities=CAN)
+        await web.initialize()
+        call = await web.begin("tools/call", write("two.txt")).begun()
+        question = await call.event()
+        assert question is not None
+        await web.whole(web.answers(question["id"], {"action": "accept"}))
+        (last,) = await call.events()
+        assert last["result"]["_meta"]["doorward/code"] == "approval_needed"
+        assert "Others must say yes as well." in last["result"]["content"][0]["text"]
+        assert not workspace(house, "two.txt").exists()
 
 
 async def test_asking_through_clients_can_be_switched_off(own_house: Callable[..., Any]):

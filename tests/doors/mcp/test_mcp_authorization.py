@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import jwt
 import pytest
@@ -148,3 +149,17 @@ async def test_a_token_for_other_rooms_finds_no_such_room(house: McpHouse):
     answer = await web.call("probe_number")
     assert answer.result["_meta"]["doorward/code"] == "not_permitted"
     assert "There is no room 'workshop'" in answer.said
+
+
+@pytest.mark.parametrize("room", ["a\r\nx-evil: 1", "\u4e2d", 'a", error="x'])
+async def test_a_strange_room_in_the_address_gets_a_clean_challenge(house: McpHouse, room: str):
+    answer = await (web := Web(house.server.public, path=f"/mcp/{room}")).call("probe_number")
+    challenge = answer.headers["www-authenticate"]
+    assert answer.status == 401
+    assert challenge.isascii()
+    assert challenge.isprintable()
+    assert challenge.count('"') == 2
+    named = web.raw(
+        b"", {"host": "127.0.0.1"}, method="GET", path=f"/.well-known/oauth-protected-resource/mcp/{quote(room)}"
+    )
+    assert (await web.whole(named)).last["resource"].isascii()

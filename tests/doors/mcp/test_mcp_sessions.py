@@ -11,6 +11,11 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import BEFORE, Web
 
+from doorward.doors.mcp.peer import Peer
+from doorward.doors.mcp.sessions import Sessions
+from doorward.errors import Overloaded
+from doorward.facts import Access
+from doorward.model import Caller, Credential
 from doorward.settings import Mcp, Settings
 
 
@@ -263,3 +268,63 @@ async def test_a_frame_of_this_era_may_leave_out_its_params(web: Web):
     await web.initialize()
     body = json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}).encode()
     assert (await web.whole(web.raw(body, web.headers(**web.session)))).result["tools"]
+
+
+async def test_no_session_vanishes_unseen_when_another_is_refused(clock: Any):
+    """Whoever is dropped must be reported, or its listener stays among the subscriptions for ever."""
+    sessions = Sessions(Mcp(sessions_each=1, session_seconds=10.0), clock)
+    mine, other = (Caller("local", name, "ai", Access.EDIT) for name in ("mine", "other"))
+    idle, _ = sessions.add(a_peer("other"), other)
+    clock.advance(60.0)
+    busy, gone = sessions.add(a_peer("mine"), mine)
+    assert gone == [idle]
+    sessions.add(a_peer("other"), other)
+    clock.advance(60.0)
+    busy.streams = 1
+    there = len(sessions)
+    with pytest.raises(Overloaded):
+        sessions.add(a_peer("mine"), mine)
+    assert len(sessions) == there
+
+
+async def test_what_expires_makes_room_without_anybody_else_losing_theirs(clock: Any):
+    sessions = Sessions(Mcp(sessions=3, sessions_each=2, session_seconds=10.0), clock)
+    mine, other = (Caller("local", name, "ai", Access.EDIT) for name in ("mine", "other"))
+    old = [sessions.add(a_peer("mine"), mine)[0]]
+    clock.advance(60.0)
+    young = [sessions.add(a_peer(name), who)[0] for name, who in (("other", other), ("mine", mine))]
+    assert len(sessions) == 2
+    _, gone = sessions.add(a_peer("mine"), mine)
+    assert (gone, len(sessions)) == ([], 3)
+    _, gone = sessions.add(a_peer("mine"), mine)
+    assert gone == [young[1]], "of the two limits each takes its own, and one that goes counts for both"
+    assert old[0] not in gone
+
+
+async def test_true_is_no_id_of_a_request():
+    peer = a_peer("mine")
+    peer.running[1] = asyncio.ensure_future(asyncio.Event().wait())
+    peer.cancel(True)
+    assert peer.stopping == set()
+    peer.cancel(1)
+    assert peer.stopping == {1}
+    await asyncio.wait(peer.running.values())
+
+
+async def test_a_second_request_with_the_same_id_does_not_undo_a_cancellation(web: Web):
+    await web.initialize()
+    hanging = await web.begin("tools/call", {"name": "probe_hang", "_meta": {"progressToken": 1}}).begun()
+    cancelling = web.tell("notifications/cancelled", {"requestId": 2})
+    web._ids = 1
+    second = web.begin("ping")
+    assert (await web.whole(cancelling)).status == 202
+    await web.whole(second)
+    await hanging.events()
+    await hanging.task  # which ends by itself, and is not cut
+
+
+def a_peer(token: str) -> Peer:
+    async def send(frame: bytes) -> None:
+        pass
+
+    return Peer(Credential(token=token), "yard", None, send, "http", "all")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from mcp_house import RECIPE, McpHouse, write_recipe
 from mcp_web import Exchange, Web
 
+from doorward.model import Credential
 from doorward.settings import Mcp, Settings
 from doorward.wire import meta
 
@@ -167,3 +170,93 @@ async def test_a_silent_stream_says_now_and_then_that_it_is_there(own_house: Cal
         pieces = [(await stream._next())["body"] for _ in range(2)]
         assert pieces == [b":\r\n\r\n"] * 2
         await stream.hang_up()
+
+
+async def test_nobody_hears_of_messages_in_a_room_that_they_may_not_read(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        await house.owner("room/create", name="vault", recipe="workshop")
+        web, uri = await house.web(rooms=["workshop"]), "doorward://rooms/vault/messages"
+        first = await event(stream := await listen(web, {**ALL, "resourceSubscriptions": [uri]}))
+        assert "resourceSubscriptions" not in first["params"]["notifications"]
+        await stream.hang_up()
+        await web.initialize()
+        refused = await web.request("resources/subscribe", {"uri": uri})
+        missing = await web.request("resources/subscribe", {"uri": "doorward://rooms/nowhere/messages"})
+        assert refused.error["code"] == missing.error["code"] == -32002
+        assert refused.error["message"] == missing.error["message"].replace("nowhere", "vault")
+        read = await web.request("resources/read", {"uri": uri})
+        assert read.error["code"] == -32002
+
+
+async def test_who_may_not_read_a_resource_any_more_is_told_so_once(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        web, uri = await house.web(), "doorward://rooms/workshop/messages"
+        await web.initialize()
+        await web.request("resources/subscribe", {"uri": uri})
+        stream = await web.listen().begun()
+        await forbid(house, "room/messages")
+        assert {(await event(stream))["method"] for _ in range(2)} == {
+            "notifications/tools/list_changed",
+            "notifications/resources/list_changed",
+        }
+        await house.owner("room/say", text="not for you", name="workshop")
+        word = await event(stream)
+        assert word["method"] == "notifications/message"
+        assert word["params"]["data"].startswith(f"You hear no more of {uri}: ")
+        await house.owner("room/say", text="nor this", name="workshop")
+        house.door.announce("prompts")
+        assert (await event(stream))["method"] == "notifications/prompts/list_changed"
+        await stream.hang_up()
+
+
+async def revoke(house: McpHouse, name: str) -> None:
+    (token,) = [one for one in house.services.tokens.of("local") if one.name == name]
+    await house.owner("token/revoke", id=token.id)
+
+
+async def test_a_revoked_token_hears_nothing_more(own_house: Callable[..., Any]):
+    async with own_house() as house:
+        web, uri = await house.web("brief"), "doorward://rooms/workshop/messages"
+        await web.initialize()
+        await web.request("resources/subscribe", {"uri": uri})
+        streams = [await web.listen().begun(), await listen(web, {"resourceSubscriptions": [uri]})]
+        await event(streams[1])
+        await revoke(house, "brief")
+        await house.owner("room/say", text="not for bot any more", name="workshop")
+        word, last = [await event(stream) for stream in streams]
+        assert "was revoked" in word["params"]["data"]
+        assert (last["id"], last["error"]["code"]) == (web._ids, 401)
+        assert [await stream.event() for stream in streams] == [None, None]
+        assert house.door.engine.subscriptions._listeners == {}
+
+
+async def test_a_silent_stream_ends_when_its_token_does_not_hold_any_more(own_house: Callable[..., Any]):
+    async with own_house(changes=Settings(mcp=Mcp(keep_alive_seconds=0.01))) as house:
+        web = await house.web("brief", days=1)
+        await web.initialize()
+        streams = [await web.listen().begun(), await listen(web, {"toolsListChanged": True})]
+        await event(streams[1])
+        house.clock.advance(86_401)
+        word, last = [await event(stream) for stream in streams]
+        assert "has expired" in word["params"]["data"]
+        assert last["error"]["data"]["code"] == "not_authenticated"
+        assert [await stream.event() for stream in streams] == [None, None]
+
+
+async def test_a_client_on_this_machine_goes_on_listening_when_a_server_ends(own_house: Callable[..., Any]):
+    """Its relay carries it to whoever keeps the house next."""
+    async with own_house() as house:
+        told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+        async def send(frame: bytes) -> None:
+            told.put_nowait(json.loads(frame))
+
+        peer = house.door.peer(Credential(owner=True, speak_as="helper"), "workshop", None, send, "stdio")
+        opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+        await house.door.receive(peer, json.dumps(body).encode())
+        assert (await told.get())["id"] == 1
+        house.door.stop()
+        house.door.announce("tools")
+        assert (await told.get())["method"] == "notifications/tools/list_changed"
+        await house.door.close(peer)

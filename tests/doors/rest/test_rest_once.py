@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorward.settings import Limits, Settings
@@ -157,3 +159,66 @@ async def test_one_caller_keeps_a_bounded_number_of_answers(rest: Any) -> None:
     replayed = await person.post("/api/rooms", json=ROOM, headers=KEY)
     assert kept["n"] == 1_000
     assert replayed.headers["idempotency-replayed"] == "true"
+
+
+LAX = {
+    "recipeId": "lax",
+    "displayName": "Lax",
+    "strategy": {"aiCommands": {"enabled": True, "whitelist": ["*"], "requireApproval": {"room/say": True}}},
+}
+READ = {"command": "room/messages", "room": "vault", "params": {"name": "vault"}}
+
+
+@pytest.fixture
+async def vault(rest: Any) -> Any:
+    """The REST door of a house with a room in which something was said."""
+    await rest.driver.owner("recipe/put", id="lax", text=json.dumps(LAX))
+    for room in ("vault", "yard"):
+        await rest.driver.owner("room/create", name=room, recipe="lax")
+    await rest.driver.owner("room/say", name="vault", text="a secret")
+    return rest
+
+
+async def test_a_kept_answer_of_one_room_is_not_given_to_a_token_for_another(vault: Any) -> None:
+    """The two tokens are of one agent, but the second may not act in the vault."""
+    wide, narrow = await vault.agent("bot"), await vault.agent("bot", rooms=["yard"])
+    given = await wide.post("/api/run", json=READ, headers=KEY)
+    refused = await narrow.post("/api/run", json=READ, headers=KEY)
+    assert "a secret" in given.text
+    assert (refused.status_code, "a secret" in refused.text) == (403, False)
+
+
+async def test_a_kept_answer_is_not_given_by_a_token_that_reaches_less_far(vault: Any) -> None:
+    strong, weak = await vault.person(access="root"), await vault.person(access="read")
+    await strong.post("/api/rooms", json=ROOM, headers=KEY)
+    again = await weak.post("/api/rooms", json=ROOM, headers=KEY)
+    assert (again.status_code, again.json()["code"]) == (403, "not_permitted")
+
+
+async def test_a_kept_answer_is_not_given_to_who_may_not_ask_any_more(vault: Any) -> None:
+    bot = await vault.agent("bot")
+    first = await bot.post("/api/run", json=READ, headers=KEY)
+    room = vault.driver.house.services.rooms.known("local", "vault")
+    archived = await vault.driver.house.services.rooms.change(msgspec.structs.replace(room, archived=True))
+    refused = await bot.post("/api/run", json=READ, headers=KEY)
+    await vault.driver.house.services.rooms.change(msgspec.structs.replace(archived, archived=False))
+    again = await bot.post("/api/run", json=READ, headers=KEY)
+    assert (refused.status_code, refused.json()["rule"]) == (403, "room vault: archived")
+    assert "a secret" not in refused.text
+    assert (again.content, again.headers["idempotency-replayed"]) == (first.content, "true")
+    rows = [row["status"] for row in await vault.driver.ledger() if row["command"] == READ["command"]]
+    assert rows == ["done", "refused"], "and what is given again leaves no record of its own"
+
+
+async def test_the_answer_to_a_ticket_is_given_again(vault: Any) -> None:
+    bot = await vault.agent("bot")
+    ask = {"command": "room/say", "room": "vault", "params": {"name": "vault", "text": "hello"}}
+    parked = (await bot.post("/api/run", json=ask)).json()
+    await vault.driver.owner("approval/approve", id=parked["ticket"])
+    first, again = [await bot.post("/api/run", json={"ticket": parked["ticket"]}, headers=KEY) for _ in range(2)]
+    assert first.status_code == 200, first.text
+    assert (again.content, again.headers["idempotency-replayed"]) == (first.content, "true")
+    await vault.driver.owner("room/archive", name="vault")
+    refused = await bot.post("/api/run", json={"ticket": parked["ticket"]}, headers=KEY)
+    assert refused.status_code == 403
+    assert await starts(vault, "room/say") == 2, "the owner's, and this one once"

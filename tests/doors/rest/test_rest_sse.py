@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.rest import sse
+from doorward.command import Example, Family, NoUndo
+from doorward.doors.rest import sse, streams
 from doorward.doors.rest.sse import EventStream, Places, framed
 from doorward.errors import NotPermitted
+from doorward.facts import Access, Effects, Safety, Tier
+
+WHO = ("local", "laptop", "human", "")
 
 
 class Client:
@@ -68,7 +72,9 @@ def test_an_event_is_one_frame_whatever_its_text() -> None:
 async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "KEEP_ALIVE", 0.001)
     client, source = Client(), Source()
-    stream = asyncio.ensure_future(EventStream(source, Places(1))({"type": "http"}, client.receive, client.send))
+    stream = asyncio.ensure_future(
+        EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
+    )
     await client.until(b": waiting")
     client.left.set()
     await stream
@@ -78,17 +84,17 @@ async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) 
 
 async def test_a_client_that_takes_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "_LONGEST_STALL", 0.001)
-    client, source, places = Client(reads=False), Source(), Places(1)
-    await EventStream(source, places)({"type": "http"}, client.receive, client.send)
+    client, source, places = Client(reads=False), Source(), Places(1, 1)
+    await EventStream(source, places, WHO)({"type": "http"}, client.receive, client.send)
     assert source.closed
-    assert places.refusal() is None
+    assert places.refusal(WHO) is None
 
 
 async def test_a_client_that_leaves_at_once_leaves_nothing_behind() -> None:
-    client, source, places = Client(), Source(), Places(1)
+    client, source, places = Client(), Source(), Places(1, 1)
     client.left.set()
-    await EventStream(source, places)({"type": "http"}, client.receive, client.send)
-    assert places.refusal() is None
+    await EventStream(source, places, WHO)({"type": "http"}, client.receive, client.send)
+    assert places.refusal(WHO) is None
 
 
 async def test_a_stream_that_is_refused_in_the_middle_says_so_at_its_end() -> None:
@@ -97,7 +103,7 @@ async def test_a_stream_that_is_refused_in_the_middle_says_so_at_its_end() -> No
         raise NotPermitted("Not any more.")
 
     client = Client()
-    await EventStream(source, Places(1))({"type": "http"}, client.receive, client.send)
+    await EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
     assert b"event: error" in client.body
     assert b'"code":"not_permitted","detail":"Not any more."' in client.body
     assert client.sent[-1]["more_body"] is False
@@ -109,15 +115,15 @@ async def test_a_defect_in_a_stream_is_told_without_a_traceback(caplog: pytest.L
         raise ZeroDivisionError("secret")
 
     client = Client()
-    await EventStream(source, Places(1))({"type": "http"}, client.receive, client.send)
+    await EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
     assert b'"code":"broken"' in client.body
     assert b"secret" not in client.body
     assert "a stream broke" in caplog.text
 
 
 async def test_one_more_stream_than_there_may_be_is_refused() -> None:
-    places, client = Places(0), Client()
-    await EventStream(Source(), places)({"type": "http"}, client.receive, client.send)
+    places, client = Places(0, 1), Client()
+    await EventStream(Source(), places, WHO)({"type": "http"}, client.receive, client.send)
     assert client.sent[0]["status"] == 503
     assert (b"retry-after", b"5") in client.sent[0]["headers"]
 
@@ -158,3 +164,75 @@ async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest:
     assert client.body.count(b"event: chat") <= 502
     assert b"event: end" in client.body
     assert client.sent[-1]["more_body"] is False
+
+
+async def test_one_caller_cannot_take_all_places() -> None:
+    places, first, second, other = Places(3, 1), Client(), Client(), Client()
+    following = asyncio.ensure_future(EventStream(Source(), places, WHO)({"type": "http"}, first.receive, first.send))
+    await first.until(b"event: first")
+    await EventStream(Source(), places, WHO)({"type": "http"}, second.receive, second.send)
+    other.left.set()
+    somebody = ("local", "somebody", "ai", "owner")
+    await EventStream(Source(), places, somebody)({"type": "http"}, other.receive, other.send)
+    first.left.set()
+    await following
+    assert [one.sent[0]["status"] for one in (first, second, other)] == [200, 503, 200]
+    assert b"and 1 of one caller" in second.body
+    assert places.refusal(WHO) is None
+
+
+@pytest.mark.parametrize("silent", [True, False])
+async def test_a_revoked_token_reads_no_more_of_what_a_program_writes(
+    opened: Any, rest_of: Any, monkeypatch: pytest.MonkeyPatch, silent: bool
+) -> None:
+    family, going, go_on = Family("slow", category="test"), asyncio.Event(), asyncio.Event()
+
+    @family.command(
+        "writer",
+        tier=Tier.CODE,
+        effects=Effects.WRITE,
+        access=Access.READ,
+        safety=Safety.SAFE,
+        cost=1,
+        timeout=60,
+        undo=NoUndo("a test"),
+        examples=[Example("go", {})],
+    )
+    async def writer(ctx: Any) -> dict[str, str]:
+        """Write before and after."""
+        ctx.execution.say("stdout", b"before")
+        going.set()
+        await go_on.wait()
+        ctx.execution.say("stdout", b"AFTERWARDS")
+        return {}
+
+    if silent:
+        monkeypatch.setattr(streams, "_RECHECK", 0.001)
+    async with opened(families=[family]) as driver, rest_of(driver) as rest:
+        await driver.owner("room/recipe", name="general", recipe="admin")
+        made = await driver.owner("token/create", name="bot", rooms=["general"])
+        token = made.result["token"]
+        work = asyncio.create_task(driver.ask("slow/writer", token=token, params={}))
+        await going.wait()
+        (execution,) = [one.id for one in driver.house.services.executions if one.call.command.name == "slow/writer"]
+        client = Client()
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": f"/api/executions/{execution}/stream",
+            "query_string": b"room=general",
+            "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {token}".encode())],
+            "root_path": "",
+            "scheme": "http",
+        }
+        following = asyncio.ensure_future(rest.app(scope, client.receive, client.send))
+        await client.until(b"before")
+        await driver.owner("token/revoke", id=made.result["id"])
+        if not silent:
+            go_on.set()
+        await following
+        go_on.set()
+        await work
+        assert b"AFTERWARDS" not in client.body
+        assert b'"code":"not_authenticated"' in client.body
+        assert client.sent[-1]["more_body"] is False

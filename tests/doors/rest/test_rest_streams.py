@@ -219,7 +219,7 @@ def test_a_place_that_is_not_kept_any_more_is_said_to_be_missed(person: httpx2.C
 
 def test_events_show_only_rooms_that_a_caller_may_see(server: Running) -> None:
     server.owner("room/create", name="attic", recipe="talking")
-    with server.client(server.token("listener", rooms=["lab"])) as agent:
+    with server.client(server.token("listener", rooms=["lab", "general"])) as agent:
         outside = agent.get("/api/events", headers=SSE)
         with streamed(agent, "GET", "/api/events", params={"room": "lab", "only": "chat"}) as stream:
             assert stream.next()[0] == "ready"
@@ -227,6 +227,13 @@ def test_events_show_only_rooms_that_a_caller_may_see(server: Running) -> None:
             server.owner("room/say", name="lab", text="for you")
             assert stream.next()[1]["data"]["room"] == "lab"
     assert (outside.status_code, outside.json()["rule"]) == (403, "house: agents act in rooms")
+
+
+def test_an_agent_that_comes_back_for_events_again_and_again_is_no_loop(server: Running) -> None:
+    with server.client(server.token("returning", rooms=["lab"])) as agent:
+        for _ in range(6):
+            with streamed(agent, "GET", "/api/events", params={"only": "chat"}) as stream:
+                assert stream.next()[0] == "ready"
 
 
 def test_a_stream_ends_when_its_token_is_revoked(server: Running) -> None:

@@ -98,6 +98,13 @@ def test_an_answer_to_a_house_that_is_gone_reaches_no_other() -> None:
     assert send(memory, frame(id="q2", result={"action": "accept"})) == [False]
 
 
+def test_a_question_that_was_taken_back_is_not_taken_back_again() -> None:
+    memory = Memory()
+    receive(memory, frame("elicitation/create", "q1"), frame("elicitation/create", "q2"))
+    receive(memory, frame("notifications/cancelled", params={"requestId": "q1"}))
+    assert memory.lost() == ([], ["q2"])
+
+
 def test_a_listening_request_does_not_count_as_work() -> None:
     memory = Memory()
     send(memory, frame("subscriptions/listen", 1))

@@ -106,6 +106,19 @@ def test_a_person_at_the_client_approves_through_it(doorward: Doorward) -> None:
     assert (doorward.home / "workspace" / "asked.txt").read_text() == "yes"
 
 
+def test_what_is_approved_in_a_terminal_meanwhile_runs_and_the_question_is_taken_back(doorward: Doorward) -> None:
+    with StdioClient(doorward) as client:
+        client.initialize(elicitation={})
+        call = client.begin_call("file_write", path="elsewhere.txt", content="yes")
+        question = client.until("elicitation/create")
+        approved = doorward("approvals", "approve", question["params"]["message"].split()[-1])
+        assert approved.code == 0, approved.err
+        assert client.until("notifications/cancelled")["params"]["requestId"] == question["id"]
+        done = client.answer(call)
+    assert not done["result"].get("isError"), done
+    assert (doorward.home / "workspace" / "elsewhere.txt").read_text() == "yes"
+
+
 def test_a_client_that_does_not_read_holds_up_nobody_else(doorward: Doorward) -> None:
     with StdioClient(doorward) as stuck, StdioClient(doorward) as other:
         stuck.initialize()

@@ -17,7 +17,8 @@ import msgspec
 from doorward import redact
 from doorward.cli.clients import jsonfile, tomlfile
 from doorward.cli.clients.known import Client
-from doorward.cli.clients.unreadable import Unreadable
+from doorward.cli.clients.ours import is_ours, merged
+from doorward.cli.clients.unreadable import Unchangeable, Unreadable
 from doorward.errors import Conflict, Unusable
 from doorward.home import sync_folder
 
@@ -77,21 +78,31 @@ class Change(msgspec.Struct, frozen=True):
         return backup
 
 
-def connecting(client: Client, file: Path, name: str, entry: Mapping[str, Any]) -> Change:
-    """The change that brings this entry into the file."""
+def connecting(client: Client, file: Path, name: str, entry: Mapping[str, Any], server: str = "") -> Change:
+    """The change that brings this entry into the file. An entry of that name which is not ours is left alone."""
     before = _read(_real(file))
+    editor = _editor(client)
     try:
-        return Change(file, before, _editor(client).set_entry(before or "", client.container, name, entry))
+        there = editor.entries(before or "", client.container).get(name)
+        if there is not None:
+            _check_ours(file, name, there, server, "give ours another name with --name NAME")
+            entry = merged(there, entry)
+        return Change(file, before, editor.set_entry(before or "", client.container, name, entry))
     except Unreadable as error:
         raise _refused(file, error) from error
 
 
-def removing(client: Client, file: Path, name: str) -> Change:
+def removing(client: Client, file: Path, name: str, server: str = "") -> Change:
     """The change that takes the entry out: back to the very bytes from before, where nothing else changed since."""
     before = _read(_real(file))
-    if before is None or (there := present(client, file, name)) is None:
-        return Change(file, before, before)
     editor = _editor(client)
+    try:
+        there = editor.entry(before or "", client.container, name)
+    except Unreadable as error:
+        raise _refused(file, error) from error
+    if before is None or there is None:
+        return Change(file, before, before)
+    _check_ours(file, name, there, server, "say which entry is ours with --name NAME")
 
     def leads_here(earlier: str) -> bool:
         with contextlib.suppress(Unreadable):
@@ -110,12 +121,18 @@ def removing(client: Client, file: Path, name: str) -> Change:
         raise _refused(file, error) from error
 
 
-def present(client: Client, file: Path, name: str) -> Any:
-    """The entry that the file holds already, or None."""
+def present(client: Client, file: Path, server: str = "") -> list[str]:
+    """The names of the entries of ours that the file holds already."""
     try:
-        return _editor(client).entry(_read(_real(file)) or "", client.container, name)
+        held = _editor(client).entries(_read(_real(file)) or "", client.container)
     except Unreadable as error:
         raise _refused(file, error) from error
+    return [name for name, entry in held.items() if is_ours(entry, server)]
+
+
+def _check_ours(file: Path, name: str, there: Any, server: str, instead: str) -> None:
+    if not is_ours(there, server):
+        raise Conflict(f"{file} was left alone: its entry {name!r} is not one of Doorward's; {instead}.")
 
 
 def _editor(client: Client) -> ModuleType:
@@ -123,22 +140,30 @@ def _editor(client: Client) -> ModuleType:
 
 
 def _refused(file: Path, error: Unreadable) -> Unusable:
+    if isinstance(error, Unchangeable):
+        return Unusable(f"{file} was left alone: {error}.")
     return Unusable(f"{file} was left alone, since it cannot be read: {error}.", hint="Mend the file, then try again.")
 
 
 def _real(file: Path) -> Path:
     """The file itself, where the path leads to it through a symlink: the link stays one."""
     try:
-        return Path(os.path.realpath(file, strict=False))
+        real = Path(os.path.realpath(file, strict=False))
+        leads_nowhere = file.is_symlink() and not os.path.exists(file)
     except OSError as error:
         raise Unusable(f"{file} cannot be followed: {error.strerror}.") from error
+    if leads_nowhere:
+        raise Unusable(f"{file} was left alone: it is a link to {real}, and there is no such file.")
+    return real
 
 
 def _read(real: Path) -> str | None:
     try:
-        with open(os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Unusable(f"{real} is not a file.")
+        descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise Unusable(f"{real} was left alone: it must be a file, and is something else.")
+        with open(descriptor, "rb") as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
         return None

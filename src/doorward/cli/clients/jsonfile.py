@@ -12,11 +12,22 @@ from doorward.cli.clients.jsontext import Member, Node, parse, skip, unreadable
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
+def entries(text: str, container: str) -> dict[str, Any]:
+    """All entries as they stand in the text; one that is there twice makes it unreadable."""
+    if not text.strip("\ufeff \t\r\n"):
+        return {}
+    held = _only(text, parse(text), container)
+    found: dict[str, Any] = {}
+    for one in (held.node.members if held is not None else None) or []:
+        if one.key in found:
+            raise unreadable(text, one.start, f"{one.key!r} is there twice")
+        found[one.key] = one.node.value
+    return found
+
+
 def entry(text: str, container: str, name: str) -> Any:
     """The entry as it stands in the text, or None."""
-    held = parse(text).value if text.strip("\ufeff \t\r\n") else {}
-    inside = held.get(container) if isinstance(held, dict) else None
-    return inside.get(name) if isinstance(inside, dict) else None
+    return entries(text, container).get(name)
 
 
 def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) -> str:

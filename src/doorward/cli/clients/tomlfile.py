@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from doorward.cli.clients.unreadable import Unreadable
+from doorward.cli.clients.unreadable import Unchangeable, Unreadable
 
 _PIECES = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}'
@@ -22,10 +22,15 @@ _PIECES = re.compile(
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+def entries(text: str, container: str) -> dict[str, Any]:
+    """All tables as they stand in the text."""
+    inside = _read(text).get(container)
+    return inside if isinstance(inside, dict) else {}
+
+
 def entry(text: str, container: str, name: str) -> Any:
     """The table as it stands in the text, or None."""
-    inside = _read(text).get(container)
-    return inside.get(name) if isinstance(inside, dict) else None
+    return entries(text, container).get(name)
 
 
 def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) -> str:
@@ -65,17 +70,27 @@ def _read(text: str) -> dict[str, Any]:
 def _checked(text: str, changed: str, container: str, name: str, value: Any) -> str:
     """Make sure that nothing but our table is different, however strangely the file is written."""
     expected = _read(text)
+    known = container in expected
     inside = expected.setdefault(container, {})
     if not isinstance(inside, dict):
-        raise Unreadable(f"{container} must be a table")
+        raise Unchangeable(f"{container} must be a table")
+    adding = known and name not in inside
     if value is not None:
         inside[name] = value
     else:
         inside.pop(name, None)
-    found = _read(changed)
+    try:
+        found = _read(changed)
+    except Unreadable as error:
+        if adding:
+            raise Unchangeable(
+                f"it writes {container} as an inline table, which cannot be added to; write it as [{container}.NAME]"
+                " tables, or take the entry from --print"
+            ) from error
+        found = {}
     found.setdefault(container, {})
     if found != expected:
-        raise Unreadable(f"[{container}.{name}] is written in a way that cannot be changed safely; edit it by hand")
+        raise Unchangeable(f"{container}.{name} is not written as one plain table; edit it by hand, or see --print")
     return changed
 
 
@@ -84,7 +99,7 @@ def _block(text: str, container: str, name: str) -> tuple[int, int]:
     headers = [*_headers(text), (len(text), [""])]
     ours = [place for place, (_, path) in enumerate(headers) if path[:2] == [container, name]]
     if not ours or headers[ours[0]][1] != [container, name] or ours != list(range(ours[0], ours[-1] + 1)):
-        raise Unreadable(f"{container}.{name} is not written as one table; edit it by hand")
+        raise Unchangeable(f"{container}.{name} is not written as one plain table; edit it by hand, or see --print")
     begin, end = headers[ours[0]][0], headers[ours[-1] + 1][0]
     lines = text[begin:end].splitlines(keepends=True)
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
@@ -129,4 +144,6 @@ def _value(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(_value(one) for one in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str | bool | int | float):
+        return json.dumps(value, ensure_ascii=False)
+    raise Unchangeable(f"it holds a {type(value).__name__} where Doorward's entry is; edit that entry by hand")

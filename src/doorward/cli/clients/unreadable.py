@@ -2,4 +2,8 @@
 
 
 class Unreadable(ValueError):
-    """The text cannot be understood, or not be changed safely; says where or why."""
+    """The text cannot be understood; says where or why."""
+
+
+class Unchangeable(Unreadable):
+    """The text is understood, but written in a way in which it cannot be changed safely; says in which."""

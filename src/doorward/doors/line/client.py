@@ -15,7 +15,7 @@ from doorward.model import Credential
 from doorward.settings import Line
 
 DOOR = "line"
-_HINT = "Make a token with `doorward token create`, and send it as `token` beside `method` or in initialize."
+_HINT = "Make a token with `doorward token create NAME`, and send it as `token` beside `method` or in initialize."
 _VOICE = Credential(owner=True, speak_as=DOOR, kind="service")
 """A program of the owner's own account: it gets what the room's recipe gives, on the owner's behalf."""
 
@@ -25,6 +25,7 @@ class Client(msgspec.Struct, frozen=True):
     session: str
     """What its limits, and the ids that it gave to its requests, are kept under."""
     room: str
+    """Empty when a token is shown and no room is named; then the token says which is meant."""
     address: str
 
 
@@ -36,6 +37,7 @@ class Visitor:
         self._host = host
         self._token = ""
         self._room = ""
+        self._refused = False
         self._stranger = "nobody has looked yet"
         self._local = Client(_VOICE, f"{DOOR}:{_same(host)}", settings.room, host)
 
@@ -53,13 +55,27 @@ class Visitor:
         """What initialize showed counts for every later request of the connection."""
         self._token = client.credential.token
         self._room = client.room if self._token else ""
+        self._refused = False
+
+    def refuse(self) -> None:
+        """A token was shown and is not good. Whoever shows one does not mean to speak with the owner's voice, so the
+        connection has none from now on, until initialize shows a token that is good."""
+        self._refused = True
 
     def client(self, asked: Asked, room: str = "") -> Client:
         """The client that a request comes from, with what it can show for itself."""
-        token, room = asked.token or self._token, asked.room or room or self._room
+        if self._refused and not (asked.token and asked.method == "initialize"):
+            raise NotAuthenticated(
+                "A token that this connection showed was refused, so nothing is taken from it; "
+                "send initialize with a token that is good, or connect again.",
+                hint=_HINT,
+            )
+        token, room = asked.token or self._token, asked.room or room
         if token:
+            if token == self._token:
+                room = room or self._room
             mark = hashlib.sha256(token.encode()).hexdigest()[:16]
-            return Client(Credential(token=token), f"{DOOR}:token:{mark}", room or self._settings.room, self._host)
+            return Client(Credential(token=token), f"{DOOR}:token:{mark}", room, self._host)
         if room and room != self._settings.room:
             raise BadLine(
                 f"Only a client that shows a token names its room; without one it is {self._settings.room!r}; "

@@ -16,7 +16,8 @@ from doorward.doors.line import frames
 from doorward.doors.line.client import Visitor
 from doorward.doors.line.desk import Desk
 from doorward.doors.line.frames import Asked, BadLine
-from doorward.doors.line.lines import Lines
+from doorward.doors.line.lines import Lines, TooLong
+from doorward.doors.line.parting import Partings
 from doorward.doors.line.pending import Notify, Pending
 from doorward.errors import BadParams, Broken, DoorwardError, Overloaded, TimedOut, Withdrawn
 from doorward.settings import Settings
@@ -29,13 +30,22 @@ _MOST_WAITING = 64
 """So many calls wait in a connection before no more of its lines are read."""
 _MOST_QUESTIONS = 8
 _HIGH_WATER = 262_144
+"""So many bytes of answers wait in a connection before no more of its requests are looked at."""
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, desk: Desk, settings: Settings, join: Callable[[Connection], bool], leave: Callable[..., None]):
+    def __init__(
+        self,
+        desk: Desk,
+        settings: Settings,
+        partings: Partings,
+        join: Callable[[Connection], bool],
+        leave: Callable[[Connection], None],
+    ) -> None:
         self._desk = desk
         self._line = settings.line
         self._places = min(settings.limits.running + settings.limits.queued, _MOST_AT_ONCE)
+        self._partings = partings
         self._join = join
         self._leave = leave
         self._loop = asyncio.get_running_loop()
@@ -45,10 +55,14 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[Pending] = deque()
         self._running: set[Pending] = set()
         self._lines = Lines(self._line.request_bytes)
+        self._arrived: deque[bytes | TooLong] = deque()
+        self._behind = False
+        """Whether lines have arrived that were not looked at, since the answers to others come first."""
         self._out: list[bytes] = []
+        self._out_bytes = 0
         self._notify: Notify = "slow"
         self._judged = self._ended = self._closing = self._stalled = self._held = False
-        self._heard = self._half_since = self._moved = self._closed_at = 0.0
+        self._heard = self._half_since = self._moved = 0.0
         self._unread = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -73,16 +87,29 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._closing:
+            self._partings.throw_away(self._transport, data)
             return
         self._heard = self._loop.time()
         if not self._judged and not self._begins_well(data):
             return
-        for line in self._lines.feed(data):
-            self._take(line)
+        self._arrived.extend(self._lines.feed(data))
         if not self._lines.half:
             self._half_since = 0.0
         elif not self._half_since or b"\n" in data:
             self._half_since = self._heard
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take what arrived, but no faster than its answers leave: a short request can have a very long one."""
+        while self._arrived and not self._stalled and self._out_bytes < _HIGH_WATER:
+            self._take(self._arrived.popleft())
+        if self._arrived and not self._behind:
+            self._behind = True
+            self._transport.pause_reading()
+        elif self._behind and not self._arrived:
+            self._behind = False
+            self._read_on()
+        self._shut_if_over()
 
     def _begins_well(self, data: bytes) -> bool:
         """Whoever speaks something else first is not read on: a web page could else put requests into what it sends."""
@@ -100,10 +127,12 @@ class Connection(asyncio.Protocol):
         self._close(BadParams(f"{what}; a request is one line of JSON such as {shape}."))
         return False
 
-    def _take(self, line: bytes | None) -> None:
-        if self._closing or (line is not None and not line.strip()):
+    def _take(self, line: bytes | TooLong) -> None:
+        if self._closing or (isinstance(line, bytes) and not line.strip()):
             return
-        if line is None:
+        if isinstance(line, TooLong):
+            if frames.may_show_token(line.beginning):
+                self._visitor.refuse()
             most = self._line.request_bytes
             self._send(frames.refusal(None, BadParams(f"The line is too long; a request has at most {most} bytes.")))
             return
@@ -115,6 +144,8 @@ class Connection(asyncio.Protocol):
                 self._desk.note(asked)
             self._handle(asked)
         except BadLine as fault:
+            if fault.shows_token:
+                self._visitor.refuse()
             self._send(frames.refusal(id if fault.id is None else fault.id, fault))
         except DoorwardError as fault:
             self._send(frames.refusal(id, fault))
@@ -124,10 +155,9 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, asked: Asked) -> None:
         if asked.method == "initialize":
-            answer, self._notify = self._desk.initialize(self._visitor, asked)
-            self._send(answer)
+            self._initialize(asked)
             return
-        client = self._visitor.client(asked)
+        client = self._desk.client(self._visitor, asked)
         if asked.method == "list_tools":
             self._send(self._desk.list_tools(client, asked))
         elif asked.method == "call_tool":
@@ -138,6 +168,13 @@ class Connection(asyncio.Protocol):
             ask = self._desk.status if asked.method == "get_execution_status" else self._desk.cancel
             self._questions += 1
             self._start(self._answer(asked, ask(client, asked)))
+
+    def _initialize(self, asked: Asked) -> None:
+        """Who shows a token and is refused, whatever the reason, must not go on as somebody without one."""
+        if asked.token:
+            self._visitor.refuse()
+        answer, self._notify = self._desk.initialize(self._visitor, asked)
+        self._send(answer)
 
     async def _answer(self, asked: Asked, question: Coroutine[Any, Any, bytes]) -> None:
         try:
@@ -153,6 +190,7 @@ class Connection(asyncio.Protocol):
     def _begin(self, pending: Pending) -> None:
         if self._workers < self._places:
             self._workers += 1
+            self._running.add(pending)
             self._start(self._work(pending))
             return
         self._waiting.append(pending)
@@ -200,25 +238,26 @@ class Connection(asyncio.Protocol):
         if not task.cancelled() and task.exception() is not None:
             log.error("a connection broke", exc_info=task.exception())
             self._transport.abort()
-        if self._ended and not self._tasks:
-            self._shut()
+        self._shut_if_over()
 
     def eof_received(self) -> bool:
         """The end of input is no goodbye: whoever sends a line and closes its side still wants the answer."""
-        self._take(self._lines.last())
+        if self._closing:
+            return False
+        self._arrived.append(self._lines.last())
         self._half_since = 0.0
         self._ended = True
-        if self._tls or not self._tasks:
+        self._go_on()
+        if self._tls:
             self._shut()
-            return False
-        return True
+        return not self._closing
+
+    def _shut_if_over(self) -> None:
+        if self._ended and not self._tasks and not self._arrived:
+            self._shut()
 
     def tick(self, now: float) -> None:
         """Called several times a second: pass news on, and end what takes too long."""
-        if self._closing:
-            if now - self._closed_at > self._line.arrival_seconds:
-                self._transport.abort()
-            return
         if self._stalled:
             self._watch_reading(now)
             return
@@ -234,6 +273,18 @@ class Connection(asyncio.Protocol):
         elif not self._tasks and now - self._heard > self._line.idle_seconds:
             seconds = self._line.idle_seconds
             self._close(TimedOut(f"Nothing was asked for {seconds:g} s; the connection is closed."))
+
+    def silence(self, now: float) -> float:
+        """For how many seconds nothing was asked and nothing runs; none while something does."""
+        return 0.0 if self._tasks else now - self._heard
+
+    def give_way(self, now: float) -> None:
+        """Somebody else needs this place."""
+        seconds = self.silence(now)
+        message = (
+            f"Nothing was asked for {seconds:.1f} s, and another client needs the place; the connection is closed."
+        )
+        self._close(Overloaded(message, hint="Connect again when there is something to ask."))
 
     def _watch_reading(self, now: float) -> None:
         """A client that reads slowly is waited for; one that does not read at all is given up."""
@@ -252,9 +303,10 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._stalled = False
         self._read_on()
+        self._go_on()
 
     def _read_on(self) -> None:
-        if not (self._held or self._stalled or self._ended or self._closing):
+        if not (self._held or self._behind or self._stalled or self._ended or self._closing):
             self._transport.resume_reading()
 
     def _send(self, lines: bytes) -> None:
@@ -263,21 +315,21 @@ class Connection(asyncio.Protocol):
             return
         if self._line.debug:
             log.info("line door: sent %d bytes", len(lines))
-        if (
-            self._stalled
-            and self._transport.get_write_buffer_size() + sum(map(len, self._out)) > self._line.unread_bytes
-        ):
+        if self._stalled and self._transport.get_write_buffer_size() + self._out_bytes > self._line.unread_bytes:
             log.warning("a line client left %d bytes unread, and was closed", self._line.unread_bytes)
             self._transport.abort()
             return
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(lines)
+        self._out_bytes += len(lines)
 
     def _flush(self) -> None:
-        lines, self._out = self._out, []
+        lines, self._out, self._out_bytes = self._out, [], 0
         if lines and not self._transport.is_closing():
             self._transport.write(b"".join(lines))
+        if self._arrived and not self._stalled:
+            self._loop.call_soon(self._go_on)
 
     def _close(self, fault: DoorwardError) -> None:
         """Say why, and close."""
@@ -289,9 +341,10 @@ class Connection(asyncio.Protocol):
             return
         self._flush()
         self._closing = True
-        self._closed_at = self._loop.time()
+        self._arrived.clear()
         self._abandon()
-        self._transport.close()
+        self._leave(self)
+        self._partings.begin(self._transport, may_send=not self._ended)
 
     async def stop(self) -> None:
         """The door closes: calls are cancelled, and leave their record."""
@@ -301,11 +354,13 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._closing = True
+        self._arrived.clear()
         self._abandon()
         self._leave(self)
+        self._partings.over(self._transport)
 
     def _abandon(self) -> None:
-        for pending in self._waiting:
+        for pending in (*self._waiting, *(one for one in self._running if not one.began)):
             self._desk.forget(pending)
         self._waiting.clear()
         for task in list(self._tasks):

@@ -19,7 +19,8 @@ from doorward.doors.line.frames import Asked, BadLine, Id
 from doorward.doors.line.ids import Ids
 from doorward.doors.line.pending import NOTIFY, Notify, Pending
 from doorward.doors.line.results import Style
-from doorward.errors import Broken, Cancelled, Withdrawn
+from doorward.doors.line.rooms import ClientRooms
+from doorward.errors import Broken, Cancelled, DoorwardError, Withdrawn
 from doorward.gate.gate import Gate
 from doorward.model import Outcome, Request
 
@@ -42,7 +43,21 @@ class Desk:
         self._settings = services.settings.line
         self._tools = tools.Tools(services.registry)
         self._ids = Ids()
+        self._rooms = ClientRooms(gate, services.rooms, self._settings.room)
         self._audit = audit
+
+    def client(self, visitor: Visitor, asked: Asked, room: str = "") -> Client:
+        """The client that a request comes from. The gate says later whether it may; but a token that is not good takes
+        the connection its voice at once, before the next line of it is read."""
+        client = visitor.client(asked, room)
+        if not asked.token:
+            return client
+        try:
+            caller = self._gate.caller(client.credential)
+        except DoorwardError:
+            visitor.refuse()
+            return client
+        return client if client.room else msgspec.structs.replace(client, room=self._rooms.meant(caller))
 
     def initialize(self, visitor: Visitor, asked: Asked) -> tuple[bytes, Notify]:
         """Who the client is from now on, and what it can expect."""
@@ -50,8 +65,9 @@ class Desk:
         frames.known(params, asked.id, "initialize", ("token", "room", "notify", "client"))
         room = frames.fields(params, asked.id, {"room": str}).get("room", "")
         notify = _notify(params, asked.id, "slow")
-        client = visitor.client(asked, room)
+        client = self.client(visitor, asked, room)
         caller = self._gate.caller(client.credential)
+        self._rooms.check(caller, client.room)
         visitor.remember(client)
         limits, line = self._services.settings.limits, self._settings
         result = {
@@ -81,7 +97,9 @@ class Desk:
 
     def list_tools(self, client: Client, asked: Asked) -> bytes:
         frames.known(asked.params, asked.id, "list_tools", ())
-        offered = self._gate.offered(self._gate.caller(client.credential), client.room)
+        caller = self._gate.caller(client.credential)
+        self._rooms.check(caller, client.room)
+        offered = self._gate.offered(caller, client.room)
         return frames.response(asked.id, self._tools.listed(offered))
 
     def pending(self, client: Client, asked: Asked, notify: Notify) -> Pending:
@@ -238,7 +256,7 @@ class Desk:
         if type(given) is not int and (not isinstance(given, str) or not 0 < len(given) <= frames.LONGEST_ID):
             raise BadLine(
                 f"{asked.method} needs the `execution_id` that a result named, or the id of your own request; "
-                f"given {'none' if given is None else type(given).__name__}.",
+                f"given {frames.kind(given) if 'execution_id' in asked.params else 'none'}.",
                 asked.id,
             )
         return self._ids.find(client.session, given)
@@ -292,5 +310,5 @@ class Desk:
 def _notify(params: dict[str, Any], id: Id, otherwise: Notify) -> Notify:
     given = params.get("notify", otherwise)
     if given not in NOTIFY:
-        raise BadLine(f"`notify` is {', '.join(NOTIFY)}; given {str(given)[:80]!r}.", id)
+        raise BadLine(f"`notify` is {', '.join(NOTIFY)}; given {frames.told(given)}.", id)
     return NOTIFY[NOTIFY.index(given)]

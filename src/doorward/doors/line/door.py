@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from doorward.backends.context import Services
 from doorward.doors.line.auditing import AuditLog
 from doorward.doors.line.connection import Connection
 from doorward.doors.line.desk import Desk
+from doorward.doors.line.environment import how_to_take_another_port
+from doorward.doors.line.parting import Partings
 from doorward.doors.ports import listen
 from doorward.errors import Unusable
 from doorward.gate.gate import Gate
 from doorward.settings import Line
 
-_ANOTHER = "doorward.toml, [line] port ="
-"""Where to say that the line door shall take another port."""
 _LONGEST_TICK = 0.1
 _SHORTEST_TICK = 0.005
+_LAST_WORDS = 0.3
+"""Seconds that clients are given at the end to hear that it has come."""
 
 
 class Door:
@@ -28,24 +31,35 @@ class Door:
         self._settings = services.settings
         self._desk = Desk(gate, services, audit)
         self._inside: set[Connection] = set()
+        self._partings = Partings(services.settings.line.arrival_seconds)
         self._ticking: asyncio.TimerHandle | None = None
         self._tick_seconds = _tick_seconds(services.settings.line)
 
     def connection(self) -> Connection:
-        return Connection(self._desk, self._settings, self._join, self._leave)
+        return Connection(self._desk, self._settings, self._partings, self._join, self._leave)
 
     async def close(self) -> None:
         await asyncio.gather(*[one.stop() for one in list(self._inside)])
         if self._ticking is not None:
             self._ticking.cancel()
+        await self._partings.end(_LAST_WORDS)
 
     def _join(self, connection: Connection) -> bool:
-        """Take a connection in, if there is room for it."""
-        if len(self._inside) >= self._settings.line.clients:
+        """Take a connection in, if there is room for it or whoever has been silent longest can give way."""
+        if len(self._inside) >= self._settings.line.clients and not self._made_room():
             return False
         self._inside.add(connection)
         if self._ticking is None:
             self._arm()
+        return True
+
+    def _made_room(self) -> bool:
+        """Clients that do not close when they have their answer, as some of `nc`, must not shut the door to others."""
+        now = asyncio.get_running_loop().time()
+        silent = max(self._inside, key=lambda one: one.silence(now))
+        if silent.silence(now) < self._settings.line.give_way_seconds:
+            return False
+        silent.give_way(now)
         return True
 
     def _leave(self, connection: Connection) -> None:
@@ -65,13 +79,15 @@ class Door:
 
 
 @contextlib.asynccontextmanager
-async def opened(gate: Gate, services: Services) -> AsyncIterator[tuple[str, int]]:
+async def opened(
+    gate: Gate, services: Services, environment: Mapping[str, str] = os.environ
+) -> AsyncIterator[tuple[str, int]]:
     """Listen for as long as the context lasts; gives the address and the port."""
     line = services.settings.line
     secure = _secure(line)
     audit = AuditLog(line.audit_log, line.audit_bytes) if line.audit_log else None
     try:
-        with contextlib.closing(listen(line.host, line.port, _ANOTHER)) as sock:
+        with contextlib.closing(listen(line.host, line.port, how_to_take_another_port(line, environment))) as sock:
             door = Door(gate, services, audit)
             server = await asyncio.get_running_loop().create_server(
                 door.connection,

@@ -10,9 +10,10 @@ import msgspec
 from doorward.errors import Unusable
 from doorward.settings import Line
 
+_PORT = "USHELL_MCP_PORT"
 _SWITCHES = {"USHELL_MCP_ENABLED": "enabled", "USHELL_MCP_DEBUG": "debug"}
 _NUMBERS = {
-    "USHELL_MCP_PORT": ("port", int, "a port, 0 to 65535"),
+    _PORT: ("port", int, "a port, 0 to 65535"),
     "USHELL_MCP_MAX_CLIENTS": ("clients", int, "a whole number from 1 to 10000"),
     "USHELL_MCP_TIMEOUT": ("idle_seconds", float, "seconds, more than 0 and at most 86400"),
     "USHELL_MCP_CMD_TIMEOUT": ("call_seconds", float, "seconds, more than 0 and at most 86400"),
@@ -39,6 +40,13 @@ def overridden(line: Line, environment: Mapping[str, str]) -> Line:
     if "calls" in changes:
         changes["calls_seconds"] = 10.0
     return msgspec.structs.replace(line, **changes)
+
+
+def how_to_take_another_port(line: Line, environment: Mapping[str, str]) -> str:
+    """What to change when the port is taken, up to the number: the variable if that set it, else the setting."""
+    if environment.get(_PORT, "").strip() == str(line.port):
+        return f"set the environment variable {_PORT} to"
+    return "doorward.toml, [line] port ="
 
 
 def _switch(name: str, given: str) -> bool:

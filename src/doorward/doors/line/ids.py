@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from doorward.command import shortened
 from doorward.doors.line.frames import Id
 from doorward.doors.line.pending import Pending
+from doorward.errors import Conflict
 
 _MOST = 10_000
 
 
 class Ids:
-    """The newest calls of all clients. An id that a client uses again means its newer call."""
+    """The newest calls of all clients. An id that a client uses again means the newer call."""
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str, Id], Pending] = {}
         self._ended: OrderedDict[tuple[str, Id], str] = OrderedDict()
 
     def open(self, pending: Pending) -> None:
-        self._pending[pending.client.session, pending.id] = pending
+        """With the same id for two calls at once on one connection, nobody could tell whose answer is whose.
+
+        Programs without a token are one client, and cannot know of each other's ids.
+        """
+        key = (pending.client.session, pending.id)
+        other = self._pending.get(key)
+        if other is not None and other.client is pending.client:
+            raise Conflict(
+                f"The id {shortened(pending.id)} is that of {other.tool[:80] or 'a call'}, which still runs for you; "
+                "give each call an id of its own, or wait for that one."
+            )
+        self._pending[key] = pending
 
     def close(self, pending: Pending, execution: str) -> None:
         """It is over; its execution, if there was one, can still be asked about."""

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+
+class TooLong(msgspec.Struct, frozen=True):
+    """Stands for a line that is too long."""
+
+    beginning: bytes
+
 
 class Lines:
     __slots__ = ("_most", "_rest", "_skipping")
@@ -14,20 +22,21 @@ class Lines:
         self._skipping = False
         """Whether what comes belongs to a line that was too long, and that was said already."""
 
-    def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """The lines that this piece completes; None stands for one that is too long."""
+    def feed(self, data: bytes) -> Iterator[bytes | TooLong]:
+        """The lines that this piece completes."""
         *whole, rest = data.split(b"\n")
         for line in whole:
             line, self._rest = self._rest + line, b""
             if self._skipping:
                 self._skipping = False
             else:
-                yield line if len(line) <= self._most else None
+                yield line if len(line) <= self._most else TooLong(line[: self._most])
         if not self._skipping:
             self._rest += rest
             if len(self._rest) > self._most:
+                beginning = self._rest[: self._most]
                 self._skipping, self._rest = True, b""
-                yield None
+                yield TooLong(beginning)
 
     @property
     def half(self) -> bool:

@@ -55,7 +55,8 @@ def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
         body["retry_after"] = round(outcome.retry_after, 3)
     if outcome.status == "parked":
         body["hint"] = (
-            f"{outcome.hint} A person decides with `doorward approvals`; then send call_tool with "
+            f"A person looks with `doorward approvals show {outcome.ticket}` and says yes with "
+            f"`doorward approvals approve {outcome.ticket}`; once it is approved, send call_tool with "
             f'{{"ticket":"{outcome.ticket}"}}.'
         )
         body["expires_at"] = outcome.result["expiresAt"]

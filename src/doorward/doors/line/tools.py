@@ -26,6 +26,8 @@ POPULAR = frozenset(
 
 _PROGRAMS = "shell/"
 _MOST_LISTS = 16
+_FILES = ("paths", "path", "files", "file")
+"""What different tools call the files they are about, and what people call them at any tool."""
 
 
 class Tools:
@@ -94,13 +96,13 @@ def arguments(command: Command, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(command: Command, properties: Mapping[str, Any], key: str, value: Any) -> str:
-    """`include_history` is includeHistory, `path` is one of paths, and `execution_id` is the execution."""
+    """`include_history` is includeHistory, `path` is one of paths or files, and `execution_id` is the execution."""
     if key in properties:
         return "paths" if command.name == "shell/find" and key == "path" and _is_a_place(value) else key
-    for other in (camel(key), f"{camel(key)}s", camel(key.removesuffix("_id"))):
-        if other in properties:
-            return other
-    return key
+    others = [camel(key), f"{camel(key)}s", camel(key.removesuffix("_id"))]
+    if key in _FILES:
+        others += _FILES
+    return next((other for other in others if other in properties), key)
 
 
 def _is_a_place(value: Any) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
+from doorward.beneath import normal
 from doorward.doors.mcp.offers import Offer
+from doorward.errors import BadParams
 from doorward.wire.shapes import Resource, ResourceTemplate
 
 FILES = "doorward://files/"
@@ -21,6 +25,20 @@ SHOWN = 100
 
 def file_uri(path: str, *, folder: bool = False) -> str:
     return f"{FILES}{quote(path)}{'/' if folder else ''}"
+
+
+def addressed(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of a folder with its address, or with a word why it has none: some names no command can be given."""
+    if "note" in item:
+        return dict(item)
+    try:
+        normal(item["path"])
+    except BadParams:
+        return {**item, "note": "this name holds control characters, so it has no address"}
+    uri = file_uri(item["path"], folder=item["type"] == "folder")
+    if len(uri) > LONGEST:
+        return {**item, "note": f"its address would be longer than {LONGEST} characters"}
+    return {**item, "uri": uri}
 
 
 def messages_uri(room: str) -> str:

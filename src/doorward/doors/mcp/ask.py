@@ -35,6 +35,10 @@ class Channel(Protocol):
         """Send a message that may be missed, such as how far something is: it is dropped where there is no way."""
 
 
+class Overtaken(Exception):
+    """A question to the client was taken back, since its answer no longer matters."""
+
+
 class Ask:
     __slots__ = ("_caller", "channel", "era", "gate", "id", "meta", "method", "params", "peer")
 
@@ -150,13 +154,29 @@ class Ask:
             told["message"] = message
         await self.notify("notifications/progress", told)
 
-    async def request(self, method: str, params: Any, patience: float = PATIENCE) -> dict[str, Any]:
-        """Ask the client something and wait for its answer (era of sessions). TimeoutError when it says nothing."""
+    async def request(
+        self, method: str, params: Any, patience: float = PATIENCE, needless: asyncio.Future[None] | None = None
+    ) -> dict[str, Any]:
+        """Ask the client something and wait for its answer (era of sessions). TimeoutError when it says nothing.
+
+        Once `needless` is done the question is taken back and Overtaken is raised, unless the answer is there.
+        """
         id, answer = self.peer.question()
         try:
             async with asyncio.timeout(patience):
                 await self.channel.begin()
                 await self.channel.send(frames.request(id, method, params))
-                return await answer
+                either: list[asyncio.Future[Any]] = [answer] if needless is None else [answer, needless]
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+        except TimeoutError:
+            await self._take_back(id, "There was no answer in time.")
+            raise
         finally:
             self.peer.waiting.pop(id, None)
+        await self._take_back(id, "It was decided elsewhere.")
+        raise Overtaken
+
+    async def _take_back(self, id: Id, reason: str) -> None:
+        await self.notify("notifications/cancelled", {"requestId": id, "reason": reason})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -39,8 +40,11 @@ def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp) -> str
 
 
 def challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp, path: str) -> bytes:
-    """The WWW-Authenticate header of a refusal: where to learn how to come in."""
-    where = f'Bearer resource_metadata="{base_url(scope, headers, settings)}{WELL_KNOWN}{path}"'
+    """The WWW-Authenticate header of a refusal: where to learn how to come in.
+
+    A client may put anything into a path, and the path came to us decoded: so it is encoded again for a header.
+    """
+    where = f'Bearer resource_metadata="{base_url(scope, headers, settings)}{WELL_KNOWN}{_quoted(path)}"'
     if b"authorization" in headers:
         where += ', error="invalid_token", error_description="The token is not valid here."'
     return where.encode("latin-1")
@@ -56,7 +60,7 @@ class Metadata:
         headers = dict(scope["headers"])
         path = scope["path"].removeprefix(WELL_KNOWN) or "/mcp"
         about: dict[str, Any] = {
-            "resource": base_url(scope, headers, self._settings) + path,
+            "resource": base_url(scope, headers, self._settings) + _quoted(path),
             "resource_name": "Doorward",
             "bearer_methods_supported": ["header"],
         }
@@ -75,3 +79,7 @@ class Metadata:
             }
         )
         await send({"type": "http.response.body", "body": body})
+
+
+def _quoted(path: str) -> str:
+    return quote(path, errors="replace")

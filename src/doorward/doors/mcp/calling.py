@@ -11,7 +11,7 @@ from doorward.doors.mcp.approving import Approving
 from doorward.doors.mcp.ask import DOOR, Ask
 from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.watching import Watcher
-from doorward.errors import NotAuthenticated
+from doorward.errors import NotAuthenticated, UnknownCommand
 from doorward.gate.gate import Gate
 from doorward.model import Outcome, Request
 from doorward.wire.codes import INVALID_PARAMS
@@ -52,7 +52,7 @@ class Calling:
         if ask.state:
             decided = await self._approving.decided(ask, request)
             if not isinstance(decided, Request):
-                return decided
+                return results.tool_result(ask.era, decided)
             request = decided
         outcome = await self._handle(ask, request)
         if outcome.status == "parked":
@@ -65,6 +65,8 @@ class Calling:
                 outcome = asked
         if outcome.code == NotAuthenticated.code:
             raise NotAuthenticated(outcome.message, hint=outcome.hint)
+        if outcome.code == UnknownCommand.code and outcome.status == "refused" and name != owntools.RUN:
+            raise results.unknown_tool(outcome)
         return results.tool_result(ask.era, outcome)
 
     async def _handle(self, ask: Ask, request: Request) -> Outcome:

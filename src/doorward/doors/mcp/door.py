@@ -12,8 +12,9 @@ from doorward.doors.mcp.engine import Engine
 from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.outbox import Outbox
 from doorward.doors.mcp.peer import MOST_RUNNING, Listing, Peer, Send, Transport
+from doorward.doors.mcp.subscriptions import warning
 from doorward.doors.mcp.versions import Era
-from doorward.errors import DoorwardError
+from doorward.errors import DoorwardError, NotAuthenticated
 from doorward.gate.gate import Gate
 from doorward.ids import new_id
 from doorward.model import Credential
@@ -86,7 +87,10 @@ class McpDoor:
             peer.cancel(notification.params.get("requestId"))
 
     def stop(self) -> None:
-        """The house closes: end the streams that only listen, each with a last word instead of a cut."""
+        """The house closes: end the streams that only listen, each with a last word instead of a cut.
+
+        Clients on this machine are left alone: their relays take them to whoever keeps the house next.
+        """
         self.engine.subscriptions.close()
 
     def announce(self, kind: str) -> None:
@@ -122,8 +126,8 @@ class McpDoor:
         if said.capabilities is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.CAPABILITIES!r} is missing in `_meta`.")
 
-    async def answer(self, peer: Peer, era: Era, request: Request, said: Meta, channel: Channel) -> bytes:
-        """The frame that answers a request. It can be cancelled by the client that sent it, by its id."""
+    async def answer(self, peer: Peer, era: Era, request: Request, said: Meta, channel: Channel) -> bytes | None:
+        """The frame that answers a request; None when the client has cancelled it, by its id, and wants none."""
         if request.id in peer.running:
             raise WireError(INVALID_REQUEST, f"A request with the id {request.id!r} is being worked on already.")
         task = asyncio.current_task()
@@ -132,35 +136,46 @@ class McpDoor:
         peer.running[request.id] = task
         try:
             ask = Ask(self.gate, peer, era, request.id, request.method, request.params, said, channel)
-            return frames.answer(request.id, await self.engine.answer(ask))
-        finally:
-            del peer.running[request.id]
-
-    async def _respond(self, peer: Peer, request: Request) -> None:
-        try:
-            try:
-                said = meta.read(request.method, request.params)
-                era = self.era(peer, request, said)
-                frame = await self.answer(peer, era, request, said, _Direct(peer))
-            except WireError as error:
-                frame = error.frame(request.id)
-            except DoorwardError as error:
-                frame = results.refusal(error).frame(request.id)
-            if request.id not in peer.stopping:
-                await peer.send(frame)
-            if peer.outbox is not None and peer.telling is None:
-                peer.telling = asyncio.create_task(self._tell(peer, peer.outbox))
+            frame = frames.answer(request.id, await self.engine.answer(ask))
         except asyncio.CancelledError:
             if request.id not in peer.stopping:
                 raise
+            task.uncancel()
+            return None
+        except (WireError, DoorwardError):
+            if request.id not in peer.stopping:
+                raise
+            return None
+        else:
+            return None if request.id in peer.stopping else frame
         finally:
+            del peer.running[request.id]
             peer.stopping.discard(request.id)
 
-    async def _tell(self, peer: Peer, outbox: Outbox) -> None:
-        """Send news as they come, for as long as the client is there."""
-        while (news := await outbox.take()) is not None:
-            for frame in news:
-                await peer.send(frame)
+    async def _respond(self, peer: Peer, request: Request) -> None:
+        try:
+            said = meta.read(request.method, request.params)
+            era = self.era(peer, request, said)
+            frame = await self.answer(peer, era, request, said, _Direct(peer))
+        except WireError as error:
+            frame = error.frame(request.id)
+        except DoorwardError as error:
+            frame = results.refusal(error).frame(request.id)
+        if frame is not None:
+            await peer.send(frame)
+        if peer.outbox is not None and peer.telling is None:
+            peer.telling = asyncio.create_task(self.tell(peer, peer.outbox, peer.send))
+
+    async def tell(self, peer: Peer, outbox: Outbox, send: Send) -> None:
+        """Send a client with a session its news as they come. One whose credential no longer holds is told so."""
+        try:
+            while (news := await self.engine.subscriptions.news(outbox)) is not None:
+                for frame in news:
+                    await send(frame)
+        except NotAuthenticated as error:
+            word = warning(peer.level or "info", f"Nothing more is told here: {error.message}")
+            if word is not None:
+                await send(word)
 
     def _start(self, peer: Peer, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

@@ -21,7 +21,7 @@ from doorward.doors.mcp.resources import Resources
 from doorward.doors.mcp.subscriptions import Subscriptions
 from doorward.doors.mcp.tools import Tools
 from doorward.doors.mcp.versions import Era, negotiated
-from doorward.errors import DoorwardError, NotAuthenticated
+from doorward.errors import DoorwardError, NotAuthenticated, NotPermitted
 from doorward.gate.gate import Gate
 from doorward.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, SUPPORTED
 from doorward.wire.frames import WireError
@@ -44,13 +44,20 @@ _COMMON_CAPABILITIES: dict[str, Any] = {
 }
 
 
+_OF_THE_ROOM = frozenset(
+    {"tools/list", "resources/list", "resources/templates/list", "prompts/list", "prompts/get", "completion/complete"}
+)
+"""Methods that show what a room offers without asking the gate for anything."""
+
+
 class Engine:
     def __init__(self, gate: Gate, services: Services, extras: Extras) -> None:
+        self._gate = gate
         self._offers = offers = Offers(services)
         self._tools = tools = Tools(services, offers, extras)
         prompts = Prompts(services, offers, extras)
         resources = Resources(services, offers, extras)
-        self.subscriptions = Subscriptions(services, offers, resources)
+        self.subscriptions = Subscriptions(gate, services, offers, resources)
         calling = Calling(gate, services, extras)
         completion = Completion(prompts, extras)
         common: dict[str, Handler] = {
@@ -85,6 +92,8 @@ class Engine:
         if handler is None:
             raise WireError(METHOD_NOT_FOUND, self._unknown(ask))
         try:
+            if ask.method in _OF_THE_ROOM:
+                self._enter(ask)
             return await handler(ask)
         except (WireError, NotAuthenticated):
             raise
@@ -148,13 +157,13 @@ class Engine:
 
     def _introduction(self, ask: Ask) -> str:
         """What a client is told at first. When there is no such room for this caller, that is said, and at once."""
-        caller, name = ask.caller, ask.peer.room
-        offer = self._offers.of(caller, name)
-        allowed = caller.rooms is None or name in caller.rooms
-        if offer.room is None or not allowed or offer.room.member(caller) is None:
-            raise WireError(
-                INVALID_PARAMS,
-                f"There is no room {name[:80]!r} that you may act in; name a room that you are a member of.",
-                {"code": "not_permitted"},
-            )
-        return instructions(self._tools, offer, ask)
+        self._enter(ask)
+        return instructions(self._tools, self._offers.of(ask.caller, ask.peer.room), ask)
+
+    def _enter(self, ask: Ask) -> None:
+        """An empty list would not say that there is no such room; so that is said, as the gate says it of a call."""
+        try:
+            self._gate.enter(ask.caller, ask.peer.room)
+        except NotPermitted as error:
+            about = {"code": error.code, "rule": error.rule}
+            raise WireError(INVALID_PARAMS, error.message, about) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from doorward.wire import headers as values
-from doorward.wire.codes import HEADER_MISMATCH
+from doorward.wire.codes import HEADER_MISMATCH, INVALID_PARAMS, SUPPORTED, UNSUPPORTED_VERSION
 from doorward.wire.frames import Request, WireError
 from doorward.wire.meta import Meta
 
@@ -21,6 +21,17 @@ def check_version(headers: Mapping[bytes, bytes], said: Meta) -> None:
         raise _mismatch(f"the header MCP-Protocol-Version is {_shown(version)}, the body says {said.version[:80]!r}")
 
 
+def check_spoken(headers: Mapping[bytes, bytes]) -> None:
+    """Refuse a version that only the header names and nobody here speaks, telling which are spoken."""
+    version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+    if version not in SUPPORTED:
+        raise WireError(
+            UNSUPPORTED_VERSION,
+            f"The version {version[:40]!r} of the protocol is not spoken here; valid: {', '.join(SUPPORTED)}.",
+            {"supported": SUPPORTED, "requested": version[:200]},
+        )
+
+
 def check(headers: Mapping[bytes, bytes], request: Request) -> None:
     method = headers.get(b"mcp-method")
     if method is None:
@@ -33,14 +44,16 @@ def check(headers: Mapping[bytes, bytes], request: Request) -> None:
     named, header = request.params.get(key), headers.get(b"mcp-name")
     if header is None:
         raise _mismatch("the header Mcp-Name is missing")
-    if type(named) is str and named.isascii() and header == named.encode() and not named.startswith("=?"):
+    if type(named) is not str:
+        raise WireError(INVALID_PARAMS, f"{request.method}: `{key}` must be given, as a text.")
+    if named.isascii() and header == named.encode() and not named.startswith("=?"):
         return
     try:
         value = values.read(header.decode("latin-1"))
     except ValueError as error:
         raise _mismatch(f"the header Mcp-Name cannot be read, {error}") from error
     if value != named:
-        raise _mismatch(f"the header Mcp-Name is {value[:80]!r}, the body says {str(named)[:80]!r}")
+        raise _mismatch(f"the header Mcp-Name is {value[:80]!r}, the body says {named[:80]!r}")
 
 
 def _shown(value: bytes) -> str:

@@ -6,7 +6,6 @@ Origin; who asks is checked here with every request, and by the gate with every 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping
 
@@ -102,7 +101,7 @@ class HttpEndpoint:
         self._gate.caller(credential)
         if b"mcp-session-id" not in headers:
             raise Turned(405, f"{method} is only for sessions; send messages with POST.")
-        session = self._session(headers, credential)
+        session = self._session(scope, headers, credential)
         if method == "GET":
             await self._listen(receive, headers, session, reply)
         else:
@@ -124,9 +123,9 @@ class HttpEndpoint:
             return
         self._gate.caller(credential)
         if isinstance(frame, Response):
-            self._session(headers, credential).peer.answered(frame)
+            self._session(scope, headers, credential).peer.answered(frame)
         elif b"mcp-session-id" in headers:
-            self._door.notified(self._session(headers, credential).peer, frame)
+            self._door.notified(self._session(scope, headers, credential).peer, frame)
         await reply.bare(202)
 
     async def _request(
@@ -151,13 +150,13 @@ class HttpEndpoint:
             elif request.method == "initialize":
                 peer = self._peer(scope, credential, f"mcp:{new_id()}")
             else:
-                peer = self._session(headers, credential).peer
+                peer = self._session(scope, headers, credential).peer
             async with Hangup(receive, self._waiting) as hangup:
-                frame = await self._answer(peer, era, request, said, reply)
+                frame = await self._door.answer(peer, era, request, said, reply)
             if hangup.left:
                 return
             if era is Era.SESSIONS and request.method == "initialize":
-                self._open(peer, credential, reply)
+                self._open(scope, peer, credential, reply)
         except WireError as error:
             await reply.finish(error.frame(request.id), STATUS.get(error.code, 200) if era is Era.STATELESS else 200)
             return
@@ -167,21 +166,9 @@ class HttpEndpoint:
         else:
             await reply.finish(frame)
 
-    async def _answer(self, peer: Peer, era: Era, request: Request, said: Meta, reply: Reply) -> bytes | None:
-        """The frame to answer with; None when the client has cancelled its request, and wants none."""
-        try:
-            return await self._door.answer(peer, era, request, said, reply)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if request.id not in peer.stopping or task is None:
-                raise
-            task.uncancel()
-            return None
-        finally:
-            peer.stopping.discard(request.id)
-
     async def _listen(self, receive: Receive, headers: Mapping[bytes, bytes], session: Session, reply: Reply) -> None:
-        """GET: a stream of what belongs to no request, for as long as the client and its session are there."""
+        """GET: a stream of what belongs to no request, for as long as the client and its session are there and its
+        token holds."""
         if not incoming.takes(headers, incoming.EVENTS):
             raise Turned(406, "The Accept header must name text/event-stream.")
         outbox = session.peer.outbox
@@ -191,9 +178,7 @@ class HttpEndpoint:
         session.streams += 1
         try:
             async with Hangup(receive, self._waiting) as hangup:
-                while (news := await outbox.take()) is not None:
-                    for frame in news:
-                        await reply.send(frame)
+                await self._door.tell(session.peer, outbox, reply.send)
             if not hangup.left:
                 await reply.end()
         finally:
@@ -202,25 +187,27 @@ class HttpEndpoint:
     def _check(self, headers: Mapping[bytes, bytes], request: Request, said: Meta) -> None:
         if said.version is not None:
             headerrules.check_version(headers, said)
+        else:
+            headerrules.check_spoken(headers)
         self._door.check_meta(request, said)
         headerrules.check(headers, request)
 
     def _peer(self, scope: Scope, credential: Credential, name: str) -> Peer:
         person = self._person_of(Headers(scope=scope)) if self._person_of else None
-        room = scope["path"].removeprefix(PATH).strip("/")
+        room = _named(scope)
         if not room:
             room = self._gate.caller(credential).acts_in("") or self._settings.room
         return Peer(credential, room, person, _nowhere, "http", self._settings.tools, name)
 
-    def _session(self, headers: Mapping[bytes, bytes], credential: Credential) -> Session:
+    def _session(self, scope: Scope, headers: Mapping[bytes, bytes], credential: Credential) -> Session:
         id = headers.get(b"mcp-session-id")
         if id is None:
             raise Turned(400, "The header Mcp-Session-Id is missing; send `initialize` first, which gives one.")
-        return self.sessions.find(id.decode("latin-1"), credential)
+        return self.sessions.find(id.decode("latin-1"), credential, _named(scope))
 
-    def _open(self, peer: Peer, credential: Credential, reply: Reply) -> None:
+    def _open(self, scope: Scope, peer: Peer, credential: Credential, reply: Reply) -> None:
         try:
-            session, gone = self.sessions.add(peer, self._gate.caller(credential))
+            session, gone = self.sessions.add(peer, self._gate.caller(credential), _named(scope))
         except DoorwardError:
             self._door.leave(peer)
             raise
@@ -256,6 +243,12 @@ def mcp_routes(door: McpDoor) -> list[Route]:
         Route(_ROOM, endpoint),
         *(Route(f"{known}{path}", metadata) for path in ("", PATH, _ROOM)),
     ]
+
+
+def _named(scope: Scope) -> str:
+    """The room that the address names; empty for the address without one."""
+    path: str = scope["path"]
+    return path.removeprefix(PATH).strip("/")
 
 
 def _is_stateless(headers: Mapping[bytes, bytes], said: Meta) -> bool:

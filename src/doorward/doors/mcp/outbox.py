@@ -26,13 +26,16 @@ class Outbox:
         self._closed = True
         self._more.set()
 
-    async def take(self) -> list[bytes] | None:
-        """All that waits, as soon as there is anything; None once it is closed."""
-        while not self._frames:
-            if self._closed:
-                return None
+    async def take(self, seconds: float) -> dict[str, bytes] | None:
+        """All that waits, as soon as there is anything; nothing after a while without; None once it is closed."""
+        if not self._frames and not self._closed:
             self._more.clear()
-            await self._more.wait()
-        taken = list(self._frames.values())
-        self._frames.clear()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._more.wait()
+            except TimeoutError:
+                return {}
+        if not self._frames and self._closed:
+            return None
+        taken, self._frames = self._frames, {}
         return taken

@@ -104,7 +104,8 @@ class Peer:
 
     def cancel(self, id: Any) -> None:
         """Stop working on a request, at the client's word; one that is over already cannot be stopped."""
-        task = self.running.get(id) if isinstance(id, str | int) else None
+        known = isinstance(id, str | int) and not isinstance(id, bool)  # to Python true is 1, and no id to anybody else
+        task = self.running.get(id) if known else None
         if task is not None and id not in self.stopping:
             self.stopping.add(id)
             task.cancel()

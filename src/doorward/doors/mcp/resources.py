@@ -21,7 +21,7 @@ from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import Offers
 from doorward.doors.mcp.results import protocol_error
 from doorward.doors.mcp.versions import Era
-from doorward.model import Outcome
+from doorward.model import Caller, Outcome
 from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from doorward.wire.frames import WireError
 from doorward.wire.shapes import Contents, InputRequired
@@ -76,6 +76,24 @@ class Resources:
         ruling = self._services.rules_on(ask.caller, ask.peer.room, self._services.registry[command])
         if not ruling.allowed:
             raise WireError(INVALID_PARAMS, ruling.reason, {"uri": uri, "code": "not_permitted", "rule": ruling.rule})
+        if reason := self.closed(ask.caller, ask.peer.room, uri):
+            raise WireError(_missing(ask.era), reason, {"uri": uri, "code": "not_found"})
+
+    def closed(self, caller: Caller, room: str, uri: str) -> str:
+        """Why the gate would not let this caller read that resource from this room; empty when it would."""
+        command = addresses.command_for(uri)
+        if command is None:
+            return ""
+        ruling = self._services.rules_on(caller, room, self._services.registry[command])
+        if not ruling.allowed:
+            return ruling.reason
+        messages = MESSAGES.fullmatch(uri)
+        if messages is None:
+            return ""
+        found = self._services.rooms.get(caller.tenant, messages[1])
+        if found is None or not caller.reaches(found.id) or found.member(caller) is None:
+            return f"There is no room {messages[1]!r} that you are a member of."
+        return ""
 
     async def _contents(self, ask: Ask, uri: str) -> Contents:
         if addresses.command_for(uri) is None:
@@ -102,11 +120,7 @@ async def _items(ask: Ask, uri: str, command: str, params: Mapping[str, Any]) ->
 
 async def _folder(ask: Ask, uri: str, path: str) -> Contents:
     outcome = await ask.run("file/list", {"path": path.rstrip("/") or "."})
-    items = [
-        {**item, "uri": addresses.file_uri(item["path"], folder=item["type"] == "folder")}
-        for item in _done(ask, outcome, uri)["items"]
-    ]
-    return _json(uri, items)
+    return _json(uri, [addresses.addressed(item) for item in _done(ask, outcome, uri)["items"]])
 
 
 async def _file(ask: Ask, uri: str, path: str) -> Contents:
@@ -135,7 +149,11 @@ def _json(uri: str, items: Sequence[Any]) -> Contents:
 
 def _unknown(era: Era, uri: str) -> WireError:
     return WireError(
-        RESOURCE_NOT_FOUND if era is Era.SESSIONS else INVALID_PARAMS,
+        _missing(era),
         f"There is no resource {uri[:200]!r}; valid: {FILES}PATH, {ROOM_TEMPLATE} and {LEDGER}.",
         {"uri": uri[: addresses.LONGEST]},
     )
+
+
+def _missing(era: Era) -> int:
+    return RESOURCE_NOT_FOUND if era is Era.SESSIONS else INVALID_PARAMS

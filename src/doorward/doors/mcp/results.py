@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from doorward.command import as_object
-from doorward.doors.mcp import answers
+from doorward.doors.mcp import answers, fitting
 from doorward.doors.mcp.versions import Era
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import DoorwardError
@@ -24,20 +26,30 @@ def tool_result(era: Era, outcome: Outcome) -> bytes:
     Whatever was not done is an error to the client, a call that waits for a person included: clients hold the result
     of any other call against the tool's output schema, and a call that did not run has nothing to show there.
     """
-    if outcome.code == "unknown_command":
-        raise WireError(INVALID_PARAMS, outcome.message, about(outcome))
     if outcome.status == "done":
-        shape = ToolResult(content=[Text(text=outcome.text)], structured_content=as_object(outcome.result))
-        done: dict[str, Any] = {"doorward/status": "done", "doorward/code": outcome.code, "doorward/call": outcome.call}
-        if outcome.truncated:
-            done["doorward/truncated"] = outcome.truncated
-        return answers.result(era, shape, meta=done)
-    if outcome.status == "parked":
-        shape = ToolResult(content=[Text(text=_waits(outcome))], structured_content=outcome.result, is_error=True)
+        told: dict[str, Any] = {"status": "done", "code": outcome.code, "call": outcome.call}
+        text = outcome.text
     else:
-        structured = as_object(outcome.result) if outcome.result is not None else None
-        shape = ToolResult(content=[Text(text=_why(outcome))], structured_content=structured, is_error=True)
-    return answers.result(era, shape, meta={f"doorward/{key}": value for key, value in about(outcome).items()})
+        told = about(outcome)
+        text = _waits(outcome) if outcome.status == "parked" else _why(outcome)
+    structured: msgspec.Raw | None = None
+    if outcome.truncated:
+        told["truncated"] = outcome.truncated
+    if outcome.result is not None or outcome.status == "done":
+        structured, cut = fitting.fitted(as_object(outcome.result), len(outcome.text))
+        if cut is not None:
+            told["cut"] = cut
+            if outcome.truncated:
+                told["rest"] = f"execution/output --execution={outcome.call}"
+    shape = ToolResult(
+        content=[Text(text=_shown(text))], structured_content=structured, is_error=outcome.status != "done"
+    )
+    return answers.result(era, shape, meta={f"doorward/{key}": value for key, value in told.items()})
+
+
+def unknown_tool(outcome: Outcome) -> WireError:
+    """There is no tool of the name that was called, which is an error of the protocol and no tool's result."""
+    return WireError(INVALID_PARAMS, outcome.message, about(outcome))
 
 
 def about(outcome: Outcome) -> dict[str, Any]:
@@ -67,6 +79,12 @@ def refusal(error: DoorwardError) -> WireError:
     if error.hint:
         data["hint"] = error.hint
     return WireError(HTTP_STATUS[error.code], error.message, data)
+
+
+def _shown(text: str) -> str:
+    """A text as long as a message may hold, which is more than the house shows unless its settings say otherwise."""
+    shown = fitting.cut_text(text, fitting.MOST_TEXT)
+    return text if len(shown) == len(text) else f"{shown}\n[cut: {len(shown)} of {len(text)} characters shown]"
 
 
 def _waits(outcome: Outcome) -> str:

@@ -16,11 +16,13 @@ Principal = tuple[str, str, str, str]
 
 
 class Session:
-    __slots__ = ("id", "peer", "principal", "streams", "used")
+    __slots__ = ("address", "id", "peer", "principal", "streams", "used")
 
-    def __init__(self, id: str, peer: Peer, principal: Principal, used: float) -> None:
+    def __init__(self, id: str, peer: Peer, principal: Principal, used: float, address: str) -> None:
         self.id = id
         self.peer = peer
+        self.address = address
+        """The room in the address that it was opened at; it is a session there and nowhere else."""
         self.principal = principal
         self.used = used
         self.streams = 0
@@ -43,23 +45,26 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def add(self, peer: Peer, caller: Caller) -> tuple[Session, list[Session]]:
-        """A new session, and those that had to make room for it."""
-        gone = self._expired()
+    def add(self, peer: Peer, caller: Caller, address: str = "") -> tuple[Session, list[Session]]:
+        """A new session, and those that had to make room for it. When there is no room, nobody loses theirs."""
         principal = principal_of(caller)
-        if self._each[principal] >= self._settings.sessions_each:
-            gone.append(self._drop_idle(principal))
-        if len(self._sessions) >= self._settings.sessions:
-            gone.append(self._drop_idle(None))
-        session = Session(secrets.token_urlsafe(24), peer, principal, self._clock.steady())
+        gone = self._expired()
+        if self._each[principal] - sum(one.principal == principal for one in gone) >= self._settings.sessions_each:
+            gone.append(self._idle(principal, gone))
+        if len(self._sessions) - len(gone) >= self._settings.sessions:
+            gone.append(self._idle(None, gone))
+        for one in gone:
+            self.remove(one)
+        session = Session(secrets.token_urlsafe(24), peer, principal, self._clock.steady(), address)
         self._sessions[session.id] = session
         self._each[principal] += 1
         return session, gone
 
-    def find(self, id: str, credential: Credential) -> Session:
-        """The session of that id, if whoever asks opened it. To anybody else it does not exist."""
+    def find(self, id: str, credential: Credential, address: str = "") -> Session:
+        """The session of that id, if whoever asks opened it, and at this address. To anybody else it does not exist."""
         session = self._sessions.get(id)
-        if session is None or not _same(session.peer.credential, credential) or self._is_old(session):
+        known = session is not None and session.address == address and _same(session.peer.credential, credential)
+        if session is None or not known or self._is_old(session):
             raise NotFound("There is no such session: it has ended, or never was. Send `initialize` again.")
         session.used = self._clock.steady()
         self._sessions.move_to_end(id)
@@ -82,14 +87,13 @@ class Sessions:
                 break
             if not session.busy:
                 old.append(session)
-        for session in old:
-            self.remove(session)
         return old
 
-    def _drop_idle(self, principal: Principal | None) -> Session:
+    def _idle(self, principal: Principal | None, gone: list[Session]) -> Session:
+        """The one idle longest, of this principal or of all, beside those that go anyway."""
+        going = set(gone)
         for session in self._sessions.values():
-            if not session.busy and principal in (None, session.principal):
-                self.remove(session)
+            if not session.busy and session not in going and principal in (None, session.principal):
                 return session
         raise Overloaded(
             "All MCP sessions are in use; no more are opened.", hint="End one with DELETE.", retry_after=1.0

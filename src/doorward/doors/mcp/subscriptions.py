@@ -1,7 +1,12 @@
-"""News for clients: lists that changed, and resources that changed, to whoever asked to hear of them."""
+"""News for clients: lists that changed, and resources that changed, to whoever asked to hear of them.
+
+Who listens is asked again before anything is told, and now and then: tokens are revoked, and people leave rooms, while
+a client listens.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from doorward.backends.context import Services
@@ -13,12 +18,14 @@ from doorward.doors.mcp.outbox import Outbox
 from doorward.doors.mcp.peer import Peer
 from doorward.doors.mcp.prompts import ours
 from doorward.doors.mcp.resources import Resources
+from doorward.errors import NotAuthenticated
 from doorward.events import CatalogueLoaded, CommandExecuted, MessageReceived, RecipeLoaded
+from doorward.gate.gate import Gate
 from doorward.model import Caller
 from doorward.wire import frames
 from doorward.wire.codes import INVALID_PARAMS
 from doorward.wire.frames import Id, WireError
-from doorward.wire.meta import SUBSCRIPTION
+from doorward.wire.meta import LEVELS, SUBSCRIPTION, Level
 
 MOST_URIS = 100
 """How many resources one client listens to."""
@@ -33,19 +40,24 @@ _CHANGING = ("room/", "recipe/", "undo", "user/")
 class Listener:
     """One client that listens: to which lists, to which resources, and what it knows of the lists."""
 
-    __slots__ = ("_offers", "caller", "id", "lists", "outbox", "room", "uris")
+    __slots__ = ("_level", "_offers", "caller", "id", "lists", "outbox", "peer", "uris")
 
-    def __init__(
-        self, caller: Caller, room: str, lists: frozenset[str], uris: set[str], outbox: Outbox, id: Id | None
-    ) -> None:
-        self.caller = caller
-        self.room = room
+    def __init__(self, ask: Ask, lists: frozenset[str], uris: set[str], outbox: Outbox, id: Id | None) -> None:
+        self.caller = ask.caller
+        """Who listens, as the gate knew them last."""
+        self.peer = ask.peer
         self.lists = lists
         self.uris = uris
         self.outbox = outbox
         self.id = id
         """The request whose answer carries the news (stateless era); None when they go beside the answers."""
+        self._level = ask.level
         self._offers: dict[str, Any] = {}
+
+    @property
+    def level(self) -> Level | None:
+        """From which level on it wants messages; with a session it may say so at any time."""
+        return self._level if self.id is not None else self.peer.level or self._level
 
     def differs(self, kind: str, offer: Any) -> bool:
         """Whether this is another list than the one last seen."""
@@ -61,6 +73,11 @@ class Listener:
         if uri in self.uris:
             self._put(uri, "notifications/resources/updated", {"uri": uri})
 
+    def warn(self, about: str, text: str) -> None:
+        """Tell of something that it will not hear of any more."""
+        if (frame := warning(self.level, text)) is not None:
+            self.outbox.put(f"warning {about}", frame)
+
     def _put(self, about: str, method: str, params: dict[str, Any]) -> None:
         if self.id is not None:
             params = {**params, "_meta": {SUBSCRIPTION: self.id}}
@@ -68,18 +85,20 @@ class Listener:
 
 
 class Subscriptions:
-    def __init__(self, services: Services, offers: Offers, resources: Resources) -> None:
+    def __init__(self, gate: Gate, services: Services, offers: Offers, resources: Resources) -> None:
+        self._gate = gate
         self._registry = services.registry
+        self._recheck = services.settings.mcp.keep_alive_seconds
         self._offers = offers
         self._resources = resources
         self._listeners: dict[int, Listener] = {}
-        self._end = services.events.subscribe(self._observe)
+        services.events.subscribe(self._observe)
 
     def close(self) -> None:
-        """End all streams that only listen."""
-        self._end()
+        """End all streams over HTTP that only listen."""
         for listener in self._listeners.values():
-            listener.outbox.close()
+            if listener.peer.transport == "http":
+                listener.outbox.close()
 
     def announce(self, kind: str) -> None:
         """Tell everybody that a list changed, for a reason that no event tells."""
@@ -91,7 +110,7 @@ class Subscriptions:
         """A client with a session listens to all lists from its handshake on, and to the resources that it names."""
         peer = ask.peer
         peer.outbox = Outbox()
-        self._add(Listener(ask.caller, peer.room, frozenset(_LISTS), peer.subscribed, peer.outbox, None))
+        self._add(Listener(ask, frozenset(_LISTS), peer.subscribed, peer.outbox, None))
 
     def leave(self, peer: Peer) -> None:
         """A client with a session is gone."""
@@ -114,7 +133,7 @@ class Subscriptions:
         """subscriptions/listen: the answer is a stream that ends when the client leaves, or this server does."""
         lists, uris = self._wanted(ask)
         outbox = Outbox()
-        listener = Listener(ask.caller, ask.peer.room, lists, uris, outbox, ask.id)
+        listener = Listener(ask, lists, uris, outbox, ask.id)
         agreed: dict[str, Any] = {_LISTS[kind]: True for kind in sorted(lists)}
         if uris:
             agreed["resourceSubscriptions"] = sorted(uris)
@@ -123,12 +142,46 @@ class Subscriptions:
         await ask.notify("notifications/subscriptions/acknowledged", {"_meta": about, "notifications": agreed})
         self._add(listener)
         try:
-            while ask.channel.open and (news := await outbox.take()) is not None:
+            while ask.channel.open and (news := await self.news(outbox)) is not None:
                 for frame in news:
                     await ask.channel.send(frame)
         finally:
             self._listeners.pop(id(outbox), None)
         return answers.result(ask.era, {}, meta=about)
+
+    async def news(self, outbox: Outbox) -> list[bytes] | None:
+        """What there is to tell to the client of this outbox; None at the end. NotAuthenticated once its credential
+        does not hold any more, which is asked before anything is told, and as often as a silent stream says a word."""
+        listener = self._listeners.get(id(outbox))
+        while listener is not None:
+            waiting = await outbox.take(self._recheck)
+            caller = self._checked(listener)
+            if waiting is None:
+                return None
+            told = [frame for about, frame in waiting.items() if self._may_hear(listener, caller, about)]
+            if told:
+                return told
+        return None
+
+    def _checked(self, listener: Listener) -> Caller:
+        """Whoever listens, as the gate knows them now."""
+        try:
+            listener.caller = self._gate.caller(listener.peer.credential)
+        except NotAuthenticated:
+            self._listeners.pop(id(listener.outbox), None)
+            listener.outbox.close()
+            raise
+        return listener.caller
+
+    def _may_hear(self, listener: Listener, caller: Caller, about: str) -> bool:
+        """Whether this is still told to them. What is no longer theirs to read they hear nothing more of."""
+        if about not in listener.uris:
+            return True
+        reason = self._resources.closed(caller, listener.peer.room, about)
+        if reason:
+            listener.uris.discard(about)
+            listener.warn(about, f"You hear no more of {about}: {reason}")
+        return not reason
 
     def _wanted(self, ask: Ask) -> tuple[frozenset[str], set[str]]:
         wanted = ask.params.get("notifications")
@@ -162,11 +215,17 @@ class Subscriptions:
 
     def _compare(self, listener: Listener) -> None:
         """Tell of lists that are not what they were."""
-        offer = self._offers.of(listener.caller, listener.room)
+        offer = self._offers.of(listener.caller, listener.peer.room)
         lists = {"tools": offer.names, "prompts": ours(offer), "resources": addresses.resources(offer)}
         for kind in listener.lists:
             if listener.differs(kind, lists[kind]):
                 listener.tell(kind)
+
+    def _compare_anew(self, listener: Listener) -> None:
+        """The same for whoever listens as they are known now; who is not known any more has nothing to compare."""
+        with contextlib.suppress(NotAuthenticated):
+            self._checked(listener)
+            self._compare(listener)
 
     def _observe(self, event: Any) -> None:
         if not self._listeners:
@@ -178,16 +237,16 @@ class Subscriptions:
             for listener in self._of(event.tenant):
                 listener.tell_of(uri)
         elif isinstance(event, RecipeLoaded | CatalogueLoaded):
-            for listener in self._listeners.values():
-                self._compare(listener)
+            for listener in list(self._listeners.values()):
+                self._compare_anew(listener)
 
     def _executed(self, event: CommandExecuted) -> None:
         changing = event.command.startswith(_CHANGING) and event.status == "done"
         writing = event.command in self._registry and not self._registry[event.command].reads_only
         for listener in self._of(event.tenant):
             if changing:
-                self._compare(listener)
-            if event.caller == listener.caller.id:
+                self._compare_anew(listener)
+            if event.caller == listener.caller.id and (not event.room or listener.caller.reaches(event.room)):
                 listener.tell_of(LEDGER)
             if writing and event.status in ("done", "failed"):
                 for uri in listener.uris:
@@ -196,3 +255,10 @@ class Subscriptions:
 
     def _of(self, tenant: str) -> list[Listener]:
         return [listener for listener in self._listeners.values() if listener.caller.tenant == tenant]
+
+
+def warning(level: Level | None, text: str) -> bytes | None:
+    """A message for the log of a client that wants messages as grave as a warning, from this level on."""
+    if level is None or LEVELS.index("warning") < LEVELS.index(level):
+        return None
+    return frames.notification("notifications/message", {"level": "warning", "logger": "doorward", "data": text})

@@ -12,6 +12,8 @@ BETWEEN = 0.1
 """Seconds between two notifications about one call; what comes meanwhile goes with the next."""
 MOST_TEXT = 4_000
 """Characters of output in one notification; the whole can be read with execution/output."""
+MOST_DOING = 1_000
+"""Characters of what a command says it is doing. With all its parts a notification stays far below 64 KiB."""
 
 
 class Watcher:
@@ -35,7 +37,7 @@ class Watcher:
                 self._left_out += len(self._text) - MOST_TEXT
                 self._text = self._text[-MOST_TEXT:]
         elif isinstance(notice, Progress):
-            self._fraction, self._doing = notice.fraction, notice.message
+            self._fraction, self._doing = notice.fraction, notice.message[:MOST_DOING]
         elif isinstance(notice, Started):
             if not notice.queued:
                 return

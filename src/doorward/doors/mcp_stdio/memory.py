@@ -12,6 +12,7 @@ from doorward.doors.mcp_stdio.frames import Head, Key
 
 _CALL = "tools/call"
 """The one method that is not simply asked again: it may have changed something already."""
+_TAKEN_BACK = "notifications/cancelled"
 _FOREVER = "subscriptions/listen"
 """A request that is open for as long as the session lasts."""
 
@@ -68,6 +69,9 @@ class Memory:
             if key is not None:
                 self._questions[key] = key[1]
                 self._stale.discard(key)
+            elif head.method == _TAKEN_BACK:
+                id = frames.params(head).get("requestId")
+                self._questions = {key: one for key, one in self._questions.items() if one != id}
             return True
         if key is None:
             return True

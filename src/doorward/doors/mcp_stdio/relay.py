@@ -35,7 +35,7 @@ _MOST_WAITING = 256
 """How many messages are read ahead of a house that takes them slowly."""
 _CUT_OFF = "The call was cut off: the process that kept the house has ended, or has handed the house to another."
 _CLOSED = "The call was cancelled, since the client has closed its end."
-_HINT = "Whether it ran, and what it did, is in the ledger: doorward audit tail"
+_HINT = "If it may have changed anything, the ledger says so: doorward audit tail"
 
 
 class Relay:

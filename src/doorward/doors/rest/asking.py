@@ -34,6 +34,10 @@ class Asking:
         credential = await self._governed.vouched(request, "")
         body = await reading.body(request)
         run = read(body, Run)
+        if not run.command and not run.ticket:
+            raise BadParams(
+                "The body must have `command`, the name of a command, or `ticket`, of one that waits; neither is there."
+            )
         asked = Asked(
             command=run.command,
             credential=credential,
@@ -90,7 +94,10 @@ class Asking:
         query = reading.query(request, ["room", "search", "limit", "cursor"])
         limit = reading.number(query, "limit", 1, 200, default=50)
         start = reading.number(query, "cursor", 0, 1_000_000, default=0)
-        offered = sorted(self._gate.offered(caller, query.get("room", "")), key=lambda one: one.name)
+        room = caller.acts_in(query.get("room", ""))
+        if room:
+            self._gate.enter(caller, room)
+        offered = sorted(self._gate.offered(caller, room), key=lambda one: one.name)
         if "search" in query:
             offered = _found(query["search"], offered)
         page = offered[start : start + limit]

@@ -20,6 +20,7 @@ from doorward.model import Credential, Outcome
 from doorward.model import Request as Asked
 
 DOOR = "rest"
+_NO_BEARER = "The Authorization header must be there once, as `Bearer TOKEN`; given was another form."
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,6 +37,8 @@ class Governed:
             self.gate.caller(shown)
         except NotAuthenticated:
             outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR))
+            if not reading.is_bearer(request):
+                outcome = msgspec.structs.replace(outcome, message=_NO_BEARER)
             raise Answered(problems.of_outcome(outcome)) from None
         return shown
 

@@ -1,7 +1,8 @@
 """Idempotency keys: whoever asks again with the same key gets the first answer again, and nothing runs twice.
 
 Only what ran is remembered. A refusal changed nothing, so the same may be asked again; an answer that holds a secret,
-or is very long, is not kept, and asking again says so.
+or is very long, is not kept, and asking again says so. A kept answer is given to a credential that reaches just as far
+as the first, and only while the gate would still let it ask.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,7 +23,8 @@ from doorward.command import shortened
 from doorward.doors.problem import MEDIA_TYPE
 from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.rest.reading import JSON
-from doorward.errors import BadParams, Conflict, LedgerUnavailable
+from doorward.doors.rest.sse import principal_of
+from doorward.errors import BadParams, Conflict, DoorwardError, LedgerUnavailable
 from doorward.gate.gate import Gate
 from doorward.home import Home
 from doorward.model import Caller, Outcome
@@ -37,6 +41,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 class Once:
     def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
+        self._approvals = services.approvals
         self._store = services.store
         self._clock = services.clock
         self._kept = sql.kept_seconds(services.settings.limits)
@@ -55,14 +60,16 @@ class Once:
         key = _key(request)
         if not key:
             return shown(await outcome())
-        caller, fingerprint = _who(self._gate.caller(asked.credential)), self._fingerprint(request, body)
+        asker = self._gate.caller(asked.credential)
+        caller, fingerprint = _who(asker), self._fingerprint(request, body)
         if (caller, key) in self._running:
             raise _in_use()
         self._running.add((caller, key))
         try:
             before = await self._before(caller, key, fingerprint)
             if before is not None:
-                return before
+                refused = await self._refusal(asker, asked)
+                return _again(before) if refused is None else shown(refused)
             ended = await outcome()
             response = shown(ended)
             await self._remember(caller, key, ended, response)
@@ -82,7 +89,8 @@ class Once:
         if _key(request):
             raise BadParams("An answer that is streamed cannot be given again; leave out the Idempotency-Key.")
 
-    async def _before(self, caller: str, key: str, fingerprint: str) -> Response | None:
+    async def _before(self, caller: str, key: str, fingerprint: str) -> dict[str, Any] | None:
+        """What is known of the same request before; None when there was none, and then the key is taken for it."""
         now = self._clock.now()
         found = await sql.find(self._store, caller, key, now - self._kept)
         if found is None:
@@ -93,18 +101,24 @@ class Once:
             return None
         if found["asked"] != fingerprint:
             raise HttpProblem("key_reused", "This Idempotency-Key was used for another request; take a new key.")
-        if found["body"] is None:
-            raise HttpProblem(
-                "not_kept",
-                "This request was answered before, and its answer is not kept: it held a secret, was very long, or "
-                "was never given. Look at its execution, or ask with a new key.",
-                call=found["call"],
-            )
-        media = JSON if found["status"] < 400 else MEDIA_TYPE
-        headers = {"Idempotency-Replayed": "true", "Cache-Control": "no-store"}
-        if found["call"]:
-            headers["Doorward-Call"] = found["call"]
-        return Response(found["body"], found["status"], headers, media)
+        return found
+
+    async def _refusal(self, caller: Caller, asked: Asked) -> Outcome | None:
+        """How the gate refuses what it would not let this caller ask for any more, with its record; else None.
+
+        The gate is asked itself only once it is known that it refuses, and with nothing awaited in between that could
+        change its mind; what came with a ticket cannot run again anyway, since the ticket is spent.
+        """
+        try:
+            meant = asked
+            if asked.ticket and asked.params is None:
+                approval = await self._approvals.find(caller.tenant, asked.ticket)
+                command = asked.command or approval.command
+                meant = msgspec.structs.replace(asked, command=command, room=approval.room)
+            allowed = (await self._gate.explain(meant))["decision"] == "allowed"
+        except DoorwardError:
+            allowed = False
+        return None if allowed else await self._gate.handle(asked)
 
     async def _remember(self, caller: str, key: str, outcome: Outcome | None, response: Response) -> None:
         """What was answered; when that cannot be stored, a second request is told that it is not kept."""
@@ -121,6 +135,22 @@ class Once:
             await self._store.write(statement, durable=False)
         except LedgerUnavailable as error:
             log.warning("an answer could not be kept for its key: %s", error)
+
+
+def _again(found: dict[str, Any]) -> Response:
+    """The answer that was given before."""
+    if found["body"] is None:
+        raise HttpProblem(
+            "not_kept",
+            "This request was answered before, and its answer is not kept: it held a secret, was very long, or "
+            "was never given. Look at its execution, or ask with a new key.",
+            call=found["call"],
+        )
+    media = JSON if found["status"] < 400 else MEDIA_TYPE
+    headers = {"Idempotency-Replayed": "true", "Cache-Control": "no-store"}
+    if found["call"]:
+        headers["Doorward-Call"] = found["call"]
+    return Response(found["body"], found["status"], headers, media)
 
 
 def _in_use() -> HttpProblem:
@@ -144,5 +174,7 @@ def _key(request: Request) -> str:
 
 
 def _who(caller: Caller) -> str:
-    parts = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
+    """Whose a key is: of one caller, by credentials that reach equally far."""
+    rooms = "*" if caller.rooms is None else " ".join(sorted(caller.rooms))
+    parts = (*principal_of(caller), caller.access.label, rooms)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -41,6 +41,10 @@ td:first-child { white-space: nowrap }
 """
 
 
+_HERE = "{here}"
+"""Stands for the address of this server until somebody asks, since it is the one that they asked at."""
+
+
 class Page:
     """Made once from the document it shows."""
 
@@ -56,7 +60,8 @@ class Page:
             "Referrer-Policy": "no-referrer",
             "Cache-Control": "no-cache",
         }
-        return Response(self.html, 200, headers, "text/html")
+        here = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        return Response(self.html.replace(_HERE, escape(here)), 200, headers, "text/html")
 
 
 def _page(document: Mapping[str, Any]) -> Iterator[str]:
@@ -88,7 +93,7 @@ def _beginning() -> Iterator[str]:
     yield "<h2>Begin</h2><p>Make a token on the machine that runs Doorward, and send it with each request:</p>"
     yield _block(
         "TOKEN=$(doorward token create laptop --kind human --access edit --json | jq -r .result.token)\n"
-        'curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8642/api/me'
+        f'curl -H "Authorization: Bearer $TOKEN" {_HERE}/api/me'
     )
     yield (
         "<p>What is done is answered with 200 or 201. What waits for a person is answered with 202 and a ticket, which "
@@ -161,7 +166,7 @@ def _curl(
             example = dict.fromkeys(body.get("required", []), "…")
         lines.append("-H 'Content-Type: application/json'")
         lines.append(f"-d '{json.dumps(example, ensure_ascii=False)}'")
-    lines.append(f"'http://127.0.0.1:8642{path}{query}'")
+    lines.append(f"'{_HERE}{path}{query}'")
     return " \\\n  ".join(lines)
 
 

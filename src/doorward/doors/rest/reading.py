@@ -34,6 +34,11 @@ def credential(request: Request) -> Credential:
     return Credential(token=match[1] if match else "")
 
 
+def is_bearer(request: Request) -> bool:
+    """Whether what vouches for a request, if anything does, is of the form that is taken here."""
+    return credential(request).token != _NO_BEARER
+
+
 def accepts(request: Request, offered: Collection[str]) -> str:
     """The format, of those offered, that this client likes best; the first where it does not care."""
     given = ",".join(request.headers.getlist("accept"))

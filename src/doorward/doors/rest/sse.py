@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -15,6 +17,7 @@ from doorward.doors.rest import problems
 from doorward.doors.rest.reading import EVENT_STREAM
 from doorward.errors import Broken, DoorwardError, Overloaded
 from doorward.executions.notices import Notice
+from doorward.model import Caller
 
 log = logging.getLogger(__name__)
 
@@ -42,24 +45,41 @@ def problem(error: DoorwardError) -> bytes:
     return framed("error", {"type": "error", "code": error.code, "detail": error.message, "hint": error.hint})
 
 
+Principal = tuple[str, str, str, str]
+
+
+def principal_of(caller: Caller) -> Principal:
+    """Who a caller is, whatever credential it shows."""
+    return (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
+
+
 class Places:
-    """How many streams there are at once, so that they cannot use up what everybody needs."""
+    """How many streams there are at once, in all and for each caller, so that they cannot use up what everybody
+    needs, and nobody what all others need."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, each: int) -> None:
         self._most = most
-        self._taken = 0
+        self._most_each = each
+        self._taken: Counter[Principal] = Counter()
 
-    def refusal(self) -> Overloaded | None:
+    def refusal(self, who: Principal) -> Overloaded | None:
         """What one more is told when there are as many as there may be."""
-        if self._taken < self._most:
+        if self._taken[who] < self._most_each and self._taken.total() < self._most:
             return None
-        return Overloaded(f"At most {self._most} clients follow what happens at once.", retry_after=5.0)
+        return Overloaded(
+            f"At most {self._most} streams are open at once, and {self._most_each} of one caller; close one, or wait.",
+            retry_after=5.0,
+        )
 
-    def __enter__(self) -> None:
-        self._taken += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._taken -= 1
+    @contextlib.contextmanager
+    def place(self, who: Principal) -> Iterator[None]:
+        self._taken[who] += 1
+        try:
+            yield
+        finally:
+            self._taken[who] -= 1
+            if not self._taken[who]:
+                del self._taken[who]
 
 
 class EventStream(Response):
@@ -67,21 +87,22 @@ class EventStream(Response):
 
     media_type = EVENT_STREAM
 
-    def __init__(self, source: Source, places: Places) -> None:
+    def __init__(self, source: Source, places: Places, who: Principal) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._source = source
         self._places = places
+        self._who = who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._places.refusal()
+        refusal = self._places.refusal(self._who)
         if refusal is not None:
             await problems.of_error(refusal)(scope, receive, send)
             return
         events = self._source()
         leaving = asyncio.ensure_future(_left(receive))
         coming: asyncio.Future[bytes] | None = None
-        with self._places:
+        with self._places.place(self._who):
             try:
                 await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
                 while True:

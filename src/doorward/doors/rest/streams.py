@@ -17,7 +17,7 @@ from doorward.doors.live import Feed
 from doorward.doors.rest import problems, reading, sse
 from doorward.doors.rest.governed import DOOR, Governed
 from doorward.doors.rest.resource import Answered
-from doorward.doors.rest.sse import EventStream, Places, framed
+from doorward.doors.rest.sse import EventStream, Places, Source, framed, principal_of
 from doorward.errors import BadParams, NotPermitted
 from doorward.executions.execution import Execution
 from doorward.executions.notices import Notice, Output
@@ -37,7 +37,8 @@ class Streams:
         self._governed = governed
         self._gate: Gate = governed.gate
         self._services = services
-        self._places = Places(services.settings.rest.event_clients)
+        rest = services.settings.rest
+        self._places = Places(rest.event_clients, rest.event_clients_each)
 
     def run(self, asked: Asked) -> Response:
         """A command with everything it has to say while it runs. Whoever leaves cancels it."""
@@ -54,7 +55,10 @@ class Streams:
             finally:
                 working.cancel()
 
-        return EventStream(notices, self._places)
+        return self._stream(asked.credential, notices)
+
+    def _stream(self, credential: Credential, source: Source) -> Response:
+        return EventStream(source, self._places, principal_of(self._gate.caller(credential)))
 
     async def execution(self, request: Request) -> Response:
         """An execution that somebody else, or an earlier connection, asked for. Leaving stops nobody."""
@@ -67,7 +71,7 @@ class Streams:
             offset = int(last)
         id, room = str(request.path_params["execution"]), query.get("room", "")
         state = await self._asked(credential, room, "execution/status", {"execution": id})
-        return EventStream(lambda: self._followed(credential, room, id, offset, state), self._places)
+        return self._stream(credential, lambda: self._followed(credential, room, id, offset, state))
 
     async def _followed(
         self, credential: Credential, room: str, id: str, offset: int, state: dict[str, Any]
@@ -82,13 +86,16 @@ class Streams:
         if outcome.status == "done" and live is not None:
             async with contextlib.aclosing(_written(live, offset)) as pieces:
                 async for piece in pieces:
-                    yield piece
+                    self._listener(credential, room, "execution/output")
+                    if piece is not None:
+                        yield piece
         elif outcome.status == "done":
             kept = as_object(outcome.result)
             yield framed("output", {"type": "output", **kept}, str(offset + len(kept["text"])))
             end["next"] = kept["next"]
         elif outcome.code != "not_found":
             end["output"] = outcome.message
+        self._listener(credential, room, "execution/status")
         yield framed("end", {**await self._state(credential, room, id, state), **end})
 
     async def _state(self, credential: Credential, room: str, id: str, before: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +119,7 @@ class Streams:
         room, only = query.get("room", ""), query.get("only", "")
         params = {"after": last, "only": only, "limit": MOST if last else 0}
         begun = await self._asked(credential, room, "event/list", params)
-        return EventStream(lambda: self._told(credential, room, only, begun), self._places)
+        return self._stream(credential, lambda: self._told(credential, room, only, begun))
 
     async def _told(
         self, credential: Credential, room: str, only: str, begun: dict[str, Any]
@@ -126,7 +133,7 @@ class Streams:
             for item in begun["items"]:
                 yield framed(item["event"], item, item["id"])
             while True:
-                caller = self._listener(credential, room)
+                caller = self._listener(credential, room, "event/list")
                 for one in since:
                     if concerns(self._services, caller, one.event, only):
                         item = happened(self._services, one.number, one.event)
@@ -138,10 +145,10 @@ class Streams:
         finally:
             leave()
 
-    def _listener(self, credential: Credential, room: str) -> Caller:
+    def _listener(self, credential: Credential, room: str, command: str) -> Caller:
         """Whoever listens, if they still may: tokens are revoked and recipes changed while a stream is open."""
         caller = self._gate.caller(credential)
-        ruling = self._services.rules_on(caller, caller.acts_in(room), self._services.registry["event/list"])
+        ruling = self._services.rules_on(caller, caller.acts_in(room), self._services.registry[command])
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule)
         return caller
@@ -182,8 +189,8 @@ class _Waiting:
         return taken
 
 
-async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes, None]:
-    """What an execution wrote, from an offset on, and what it writes until its end."""
+async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes | None, None]:
+    """What an execution wrote, from an offset on, and what it writes until its end; None now and then in between."""
 
     text = live.written.text("output") if live.written is not None else ""
     at = len(text)
@@ -202,8 +209,17 @@ async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes, None]:
     try:
         if text[offset:]:
             yield framed("output", {"type": "output", "stream": "output", "text": text[offset:]}, str(at))
-        while pieces := await feed.take():
+        while (pieces := await _next(feed)) != b"":
             yield pieces
     finally:
         leave()
         closing.cancel()
+
+
+async def _next(feed: Feed) -> bytes | None:
+    """What comes next, and nothing at the end; None after a while without."""
+    try:
+        async with asyncio.timeout(_RECHECK):
+            return await feed.take()
+    except TimeoutError:
+        return None

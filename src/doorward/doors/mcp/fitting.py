@@ -1,0 +1,136 @@
+"""Results that fit: what is too large for one message is cut, so that it still has the shape its command declared.
+
+Clients refuse messages that are too large, and some end the whole connection over one. A result is therefore cut
+before it leaves: long texts keep their beginning, long lists and maps their first entries, and all else stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+MOST = 262_144
+"""Bytes of a structured result. With the text beside it a message stays below half of the 1 MiB that clients take."""
+MOST_TEXT = 204_800
+"""Bytes of the text beside it, as they stand in a message."""
+_MAP = 100
+"""An object with more keys than this is no declared shape but a map, which loses nothing but entries when cut."""
+_MOST_TOLD = 20
+_encode = msgspec.json.Encoder().encode
+
+
+class Cut(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was done to a result that was too large."""
+
+    bytes: int
+    """How large it was."""
+    shown: int
+    """How large it is now."""
+    where: list[dict[str, Any]]
+    """The places that were cut, the first of them: `at`, and how many characters or entries are `shown` `of` all."""
+
+
+class _Cutting:
+    """Cuts one value, and notes where."""
+
+    def __init__(self) -> None:
+        self.where: list[dict[str, Any]] = []
+
+    def cut(self, value: Any, most: int, at: str) -> Any:
+        """The value in at most so many bytes, as far as what cannot be cut leaves that possible."""
+        if isinstance(value, str):
+            return self._text(value, most, at)
+        if isinstance(value, list | tuple):
+            return self._list(value, most, at)
+        if isinstance(value, dict):
+            return self._map(value, most, at) if len(value) > _MAP else self._object(value, most, at)
+        return value
+
+    def _text(self, value: str, most: int, at: str) -> str:
+        shown = cut_text(value, most)
+        if len(shown) < len(value):
+            self._note(at, len(shown), len(value))
+        return shown
+
+    def _list(self, value: list[Any] | tuple[Any, ...], most: int, at: str) -> list[Any]:
+        left, shown = most - 2, []
+        for one in value:
+            size = len(_encode(one)) + 1
+            if size > left:
+                break
+            shown.append(one)
+            left -= size
+        if not shown and value:  # the first alone is too large: better its beginning than nothing
+            shown = [self.cut(value[0], left, f"{at}[0]")]
+        if len(shown) < len(value):
+            self._note(at, len(shown), len(value))
+        return shown
+
+    def _map(self, value: dict[Any, Any], most: int, at: str) -> dict[Any, Any]:
+        left, shown = most - 2, {}
+        for key, one in value.items():
+            size = len(_encode({key: one}))
+            if size > left:
+                break
+            shown[key] = one
+            left -= size
+        if len(shown) < len(value):
+            self._note(at, len(shown), len(value))
+        return shown
+
+    def _object(self, value: dict[Any, Any], most: int, at: str) -> dict[Any, Any]:
+        """Every key stays, since it may be one that must be there. What is small stays whole; the rest shares alike."""
+        sizes = {key: len(_encode(one)) for key, one in value.items()}
+        left = most - 2 - sum(len(_encode({key: 0})) for key in value)
+        shown = dict(value)
+        for many, (key, size) in zip(range(len(sizes), 0, -1), sorted(sizes.items(), key=_size), strict=True):
+            share = max(left // many, 2)
+            if size > share:
+                shown[key] = self.cut(value[key], share, f"{at}.{key}"[:200] if at else str(key)[:200])
+                size = len(_encode(shown[key]))
+            left -= size
+        return shown
+
+    def _note(self, at: str, shown: int, of: int) -> None:
+        if len(self.where) < _MOST_TOLD:
+            self.where.append({"at": at[:200], "shown": shown, "of": of})
+
+
+def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[msgspec.Raw, Cut | None]:
+    """A result, written in at most so many bytes, and what was cut of it, if anything was.
+
+    What a program wrote is cut to the `characters` that the text beside it has: how much it wrote in all, its result
+    says by itself.
+    """
+    whole = _encode(result)
+    if len(whole) <= most:
+        return msgspec.Raw(whole), None
+    cutting = _Cutting()
+    shown = dict(result)
+    for stream in ("stdout", "stderr"):
+        if "exitCode" in shown and isinstance(shown.get(stream), str) and len(shown[stream]) > characters:
+            cutting.where.append({"at": stream, "shown": characters, "of": len(shown[stream])})
+            shown[stream] = shown[stream][:characters]
+    written = _encode(shown)
+    if len(written) > most:
+        written = _encode(cutting.cut(shown, most, ""))
+    return msgspec.Raw(written), Cut(len(whole), len(written), cutting.where)
+
+
+def cut_text(text: str, most: int) -> str:
+    """The beginning of a text that takes at most so many bytes in a message, where some characters take six."""
+    if len(text) * 6 + 2 <= most or len(_encode(text)) <= most:
+        return text
+    fits, too_long = 0, min(len(text), most)
+    while fits < too_long:
+        middle = (fits + too_long + 1) // 2
+        if len(_encode(text[:middle])) <= most:
+            fits = middle
+        else:
+            too_long = middle - 1
+    return text[:fits]
+
+
+def _size(pair: tuple[Any, int]) -> int:
+    return pair[1]
