@@ -64,6 +64,9 @@ class Prepared:
     def offered(self, caller: Caller, room: str) -> list[Any]:
         return []
 
+    def enter(self, caller: Caller, room: str) -> None:
+        """Every room is open."""
+
     def each(self) -> Iterator[Outcome]:
         for self.next in SAMPLES:
             yield self.next

@@ -62,6 +62,7 @@ OUR_OWN = {
     "bench/serving.py": "what its own child process says of its address",
     "cli/client.py": "the answer of our own server on the owner's socket",
     "cli/following.py": "the lines of our own server on the owner's socket",
+    "doors/rest/once.py": "answers of our own that are kept for a while",
     "doors/mcp_stdio/frames.py": "the top of messages that the MCP door then reads strictly",
     "doors/mcp_stdio/hello.py": "what our own processes say to each other on the owner's socket",
     "doors/mcp/state.py": "what MCP clients carry for us, whose signature is checked",

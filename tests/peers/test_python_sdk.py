@@ -107,3 +107,22 @@ async def test_over_stdio_a_client_needs_no_running_server_and_several_need_no_m
             result = await client.call_tool("shell_echo", {"text": ["one door"]})
             assert "one door" in said(result)
     assert [("shell/echo", "ok")] == way.house.ended("first") == way.house.ended("second")
+
+
+async def test_a_result_too_large_for_a_message_is_cut_and_the_client_goes_on(way: Way) -> None:
+    """The client ends its connection over an event above 1 MiB, and checks what is left against the schema."""
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert len((message or "").encode()) < 65_536
+
+    async with way.client() as client:
+        await client.list_tools()
+        result = await client.call_tool("shell_seq", {"numbers": [300_000]}, progress_callback=hear)
+        after = await client.call_tool("shell_echo", {"text": ["still here"]})
+    assert (result.is_error, after.is_error) == (False, False)
+    assert result.structured_content is not None
+    assert result.structured_content["stdoutBytes"] > 1_048_576
+    assert len(result.structured_content["stdout"]) < 40_000
+    assert result.meta is not None
+    assert result.meta["doorward/cut"]["bytes"] > 524_288
+    assert result.meta["doorward/rest"].startswith("execution/output")

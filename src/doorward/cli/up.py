@@ -19,7 +19,7 @@ from doorward.doors.collecting import settle
 from doorward.doors.descriptors import make_room
 from doorward.doors.guard import who_is_refused
 from doorward.doors.http import Server
-from doorward.doors.line.door import opened
+from doorward.doors.line.door import guarded, opened
 from doorward.doors.line.environment import overridden
 from doorward.doors.mcp_stdio.hello import take_over
 from doorward.doors.mcp_stdio.host import Host
@@ -81,6 +81,9 @@ async def _line_door(house: House) -> AsyncIterator[str]:
     async with opened(house.gate, house.services) as (host, port):
         if not line.certificate and not ipaddress.ip_address(host).is_loopback:
             warning = f"The line door on {host} is not encrypted: tokens can be read on the way. Set line.certificate."
+            click.echo(click.style(warning, fg="yellow", bold=True), err=True)
+        if line.open and not guarded(house.settings).line.open:
+            warning = "Programs can reach the network or run unconfined, so the line door takes only who shows a token."
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
         yield f"line door listening on {host} port {port}, room {line.room}{', with TLS' if line.certificate else ''}"
 

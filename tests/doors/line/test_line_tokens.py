@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from doorward.doors.line.door import guarded
+from doorward.settings import Sandbox, Settings
+
 QUICK = {"tool": "stage_quick", "args": {"name": "a"}}
 REFUSED = "A token that this connection showed was refused, so nothing is taken from it; "
 
@@ -156,3 +159,9 @@ async def test_the_room_of_one_token_is_not_that_of_the_next(line):
     assert [one["result"]["client"]["room"] for one in said] == ["annex", "lab"]
     assert listed["type"] == "response"
     assert elsewhere["error"]["message"] == "There is no room 'annex' that you may act in. The rooms of lab: lab."
+
+
+@pytest.mark.parametrize("loose", [{"network": True}, {"allow_unconfined": True}])
+def test_where_programs_reach_this_door_everybody_needs_a_token(loose: dict[str, bool]) -> None:
+    assert not guarded(Settings(sandbox=Sandbox(**loose))).line.open
+    assert guarded(Settings()).line.open

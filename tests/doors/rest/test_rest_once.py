@@ -222,3 +222,14 @@ async def test_the_answer_to_a_ticket_is_given_again(vault: Any) -> None:
     refused = await bot.post("/api/run", json={"ticket": parked["ticket"]}, headers=KEY)
     assert refused.status_code == 403
     assert await starts(vault, "room/say") == 2, "the owner's, and this one once"
+
+
+async def test_a_ticket_is_given_again_only_while_it_can_lead_to_something(rest: Any, clock: Any) -> None:
+    agent = await rest.agent()
+    body = {"command": "file/write", "room": "general", "params": {"path": "a.txt", "content": "x"}}
+    first = await agent.post("/api/run", json=body, headers=KEY)
+    again = await agent.post("/api/run", json=body, headers=KEY)
+    clock.advance(31)
+    later = await agent.post("/api/run", json=body, headers=KEY)
+    assert [one.status_code for one in (first, again, later)] == [202, 202, 202]
+    assert first.json()["ticket"] == again.json()["ticket"] != later.json()["ticket"]

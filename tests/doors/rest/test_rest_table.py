@@ -62,7 +62,7 @@ async def test_each_route_leaves_the_record_of_its_command_and_of_no_other(rest:
     person = await rest.person()
     await rest.driver.owner("user/create", id="anna")
     await rest.driver.owner("room/create", name="lab", recipe="admin")
-    for operation in OPERATIONS:
+    for operation in sorted(OPERATIONS, key=lambda one: one.id == "archiveRoom"):  # behind which the room is closed
         before = len(await rest.driver.ledger())
         answer = await person.request(operation.method, path_of(operation), json=body_of(operation))
         made = (await rest.driver.ledger())[before:]

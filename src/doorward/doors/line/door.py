@@ -9,6 +9,8 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from doorward.backends.context import Services
 from doorward.doors.line.auditing import AuditLog
 from doorward.doors.line.connection import Connection
@@ -18,7 +20,7 @@ from doorward.doors.line.parting import Partings
 from doorward.doors.ports import listen
 from doorward.errors import Unusable
 from doorward.gate.gate import Gate
-from doorward.settings import Line
+from doorward.settings import Line, Settings
 
 _LONGEST_TICK = 0.1
 _SHORTEST_TICK = 0.005
@@ -28,7 +30,7 @@ _LAST_WORDS = 0.3
 
 class Door:
     def __init__(self, gate: Gate, services: Services, audit: AuditLog | None = None) -> None:
-        self._settings = services.settings
+        self._settings = guarded(services.settings)
         self._desk = Desk(gate, services, audit)
         self._inside: set[Connection] = set()
         self._partings = Partings(services.settings.line.arrival_seconds)
@@ -122,6 +124,16 @@ def _secure(line: Line) -> ssl.SSLContext | None:
             hint="The settings line.certificate and line.key name PEM files that belong together.",
         ) from error
     return context
+
+
+def guarded(settings: Settings) -> Settings:
+    """A program that reaches the network reaches this door too, as a process of the very account that needs no token.
+
+    So while programs may, or run unconfined, everybody needs one.
+    """
+    if settings.sandbox.network or settings.sandbox.allow_unconfined:
+        return msgspec.structs.replace(settings, line=msgspec.structs.replace(settings.line, open=False))
+    return settings
 
 
 def _tick_seconds(line: Line) -> float:

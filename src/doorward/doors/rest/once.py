@@ -24,6 +24,7 @@ from doorward.doors.problem import MEDIA_TYPE
 from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.rest.reading import JSON
 from doorward.doors.rest.sse import principal_of
+from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import BadParams, Conflict, DoorwardError, LedgerUnavailable
 from doorward.gate.gate import Gate
 from doorward.home import Home
@@ -67,6 +68,9 @@ class Once:
         self._running.add((caller, key))
         try:
             before = await self._before(caller, key, fingerprint)
+            if before is not None and not await self._holds(asker, before):
+                await self._store.write(sql.release(caller, key))
+                before = await self._before(caller, key, fingerprint)
             if before is not None:
                 refused = await self._refusal(asker, asked)
                 return _again(before) if refused is None else shown(refused)
@@ -103,6 +107,13 @@ class Once:
             raise HttpProblem("key_reused", "This Idempotency-Key was used for another request; take a new key.")
         return found
 
+    async def _holds(self, caller: Caller, before: dict[str, Any]) -> bool:
+        """Whether an answer is still worth giving: a ticket that can lead to nothing any more is not."""
+        if before["status"] != HTTP_STATUS["approval_needed"] or before["body"] is None:
+            return True
+        ticket = msgspec.json.decode(before["body"], type=_Parked).ticket
+        return (await self._approvals.find(caller.tenant, ticket)).state in ("pending", "approved")
+
     async def _refusal(self, caller: Caller, asked: Asked) -> Outcome | None:
         """How the gate refuses what it would not let this caller ask for any more, with its record; else None.
 
@@ -137,13 +148,25 @@ class Once:
             log.warning("an answer could not be kept for its key: %s", error)
 
 
+class _Parked(msgspec.Struct, frozen=True):
+    """What must be known of an answer that says to wait for people."""
+
+    ticket: str
+
+
 def _again(found: dict[str, Any]) -> Response:
     """The answer that was given before."""
+    if found["body"] is None and not found["call"]:
+        raise HttpProblem(
+            "not_kept",
+            "This request was made before and never answered: the server ended, or its caller hung up. If it may have "
+            "changed anything, the ledger says so; to ask again, take a new key.",
+        )
     if found["body"] is None:
         raise HttpProblem(
             "not_kept",
-            "This request was answered before, and its answer is not kept: it held a secret, was very long, or "
-            "was never given. Look at its execution, or ask with a new key.",
+            "This request was answered before, and its answer is not kept: it held a secret, or was very long. Look at "
+            "its execution, or ask with a new key.",
             call=found["call"],
         )
     media = JSON if found["status"] < 400 else MEDIA_TYPE
