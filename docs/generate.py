@@ -258,6 +258,8 @@ def _mcp_cells(outcome: Outcome) -> list[str]:
     try:
         if outcome.code == errors.NotAuthenticated.code:
             raise mcp.refusal(errors.NotAuthenticated(outcome.message))
+        if outcome.code == errors.UnknownCommand.code:
+            raise mcp.unknown_tool(outcome)
         result = json.loads(mcp.tool_result(Era.STATELESS, outcome))
         told = "isError" if result.get("isError") else "result"
         return [f"200 {told}", f"200 {told}", told]

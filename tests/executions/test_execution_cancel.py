@@ -227,7 +227,7 @@ async def test_the_person_an_agent_acts_for_may_cancel_and_another_agent_of_thei
         other = await cancel(driver, puppet.id, by="other", room="lab")
         person = await cancel(driver, puppet.id)
         await call
-    assert (other.status, other.code) == ("failed", "not_permitted")
+    assert (other.status, other.code) == ("failed", "not_found")
     assert person.result["cancelledBy"] == "owner"
 
 

@@ -22,11 +22,12 @@ from doorward.doors.line.door import opened
 from doorward.doors.serve import serve
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.home import listen_private
-from doorward.settings import Line, Mcp
+from doorward.settings import Line, Mcp, Sandbox
 from doorward.settings import Server as Web
 
 OPEN = msgspec.structs.replace(
     UNLIMITED,
+    sandbox=Sandbox(),
     server=Web(idle_seconds=IDLE_SECONDS),
     line=Line(enabled=True, port=0, room=ROOM, clients=100, calls=1_000_000_000, idle_seconds=IDLE_SECONDS),
     mcp=Mcp(room=ROOM, tools="all"),
