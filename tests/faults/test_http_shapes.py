@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from listening import PATIENCE, Client, Listening, bare, house, listening
 from starlette.routing import BaseRoute, Mount, Route
 
 from doorward.settings import Server as Limits
 from doorward.settings import Settings
+from listening import PATIENCE, Client, Listening, bare, house, listening
 
 HEAD = b"POST /x HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
