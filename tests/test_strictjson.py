@@ -120,3 +120,25 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, float):
         return one == other and math.copysign(1, one) == math.copysign(1, other)
     return bool(one == other)
+
+
+@given(_values, st.booleans(), st.booleans(), st.data())
+def test_a_text_is_read_alike_as_bytes_whatever_form_it_has(value: Any, compact: bool, ascii_: bool, data: Any) -> None:
+    """Bytes in the form that most programs write are read by a shorter way."""
+    text = json.dumps(value, ensure_ascii=ascii_, separators=(",", ":") if compact else None)
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(text)))
+        text = text[:place] + data.draw(st.sampled_from('"{}[],:019eE.-+\\ /u\t')) + text[place + 1 :]
+    assert _outcome(text.encode()) == _outcome(text)
+
+
+@pytest.mark.parametrize("text", ['{"a":1,"a":1}', '{"a":{"b":0,"b":0}}', '[{"":1,"":2}]', "9223372036854775808"])
+def test_what_is_compact_is_no_less_strict(text: str) -> None:
+    assert _outcome(text.encode()) == _outcome(text) == "refused"
+
+
+def _outcome(text: str | bytes) -> str:
+    try:
+        return repr(strictjson.loads(text))
+    except strictjson.NotJson:
+        return "refused"

@@ -1,41 +1,52 @@
-"""Prometheus metrics, fed by events."""
+"""Prometheus metrics, fed by events: a few plain numbers that every call adds to, dressed when somebody asks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
 
 from doorward.events import CommandExecuted, Event
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+_BOUNDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0)
 
 
-class Metrics:
+class Metrics(Collector):
     def __init__(self, running: Callable[[], int], ledger_records: Callable[[], int]) -> None:
+        self._running = running
+        self._ledger_records = ledger_records
+        self._calls: dict[tuple[str, str], int] = {}
+        self._took = [0] * (len(_BOUNDS) + 1)
+        """How many calls took at most as long as each bound, and longer than the one before."""
+        self._seconds = 0.0
         self._registry = CollectorRegistry()
-        self._calls = Counter("doorward_calls", "Calls by how they ended", ["status", "code"], registry=self._registry)
-        self._by_ending: dict[tuple[str, str], Counter] = {}
-        """The counters by their labels, since finding one by its labels costs as much as a permission decision."""
-        self._seconds = Histogram(
-            "doorward_call_seconds",
-            "How long commands ran",
-            buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0),
-            registry=self._registry,
-        )
-        Gauge("doorward_running", "Commands running now", registry=self._registry).set_function(running)
-        Gauge("doorward_ledger_records", "Records ever written", registry=self._registry).set_function(ledger_records)
+        self._registry.register(self)
 
     def observe(self, event: Event) -> None:
         if isinstance(event, CommandExecuted):
             ending = event.status, event.code
-            counter = self._by_ending.get(ending)
-            if counter is None:
-                counter = self._by_ending[ending] = self._calls.labels(*ending)
-            counter.inc()
+            self._calls[ending] = self._calls.get(ending, 0) + 1
             if event.status in ("done", "failed"):
-                self._seconds.observe(event.seconds)
+                self._took[bisect_left(_BOUNDS, event.seconds)] += 1
+                self._seconds += event.seconds
+
+    def collect(self) -> Iterator[Metric]:
+        calls = CounterMetricFamily("doorward_calls", "Calls by how they ended", labels=["status", "code"])
+        for ending, count in self._calls.items():
+            calls.add_metric(ending, count)
+        yield calls
+        seconds = HistogramMetricFamily("doorward_call_seconds", "How long commands ran")
+        names = [*map(str, _BOUNDS), "+Inf"]
+        seconds.add_metric([], list(zip(names, map(float, accumulate(self._took)), strict=True)), self._seconds)
+        yield seconds
+        yield GaugeMetricFamily("doorward_running", "Commands running now", value=self._running())
+        yield GaugeMetricFamily("doorward_ledger_records", "Records ever written", value=self._ledger_records())
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
