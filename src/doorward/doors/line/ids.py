@@ -10,7 +10,7 @@ from doorward.doors.line.frames import Id
 from doorward.doors.line.pending import Pending
 from doorward.errors import Conflict
 
-_MOST = 10_000
+_MOST = 2_000
 
 
 class Ids:
