@@ -165,6 +165,10 @@ class Broken(Failed):
     code = "broken"
 
 
+DEFECT = "This request failed because of a defect in Doorward; the log has the details."
+"""What a door says when something broke that should not; never more, since the rest is for the log."""
+
+
 class Unusable(DoorwardError):
     """The home folder, a settings file or the machine is not fit for use; the message says what to do."""
 

@@ -23,9 +23,9 @@ from doorward.model import Credential, Request
 _AGENTS = 2_500
 _ROOMS = 10
 _ALL = _AGENTS * _ROOMS
+"""More pairs of agent and room than any table in the gate keeps."""
 _DOORS = 8
 """One call of so many comes over HTTP, one through the line door, and the others, which cost less, to the gate."""
-"""More pairs of agent and room than any table in the gate keeps."""
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, float]:

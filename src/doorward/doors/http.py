@@ -21,7 +21,7 @@ from doorward.doors.metrics import CONTENT_TYPE, Metrics
 from doorward.doors.rest.api import Api
 from doorward.doors.rest.problems import HttpProblem, of_error
 from doorward.doors.terminal import Terminal
-from doorward.errors import Broken
+from doorward.errors import DEFECT, Broken
 from doorward.gate.gate import Gate
 
 log = logging.getLogger(__name__)
@@ -76,4 +76,4 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _broken(request: Request, error: Exception) -> Response:
     log.error("a request broke", exc_info=error)
-    return of_error(Broken("This request failed because of a defect in Doorward; the log has the details."))
+    return of_error(Broken(DEFECT))

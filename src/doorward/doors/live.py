@@ -11,7 +11,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from doorward.errors import Broken
+from doorward.errors import DEFECT, Broken
 from doorward.executions.notices import Notice, Output, Progress, Watch
 from doorward.model import Outcome
 
@@ -129,7 +129,7 @@ def _last_line(working: asyncio.Future[Outcome]) -> bytes:
         return _line({"type": "outcome", "outcome": working.result()})
     except Exception:
         log.exception("a request broke")
-        broken = Broken("This request failed because of a defect in Doorward; the log has the details.")
+        broken = Broken(DEFECT)
         return _line({"type": "error", "error": {"code": broken.code, "message": broken.message, "hint": ""}})
 
 

@@ -16,7 +16,7 @@ from doorward.doors.live import HUNG_UP, Live, attended
 from doorward.doors.rest import reading
 from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.statuses import HTTP_STATUS
-from doorward.errors import BadParams, Broken, DoorwardError
+from doorward.errors import DEFECT, BadParams, Broken, DoorwardError
 from doorward.gate.gate import Gate
 from doorward.registry import Registry
 
@@ -72,9 +72,7 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 async def _broken(request: Request, error: Exception) -> Response:
     log.error("a request broke", exc_info=error)
-    return await _refused(
-        request, Broken("This request failed because of a defect in Doorward; the log has the details.")
-    )
+    return await _refused(request, Broken(DEFECT))
 
 
 HANDLERS: dict[Any, Any] = {DoorwardError: _refused, HTTPException: _http_error, Exception: _broken}

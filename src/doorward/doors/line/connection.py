@@ -19,7 +19,7 @@ from doorward.doors.line.frames import Asked, BadLine
 from doorward.doors.line.lines import Lines, TooLong
 from doorward.doors.line.parting import Partings
 from doorward.doors.line.pending import Notify, Pending
-from doorward.errors import BadParams, Broken, DoorwardError, Overloaded, TimedOut, Withdrawn
+from doorward.errors import DEFECT, BadParams, Broken, DoorwardError, Overloaded, TimedOut, Withdrawn
 from doorward.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
             self._send(frames.refusal(id, fault))
         except Exception:
             log.exception("a request broke")
-            self._send(frames.refusal(id, Broken("This request failed because of a defect in Doorward.")))
+            self._send(frames.refusal(id, Broken(DEFECT)))
 
     def _handle(self, asked: Asked) -> None:
         if asked.method == "initialize":
@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
             self._send(frames.refusal(asked.id, fault))
         except Exception:
             log.exception("a request broke")
-            self._send(frames.refusal(asked.id, Broken("This request failed because of a defect in Doorward.")))
+            self._send(frames.refusal(asked.id, Broken(DEFECT)))
         finally:
             self._questions -= 1
 

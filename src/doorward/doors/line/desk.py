@@ -20,7 +20,7 @@ from doorward.doors.line.ids import Ids
 from doorward.doors.line.pending import NOTIFY, Notify, Pending
 from doorward.doors.line.results import Style
 from doorward.doors.line.rooms import ClientRooms
-from doorward.errors import Broken, Cancelled, DoorwardError, Withdrawn
+from doorward.errors import DEFECT, Broken, Cancelled, DoorwardError, Withdrawn
 from doorward.gate.gate import Gate
 from doorward.model import Outcome, Request
 
@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 
 _CALL = ("tool", "args", "ticket", "notify", "summary", "dry_run", "cache")
 _CALL_KINDS = {"tool": str, "args": dict, "ticket": str, "summary": bool, "dry_run": bool, "cache": bool}
-_BROKEN = "This request failed because of a defect in Doorward; the log has the details."
 _EXECUTION = "execution"
 _MOST_SHOWN = 20_000
 """How many characters of its output so far the status of an execution holds."""
@@ -156,7 +155,7 @@ class Desk:
             return frames.refusal(pending.id, Withdrawn(f"{pending.tool} was cancelled before it began; nothing ran."))
         except Exception:
             log.exception("a request broke")
-            return frames.refusal(pending.id, Broken(_BROKEN))
+            return frames.refusal(pending.id, Broken(DEFECT))
         finally:
             self._ids.close(pending, execution)
         if not pending.tool and outcome.command in self._services.registry:

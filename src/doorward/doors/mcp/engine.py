@@ -21,7 +21,7 @@ from doorward.doors.mcp.resources import Resources
 from doorward.doors.mcp.subscriptions import Subscriptions
 from doorward.doors.mcp.tools import Tools
 from doorward.doors.mcp.versions import Era, negotiated
-from doorward.errors import DoorwardError, NotAuthenticated, NotPermitted
+from doorward.errors import DEFECT, DoorwardError, NotAuthenticated, NotPermitted
 from doorward.gate.gate import Gate
 from doorward.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, SUPPORTED
 from doorward.wire.frames import WireError
@@ -101,9 +101,7 @@ class Engine:
             raise results.refusal(error) from error
         except Exception as error:
             log.exception("a request broke: %s", ask.method)
-            raise WireError(
-                INTERNAL_ERROR, "This request failed because of a defect in Doorward; the log has the details."
-            ) from error
+            raise WireError(INTERNAL_ERROR, DEFECT) from error
 
     def _unknown(self, ask: Ask) -> str:
         valid = ", ".join(sorted(self._handlers[ask.era]))

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from doorward.doors.rest import problems
 from doorward.doors.rest.problems import HttpProblem
-from doorward.errors import Broken, DoorwardError
+from doorward.errors import DEFECT, Broken, DoorwardError
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +63,7 @@ class Resource:
             return problems.of_error(error)
         except Exception:
             log.exception("a request broke")
-            broken = Broken("This request failed because of a defect in Doorward; the log has the details.")
-            return problems.of_error(broken)
+            return problems.of_error(Broken(DEFECT))
 
 
 def _without_body(response: Response) -> Response:
