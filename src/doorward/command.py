@@ -37,6 +37,14 @@ class Foreseen(msgspec.Struct, frozen=True):
     """For people: the difference it makes."""
 
 
+class Blocks(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A result in the blocks of MCP (texts, images, sounds, links, resources), as another server gave them."""
+
+    content: list[dict[str, Any]]
+    structured_content: Any = None
+    """The same for programs; None when there is nothing of the kind."""
+
+
 class Undo(msgspec.Struct, frozen=True):
     """Changes are kept as before-images of this kind, which an undoer of the same kind can restore.
 
@@ -79,6 +87,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Command:
     """A named, typed, classified thing that can be done."""
 
+    ours = True
+    """Whether its words are Doorward's or a plugin's, which must be complete; what somebody else says is taken as it
+    comes."""
+
     def __init__(
         self,
         name: str,
@@ -92,6 +104,7 @@ class Command:
         arguments: Mapping[str, str],
         returns: dict[str, Any] | None = None,
         secret: frozenset[str] = frozenset(),
+        wire: str = "",
     ) -> None:
         self.name = name
         self.facts = facts
@@ -115,7 +128,11 @@ class Command:
         self.version = ""
         """Tells a declaration from another under the same name, where declarations can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
-        self.wire = names.wire_name(name)
+        self.wire = wire or names.wire_name(name)
+        self.asks_first = False
+        """Whether agents and programs need a person's approval for every call, whatever a recipe says or leaves out."""
+        self.withheld = ""
+        """Why nobody may run it for now, as a sentence; empty when it is in force."""
         self._validator = jsonschema_rs.Draft202012Validator(
             schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
         )
@@ -153,8 +170,8 @@ class Command:
         ]
         return " ".join(words) or "none"
 
-    async def __call__(self, ctx: Any, params: Mapping[str, Any]) -> Any:
-        return await self.run(ctx, **{self.arguments[key]: value for key, value in params.items()})
+    def __call__(self, ctx: Any, params: Mapping[str, Any]) -> Awaitable[Any]:
+        return self.run(ctx, **{self.arguments[key]: value for key, value in params.items()})
 
 
 class Undoer(msgspec.Struct, frozen=True):
@@ -269,8 +286,15 @@ def result_schema(run: Run) -> dict[str, Any] | None:
     return {"$schema": dialect, **wrapped, **({"$defs": definitions} if definitions else {})}
 
 
+def as_builtins(result: Any) -> Any:
+    """A result in plain values. Blocks stay what they are: they hold plain values already, and doors must know them."""
+    return result if type(result) is Blocks else msgspec.to_builtins(result)
+
+
 def as_object(result: Any) -> dict[str, Any]:
     """A result where only an object can stand: itself, or the one value of an object."""
+    if type(result) is Blocks:
+        result = msgspec.to_builtins(result)
     return result if isinstance(result, dict) else {"result": result}
 
 
@@ -335,7 +359,7 @@ def _complete(command: Command) -> None:
         problems.append(f"its wire name {command.wire!r} is not one that every door takes")
     if not command.summary:
         problems.append("the function has no docstring")
-    if not facts.examples:
+    if command.ours and not facts.examples:
         problems.append("there is no example")
     if facts.cost < 0 or not 0 < facts.timeout <= 86_400:
         problems.append("cost must be at least 0 and timeout between 0 and 86400 seconds")
@@ -348,7 +372,7 @@ def _complete(command: Command) -> None:
     if facts.undo is READS_ONLY and not command.reads_only:
         problems.append("it can change something, so its missing undo needs a reason of its own")
     for key, spec in command.schema["properties"].items():
-        if not spec.get("description"):
+        if command.ours and not spec.get("description"):
             problems.append(f"parameter {key} has no description")
     for example in facts.examples:
         try:

@@ -92,6 +92,30 @@ class ApprovalDecided(Event, frozen=True, kw_only=True):
     decider: str
 
 
+class QuestionAsked(Event, frozen=True, kw_only=True):
+    """A server that a call waits for wants to know something of a person. What it asks is in no event."""
+
+    name: ClassVar[str] = "question:asked"
+    question: str
+    server: str
+    room: str
+    caller: str
+    command: str
+    execution: str
+
+
+class QuestionAnswered(Event, frozen=True, kw_only=True):
+    """A person answered, by whatever door; or the call is gone, and the question with it."""
+
+    name: ClassVar[str] = "question:answered"
+    question: str
+    room: str
+    caller: str
+    action: str
+    """`accept`, `decline` or `cancel`; `gone` when there is nothing to answer any more."""
+    answered_by: str
+
+
 class RecipeLoaded(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "recipe:loaded"
     recipe: str
@@ -126,6 +150,8 @@ CATALOGUE: tuple[type[Event], ...] = (
     MessageReceived,
     ApprovalRequested,
     ApprovalDecided,
+    QuestionAsked,
+    QuestionAnswered,
     RecipeLoaded,
     RecipeRejected,
     CatalogueLoaded,
@@ -139,14 +165,29 @@ class Bus:
     """Hands each event to every subscriber, in order. A subscriber that fails harms nobody else."""
 
     def __init__(self) -> None:
-        self._subscribers: list[Subscriber] = []
+        self._subscriptions: list[tuple[Subscriber, tuple[type[Event], ...]]] = []
+        self._listening: dict[type[Event], tuple[Subscriber, ...]] = {}
+        """Who hears of which events, worked out when there is one."""
 
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        self._subscribers.append(subscriber)
-        return lambda: self._subscribers.remove(subscriber)
+    def subscribe(self, subscriber: Subscriber, *kinds: type[Event]) -> Callable[[], None]:
+        """Tell somebody of events of these kinds, or of all; returns what ends that."""
+        subscription = (subscriber, kinds)
+        self._subscriptions.append(subscription)
+        self._listening.clear()
+
+        def leave() -> None:
+            self._subscriptions.remove(subscription)
+            self._listening.clear()
+
+        return leave
+
+    def _listeners(self, kind: type[Event]) -> tuple[Subscriber, ...]:
+        found = tuple(one for one, kinds in self._subscriptions if not kinds or kind in kinds)
+        self._listening[kind] = found
+        return found
 
     def publish(self, event: Event) -> None:
-        for subscriber in tuple(self._subscribers):
+        for subscriber in self._listening.get(type(event)) or self._listeners(type(event)):
             try:
                 subscriber(event)
             except Exception:

@@ -37,6 +37,7 @@ _ASSIGNED = re.compile(
     r"(?:(?P<quote>\\*+[\"'])(?:(?!(?P=quote))(?:\\++.|[^\\]))*+(?P=quote)?|[^\s,;&\"']++)",
     re.IGNORECASE | re.DOTALL,
 )
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _CUT = re.compile("…")
 _SHORTEST_SHAPE = 10
 _LONGEST_KEY = 200
@@ -63,6 +64,8 @@ def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: i
 
 def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
     """The secrets among parameters, in every spelling a sentence may quote them in; longest first."""
+    if is_plain(given, secret):
+        return []
     values = list(_secret_values(given, secret))
     if not values:
         return []
@@ -72,6 +75,14 @@ def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]
         quoted = repr(whole)[1:-1]
         found.update((whole, quoted, json.dumps(whole)[1:-1], json.dumps(whole, ensure_ascii=False)[1:-1]))
     return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
+
+
+def is_plain(given: Mapping[str, Any], secret: Collection[str] = ()) -> bool:
+    """Whether parameters are only values, and none of them named like a secret: most are."""
+    for key, value in given.items():  # noqa: SIM110 - a generator would cost more than all else here
+        if key in secret or type(value) not in _PLAIN or names_a_secret(key):
+            return False
+    return True
 
 
 def without(value: str, known: Sequence[str]) -> str:
@@ -87,7 +98,7 @@ def without(value: str, known: Sequence[str]) -> str:
 
 def _params(given: Mapping[str, Any], secret: Collection[str], known: Sequence[str], largest: int) -> dict[str, Any]:
     shown = {
-        _key(key, known): HIDDEN if key in secret or _names_a_secret(key) else _value(value, known, largest)
+        _key(key, known): HIDDEN if key in secret or names_a_secret(key) else _value(value, known, largest)
         for key, value in islice(given.items(), largest)
     }
     if len(given) > largest:
@@ -97,7 +108,7 @@ def _params(given: Mapping[str, Any], secret: Collection[str], known: Sequence[s
 
 def _secret_values(given: Mapping[str, Any], secret: Collection[str]) -> Iterator[str | int | float]:
     for key, value in given.items():
-        if key in secret or _names_a_secret(key):
+        if key in secret or names_a_secret(key):
             yield from _leaves(value)
         elif isinstance(value, dict):
             yield from _secret_values(value, ())
@@ -115,7 +126,8 @@ def _leaves(value: Any) -> Iterator[str | int | float]:
         yield value
 
 
-def _names_a_secret(key: str) -> bool:
+def names_a_secret(key: str) -> bool:
+    """Whether what stands under this name is hidden whatever it is."""
     return _is_telling(key) if len(key) <= 64 else _SECRET_KEY.search(key, 0, _LONGEST_KEY) is not None
 
 
@@ -134,6 +146,8 @@ def _key(key: str, known: Sequence[str]) -> str:
 
 
 def _value(value: Any, known: Sequence[str], largest: int) -> Any:
+    if value is None or type(value) is int or type(value) is bool:
+        return value
     if isinstance(value, str):
         if len(value) > largest:
             digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()

@@ -43,14 +43,20 @@ class Registry:
     def undoer(self, kind: str) -> Undoer:
         return self._undoers[kind]
 
-    def replace(self, name: str, commands: Iterable[Command], aliases: Mapping[str, str]) -> None:
+    def replace(self, name: str, commands: Iterable[Command], aliases: Mapping[str, str], *, bare: bool = True) -> None:
         """Put these commands in the place of the slice of that name; TypeError, and no change, when they do not fit.
 
-        Each command is found by its bare name (`ls` for `shell/ls`), too, unless that already means something.
+        With `bare`, each command is found by its bare name (`ls` for `shell/ls`), too, unless that already means
+        something.
         """
-        slices = {**self._slices, name: _Slice(list(commands), dict(aliases))}
+        slices = {**self._slices, name: _Slice(list(commands), dict(aliases), bare)}
         self._names = self._assembled(slices)
         self._slices = slices
+
+    def spoken_for(self, *, beside: str) -> frozenset[str]:
+        """Every name, folded, that means something even without the slice of that name."""
+        names = self._assembled({name: part for name, part in self._slices.items() if name != beside})
+        return frozenset((*names.folded, *(folded(alias) for alias in names.aliases)))
 
     def resolve(self, name: str, offered: Iterable[str] | None = None) -> Command:
         """The command meant by `name`, in any spelling that can mean only one.
@@ -82,7 +88,7 @@ class Registry:
             for alias, canonical in part.aliases.items():
                 names.alias(alias, canonical)
         for part in slices.values():
-            for command in part.commands:
+            for command in part.commands if part.bare else ():
                 names.also(command.name.rpartition("/")[2], command.name)
         for command in names.commands.values():
             self._check_links(command, names)
@@ -98,11 +104,12 @@ class Registry:
 
 
 class _Slice:
-    __slots__ = ("aliases", "commands")
+    __slots__ = ("aliases", "bare", "commands")
 
-    def __init__(self, commands: list[Command], aliases: dict[str, str]) -> None:
+    def __init__(self, commands: list[Command], aliases: dict[str, str], bare: bool) -> None:
         self.commands = commands
         self.aliases = aliases
+        self.bare = bare
 
 
 class _Names:
@@ -123,7 +130,8 @@ class _Names:
             raise TypeError(f"{command.name!r} and {self.wire[command.wire]!r} have one wire name, {command.wire!r}")
         self.commands[command.name] = command
         self.wire[command.wire] = command.name
-        self.folded.setdefault(folded(command.name), set()).add(command.name)
+        for spelling in (command.name, command.wire):
+            self.folded.setdefault(folded(spelling), set()).add(command.name)
 
     def alias(self, name: str, canonical: str) -> None:
         taken = self._meaning(name)

@@ -64,7 +64,7 @@ async def serving(folder: Path) -> AsyncIterator[Fixture]:
         credential = Credential(token=made["token"])
         endpoint = HttpEndpoint(McpDoor(house.gate, house.services, FixtureExtras()), lambda headers: credential)
         server = Server(house.gate, house.services)
-        server.public.router.routes.insert(0, Route("/mcp/{room}", endpoint))
+        server.routed.router.routes.insert(0, Route("/mcp/{room}", endpoint))
         stopping, up = asyncio.Event(), asyncio.get_running_loop().create_future()
         with (
             contextlib.closing(listen("127.0.0.1", 0)) as public,

@@ -7,14 +7,16 @@ once and before any of them sees the request. A connection holds no timer: all o
 from __future__ import annotations
 
 import asyncio
+import urllib.parse
 from typing import TYPE_CHECKING
 
 import httptools
-from uvicorn._types import ASGI3Application
+from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from doorward.doors import heads
+from doorward.doors.cycle import Cycle
 from doorward.doors.problem import MEDIA_TYPE, NO_SUCH_CODING, NOT_HTTP, TOO_LARGE, TOO_MANY, TOO_SLOW, Problem
 
 if TYPE_CHECKING:
@@ -145,7 +147,9 @@ class Connection(HttpToolsProtocol):
             if self._running is None:
                 self._since = self.loop.time()
         self._chunked = False
-        super().on_message_begin()
+        self.url = b""
+        self.expect_100_continue = False
+        self.headers = []
 
     def on_url(self, url: bytes) -> None:
         if self._refusal is None:
@@ -170,9 +174,9 @@ class Connection(HttpToolsProtocol):
             self._refusal = self._too_large()
 
     def on_headers_complete(self) -> None:
+        version = self.parser.get_http_version()
         if self._refusal is None:
             most = self.server_state.limits.largest_head
-            version = self.parser.get_http_version()
             self._refusal = heads.fault(self.url, self.headers, version, self._chunked, most)
         if self._refusal is not None:
             return
@@ -181,11 +185,33 @@ class Connection(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
         if self._running is None:
             self._since = self.loop.time()
-        super().on_headers_complete()
-        if self.parser.should_upgrade():
-            self.cycle.keep_alive = False
-        if self.pipeline:
-            self.flow.resume_reading()  # or a client that hangs up now would not be noticed
+        before = self.cycle
+        stays = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
+        self.cycle = cycle = Cycle(self, self._scope(version), stays)
+        if before is None or before.response_complete:
+            self._start_asgi_task(cycle, self.app)
+        else:
+            self.pipeline.appendleft((cycle, self.app))
+
+    def _scope(self, version: str) -> HTTPScope:
+        """The request as applications see it."""
+        target = httptools.parse_url(self.url)
+        path = target.path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme or "http",
+            "method": self.parser.get_method().decode("ascii"),
+            "root_path": "",
+            "path": urllib.parse.unquote(path) if "%" in path else path,
+            "raw_path": target.path,
+            "query_string": target.query or b"",
+            "headers": self.headers,
+            "state": {},
+        }
 
     def on_body(self, body: bytes) -> None:
         if self._refusal is not None:
@@ -209,7 +235,9 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        super()._start_asgi_task(cycle, app)
+        task = self.loop.create_task(cycle.run_asgi(app))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1

@@ -6,7 +6,6 @@ import logging
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -22,6 +21,7 @@ from doorward.doors.rest.api import Api
 from doorward.doors.rest.problems import HttpProblem, of_error
 from doorward.doors.terminal import Terminal
 from doorward.errors import DEFECT, Broken
+from doorward.events import CommandExecuted
 from doorward.gate.gate import Gate
 
 log = logging.getLogger(__name__)
@@ -36,16 +36,13 @@ class Server:
         self.calls = services.executions
         self.mcp = McpDoor(gate, services)
         self._metrics = Metrics(services.running, lambda: services.store.head.seq)
-        services.events.subscribe(self._metrics.observe)
+        services.events.subscribe(self._metrics.observe, CommandExecuted)
         shared = [Route("/health", self._health), Route("/metrics", self._show_metrics)]
-        self.public = Starlette(
+        self.routed = Starlette(
             routes=[*mcp_routes(self.mcp), *shared, *Api(gate, services).routes, Route("/", _welcome)],
-            middleware=[
-                Middleware(HostGuard, allowed=names(self.settings), origins=self.settings.allowed_origins),
-                Middleware(ShortWay),
-            ],
             exception_handlers={HTTPException: _http_error, Exception: _broken},
         )
+        self.public = HostGuard(ShortWay(self.routed), names(self.settings), self.settings.allowed_origins)
         self.private = Starlette(
             routes=[*shared, *Terminal(gate, services.registry).routes], exception_handlers=terminal.HANDLERS
         )

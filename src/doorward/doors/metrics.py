@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from doorward.events import CommandExecuted, Event
+from doorward.events import CommandExecuted
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _BOUNDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0)
@@ -28,13 +28,12 @@ class Metrics(Collector):
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
-    def observe(self, event: Event) -> None:
-        if isinstance(event, CommandExecuted):
-            ending = event.status, event.code
-            self._calls[ending] = self._calls.get(ending, 0) + 1
-            if event.status in ("done", "failed"):
-                self._took[bisect_left(_BOUNDS, event.seconds)] += 1
-                self._seconds += event.seconds
+    def observe(self, event: CommandExecuted) -> None:
+        ending = event.status, event.code
+        self._calls[ending] = self._calls.get(ending, 0) + 1
+        if event.status in ("done", "failed"):
+            self._took[bisect_left(_BOUNDS, event.seconds)] += 1
+            self._seconds += event.seconds
 
     def collect(self) -> Iterator[Metric]:
         calls = CounterMetricFamily("doorward_calls", "Calls by how they ended", labels=["status", "code"])

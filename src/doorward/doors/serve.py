@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from doorward.doors.connection import Connection
 from doorward.doors.connections import Connections
@@ -76,7 +76,9 @@ async def serve(
     `most` is how many connections each may hold, where that must be fewer than the settings say.
     """
     limits = server.settings
-    doors = [(server.private, private)] if public is None else [(server.public, public), (server.private, private)]
+    doors: list[tuple[ASGIApp, socket.socket]] = [(server.private, private)]
+    if public is not None:
+        doors.insert(0, (server.public, public))
     held = [Connections(limits, limits.connections if most is None else most) for _ in doors]
     listeners = [_listener(app, some) for (app, _), some in zip(doors, held, strict=True)]
     async with asyncio.TaskGroup() as tasks:
@@ -107,7 +109,7 @@ async def _end(calls: Executions) -> None:
     await asyncio.sleep(_LAST_WORDS)
 
 
-def _listener(app: Starlette, connections: Connections) -> _Listener:
+def _listener(app: ASGIApp, connections: Connections) -> _Listener:
     config = uvicorn.Config(
         app,
         http=Connection,
@@ -116,6 +118,7 @@ def _listener(app: Starlette, connections: Connections) -> _Listener:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=_PATIENCE,
     )
     return _Listener(config, connections)

@@ -9,6 +9,7 @@ from doorward.command import Foreseen
 from doorward.errors import NotApproved
 from doorward.gate.authorize import Authorizer
 from doorward.model import ApprovalTerms, Call
+from doorward.recipes.policy import Policy
 from doorward.store.sqlite import Statement
 
 
@@ -26,8 +27,8 @@ class Approver:
         self._approvals = approvals
         self._authorizer = authorizer
 
-    def needed(self, call: Call) -> ApprovalTerms | None:
-        return self._authorizer.terms(call.caller, call.room, call.command)
+    def needed(self, call: Call, policy: Policy | None) -> ApprovalTerms | None:
+        return self._authorizer.terms(call.caller, policy, call.command)
 
     def spend(self, call: Call, terms: ApprovalTerms | None, ticket: Approval) -> Statement:
         """The statement that uses the ticket's approval up, if it is about this very call and enough for it now."""

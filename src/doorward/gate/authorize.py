@@ -23,9 +23,14 @@ class Authorizer:
 
     def rule(self, caller: Caller, room: str, command: Command) -> Ruling:
         """Whether this caller may ever run that command in that room, and which rule says so."""
+        return self._rule(caller, room, command, self.policy(caller, room) if room else None)
+
+    def _rule(self, caller: Caller, room: str, command: Command, policy: Policy | None) -> Ruling:
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
             return _denied("house: only people", f"Only a person may run {command.name}; you act as {caller.as_whom}.")
+        if command.withheld:
+            return _denied("house: withheld", command.withheld)
         if facts.house_wide and caller.tenant != LOCAL:
             return _denied(
                 "house: its own tenant", f"{command.name} concerns the whole house; only its owners may run it."
@@ -40,7 +45,6 @@ class Authorizer:
         barred = self.barred(caller, room)
         if barred is not None:
             return barred
-        policy = self.policy(caller, room)
         if policy is None:
             return _denied(
                 f"room {room}: its recipe is missing",
@@ -55,22 +59,25 @@ class Authorizer:
     def command(self, name: str) -> Command:
         return self._registry[name]
 
-    def authorize(self, call: Call) -> Ruling:
-        """The ruling on one call with its parameters; a denial is raised."""
-        ruling = self.rule(call.caller, call.room, call.command)
+    def authorize(self, call: Call) -> tuple[Ruling, Policy | None]:
+        """The ruling on one call with its parameters, and the policy that it stands on; a denial is raised."""
         policy = self.policy(call.caller, call.room) if call.room else None
+        ruling = self._rule(call.caller, call.room, call.command, policy)
         if ruling.allowed and policy is not None:
             narrowed = policy.check_params(call.command, call.params)
             if not narrowed.allowed:
                 ruling = narrowed
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule, hint=self._why(call))
-        return ruling
+        return ruling, policy
 
-    def terms(self, caller: Caller, room: str, command: Command) -> ApprovalTerms | None:
-        """The approval that a recipe demands for this command, if any."""
-        policy = self.policy(caller, room) if room else None
-        return policy.approval(command) if policy is not None else None
+    @staticmethod
+    def terms(caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
+        """The approval that a recipe demands for this command or, of whoever is no person, the command itself."""
+        terms = policy.approval(command) if policy is not None else None
+        if terms is None and command.asks_first and caller.kind != "human":
+            return ApprovalTerms()
+        return terms
 
     def policy(self, caller: Caller, room: str) -> Policy | None:
         found = self._rooms.get(caller.tenant, room)

@@ -22,15 +22,15 @@ class DryRun:
 
     def ruling(self, call: Call) -> Ruling:
         try:
-            return self._authorizer.authorize(call)
+            return self._authorizer.authorize(call)[0]
         except NotPermitted as denial:
             return Ruling(False, denial.rule, denial.message)
 
     def explain(self, caller: Caller, room: str, command: Command) -> dict[str, Any]:
         """The decision about a command whatever its parameters."""
         ruling = self._authorizer.rule(caller, room, command)
-        terms = self._authorizer.terms(caller, room, command)
         policy = self._authorizer.policy(caller, room) if room else None
+        terms = self._authorizer.terms(caller, policy, command)
         shown = _decision(command, ruling, terms)
         if policy is not None:
             shown["limits"] = _limits(policy.limits)
@@ -39,7 +39,8 @@ class DryRun:
     async def show(self, permit: Permit) -> dict[str, Any]:
         """The decision about one call and, when the caller may see it, what the call would change."""
         call, ruling = permit.call, permit.ruling
-        shown = _decision(call.command, ruling, self._approver.needed(call))
+        policy = self._authorizer.policy(call.caller, call.room) if call.room else None
+        shown = _decision(call.command, ruling, self._approver.needed(call, policy))
         if ruling.allowed:
             shown["effect"] = await self._effect(permit)
         return shown

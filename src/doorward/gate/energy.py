@@ -21,16 +21,13 @@ class Energy:
         self._store = store
         self._clock = clock
         self._settings = settings.energy
+        self.enabled = settings.energy.enabled
         self._pools: dict[tuple[str, str], _Pool] = {}
 
     async def load(self) -> None:
         self._pools = {
             (row["tenant"], row["caller"]): _Pool(row["level"], row["at"]) for row in await sql.all_pools(self._store)
         }
-
-    @property
-    def enabled(self) -> bool:
-        return self._settings.enabled
 
     def level(self, caller: Caller) -> float:
         """What the pool holds now, recovery included."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from types import CoroutineType
 from typing import Any
 
 import msgspec
 
 from doorward import redact
-from doorward.command import Foreseen
+from doorward.command import Foreseen, as_builtins
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
 from doorward.executions.execution import Execution, State
 from doorward.logs import SECRETS
@@ -74,13 +75,11 @@ async def foresee(permit: Permit, context_for: ContextFor) -> Foreseen | None:
     return msgspec.convert(ending.result, Foreseen | None)
 
 
-async def _within_time(
-    permit: Permit, work: Awaitable[Any], shape: Callable[[Any], Any] = msgspec.to_builtins
-) -> Ending:
+async def _within_time(permit: Permit, work: Awaitable[Any], shape: Callable[[Any], Any] = as_builtins) -> Ending:
     call = permit.call
     limit: asyncio.Timeout | None = None
     try:
-        if isinstance(work, Coroutine):
+        if type(work) is CoroutineType:
             work = _Begun(work)
             if work.over:
                 return Ending(shape(work.result))

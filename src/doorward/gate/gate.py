@@ -129,14 +129,13 @@ class Gate:
         call = seen.call = self._resolver.call(caller, as_asked(request, ticket))
         if request.dry_run:
             return await self._try_out(request, call)
-        ruling = self._authorizer.authorize(call)
-        policy = self._policy(call)
+        ruling, policy = self._authorizer.authorize(call)
         self._throttle.admit(call, policy)
         with Inside.of(parent) if parent else self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
             try:
                 permit = Permit(call, ruling, _timeout(call, policy), reserved=reservation.amount)
-                terms = self._approver.needed(call)
+                terms = self._approver.needed(call, policy)
                 if ticket is None and terms is not None:
                     seen.tries_out = True
                     raise await self._question(permit, place, terms)
@@ -157,7 +156,8 @@ class Gate:
         foreseen = None
         approvals = self._settings.approvals
         if approvals.foresee:
-            await place.turn()
+            if not place.taken_at_once():
+                await place.turn()
             briefly = msgspec.structs.replace(permit, timeout=min(permit.timeout, approvals.foresee_seconds))
             foreseen = await foresee(briefly, self._context_for)
         return self._approver.park(permit.call, terms, foreseen)
@@ -176,7 +176,8 @@ class Gate:
         cache: bool,
     ) -> Outcome:
         call = permit.call
-        await self._turn(place, execution)
+        if not place.taken_at_once():
+            await self._turn(place, execution)
         cache = cache and not permit.approval and self._cache.may_hold(call)
         kept = self._cache.get(call) if cache else None
         if kept is not None:
@@ -202,8 +203,7 @@ class Gate:
 
     async def _turn(self, place: Place | Inside, execution: Execution) -> None:
         """Wait for a place to run. Whoever is cancelled by name meanwhile is told that nothing ran."""
-        if place.waits:
-            execution.queue()
+        execution.queue()
         try:
             await place.turn()
         except asyncio.CancelledError:

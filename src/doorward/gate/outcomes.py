@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from doorward.approvals.approvals import Approval
 from doorward.clock import iso
+from doorward.command import as_builtins
 from doorward.errors import DoorwardError
 from doorward.gate import present
 from doorward.model import Call, Outcome, Permit, Request
@@ -39,7 +38,7 @@ def failed(call: Call, error: DoorwardError, text: str, most: int) -> Outcome:
         message=error.message,
         call=call.id,
         command=call.command.name,
-        result=msgspec.to_builtins(error.result),
+        result=as_builtins(error.result),
         text=text if len(text) <= most else present.cut(text, most, call.id),
         retry=error.retry,
         effect="none" if call.command.reads_only else error.effect,

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from doorward.command import Blocks
 from doorward.errors import DoorwardError
 
 _encode = msgspec.json.Encoder().encode
@@ -21,11 +22,33 @@ def as_text(result: Any) -> str:
         if rest:
             lines.append(f"({_line(rest)})")
         return "\n".join(lines)
+    if type(result) is Blocks:
+        return f"Result: {in_words(result)}"
     if isinstance(result, str):
         return f"Result: {result}"
     if is_programs(result):
         return "\n".join([f"Result: {result['stdout']}".rstrip("\n"), *_beside_stdout(result)])
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
+
+
+def as_blocks(result: Any) -> Blocks | None:
+    """A result in blocks, also where it has come over a wire as plain values; None for any other result."""
+    if type(result) is Blocks:
+        return result
+    if not isinstance(result, dict) or not {"content"} <= result.keys() <= {"content", "structuredContent"}:
+        return None
+    content = result["content"]
+    if not isinstance(content, list) or not all(isinstance(one, dict) and "type" in one for one in content):
+        return None
+    return Blocks(content=content, structured_content=result.get("structuredContent"))
+
+
+def in_words(blocks: Blocks) -> str:
+    """Texts as they are; of everything else, what it is."""
+    lines = [_block(block) for block in blocks.content]
+    if not lines and blocks.structured_content is not None:
+        lines.append(msgspec.json.format(_encode(blocks.structured_content), indent=2).decode())
+    return "\n".join(lines)
 
 
 def failure(error: DoorwardError) -> str:
@@ -35,6 +58,8 @@ def failure(error: DoorwardError) -> str:
         if error.result["stdout"]:
             lines.append(f"stdout: {error.result['stdout']}".rstrip("\n"))
         lines += _beside_stdout(error.result)
+    elif type(error.result) is Blocks and (words := in_words(error.result)) not in error.message:
+        lines.append(words)
     return "\n".join(lines)
 
 
@@ -92,6 +117,24 @@ def _changes(changes: dict[str, Any]) -> str:
     text = "; ".join(f"{word} {', '.join(paths)}" for word, paths in named.items())
     more = changes.get("total", 0) - sum(map(len, named.values()))
     return f"{text}; and {more} more" if more > 0 else text
+
+
+def _block(block: dict[str, Any]) -> str:
+    kind, data = block.get("type"), block.get("data")
+    if kind == "text":
+        return str(block.get("text", ""))
+    if kind == "resource_link":
+        return f"[link to {block.get('uri')}]"
+    if kind == "resource" and isinstance(held := block.get("resource"), dict):
+        if "text" in held:
+            return str(held["text"])
+        return f"[resource {held.get('uri')}: {_data(held.get('mimeType'), held.get('blob'))}]"
+    return f"[{kind}: {_data(block.get('mimeType'), data)}]" if isinstance(data, str) else _line(block)
+
+
+def _data(kind: Any, data: Any) -> str:
+    """What bytes that come as Base64 are, and about how many."""
+    return f"{kind or 'of no stated type'}, {len(str(data or '')) * 3 // 4} bytes"
 
 
 def _line(item: Any) -> str:

@@ -39,9 +39,6 @@ class Slots:
         return sum(queue.running for queue in self._sessions.values())
 
     async def _take_turn(self, queue: _Session) -> None:
-        if queue.running < self._limits.running:
-            queue.running += 1
-            return
         turn = asyncio.get_running_loop().create_future()
         queue.waiting.append(turn)
         try:
@@ -85,10 +82,12 @@ class Place:
         self._queue = queue
         self._ran = False
 
-    @property
-    def waits(self) -> bool:
-        """Whether there is no free place at this moment, so that `turn` will take a while."""
-        return self._queue.running >= self._slots._limits.running
+    def taken_at_once(self) -> bool:
+        """Whether this call may run now, since there is a place for it; if not, it must wait for its `turn`."""
+        if not self._ran and self._queue.running < self._slots._limits.running:
+            self._queue.running += 1
+            self._ran = True
+        return self._ran
 
     async def turn(self) -> None:
         """Wait until this call may run."""
@@ -107,8 +106,6 @@ class Place:
 class Inside:
     """The place of a call inside another, which already holds one: a second could wait for the first for ever."""
 
-    waits = False
-
     @classmethod
     def of(cls, parent: Execution) -> Inside:
         """The place inside that call, unless it would stand too deep."""
@@ -119,6 +116,9 @@ class Inside:
                 rule=f"house: at most {DEEPEST} calls inside each other",
             )
         return cls()
+
+    def taken_at_once(self) -> bool:
+        return True
 
     async def turn(self) -> None:
         """At once."""

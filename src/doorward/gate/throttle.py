@@ -54,8 +54,8 @@ class Throttle:
             self._per_minute(window, self._limits.per_minute, now, "outside rooms")
         else:
             where = f"in room {call.room!r}"
-            if caller.kind != "service" and not call.command.facts.tells_how_it_stands:
-                self._loop(call, now)  # a program that asks again means to; a model that does is stuck
+            if _can_loop(call):
+                self._loop(call, now)
             self._per_response(call, policy.limits.per_response)
             self._per_minute(window, policy.limits.per_minute, now, where)
             self._per_second(window, policy.limits.per_second, now, where)
@@ -70,7 +70,7 @@ class Throttle:
         """Remember that this call runs: in a room, its like is a repetition, unless it reads and something changed."""
         if not call.command.reads_only:
             _remembered(self._changed, call.caller.tenant, self._clock.steady())
-        if not call.room:
+        if not call.room or not _can_loop(call):
             return
         repeat = self._repeats.get(call.digest)
         if repeat is None:
@@ -80,7 +80,7 @@ class Throttle:
 
     def answered(self, call: Call, text: str) -> None:
         """Remember how this call ended, for whoever asks the same again and again."""
-        repeat = self._repeats.get(call.digest)
+        repeat = self._repeats.get(call.digest) if _can_loop(call) else None
         if repeat is not None:
             repeat.text = redact.without(text[:_KEPT_TEXT], redact.secrets(call.params, call.command.secret))
 
@@ -196,6 +196,11 @@ class _Repeat:
     def __init__(self, at: Sequence[float] = (), text: str = "") -> None:
         self.at = list(at)
         self.text = text
+
+
+def _can_loop(call: Call) -> bool:
+    """A program that asks again means to; a model that does is stuck."""
+    return call.caller.kind != "service" and not call.command.facts.tells_how_it_stands
 
 
 def _remembered(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:

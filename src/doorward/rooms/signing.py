@@ -59,9 +59,7 @@ class Signer:
 
     def claims(self, text: str, *uses: Use) -> Mapping[str, Any]:
         """What a token of ours claims, if it is one for one of these uses. Whether it still holds is for others."""
-        if len(text) > _LONGEST or not text.isascii() or "=" in text:
-            raise NotAuthenticated("This is not a Doorward token.")
-        mark = hashlib.blake2b(text.encode(), digest_size=32).digest()
+        mark = self.mark(text)
         claims = self._verified.get(mark)
         if claims is None:
             claims = self._verified[mark] = self._verify(text)
@@ -71,6 +69,13 @@ class Signer:
         if use not in uses:
             raise NotAuthenticated(f"This token is not valid here: {_WRONG_USE.get(str(use), 'its use is unknown')}.")
         return claims
+
+    @staticmethod
+    def mark(text: str) -> bytes:
+        """The hash of what may be a token, by which it is remembered."""
+        if len(text) > _LONGEST or not text.isascii() or "=" in text:
+            raise NotAuthenticated("This is not a Doorward token.")
+        return hashlib.blake2b(text.encode(), digest_size=32).digest()
 
     def _verify(self, text: str) -> Mapping[str, Any]:
         jwt = _jwt()

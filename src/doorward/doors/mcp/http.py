@@ -6,9 +6,11 @@ Origin; who asks is checked here with every request, and by the gate with every 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,12 +23,14 @@ from doorward.doors.mcp.peer import Peer
 from doorward.doors.mcp.sessions import Session, Sessions, principal_of
 from doorward.doors.mcp.streaming import Reply, Streams
 from doorward.doors.mcp.versions import Era
-from doorward.errors import DoorwardError, NotAuthenticated, NotFound
+from doorward.errors import DEFECT, DoorwardError, NotAuthenticated, NotFound
 from doorward.ids import new_id
 from doorward.model import Credential
 from doorward.wire import codes, frames, meta
 from doorward.wire.frames import Request, Response, WireError
 from doorward.wire.meta import Meta
+
+log = logging.getLogger(__name__)
 
 PATH = "/mcp"
 _ROOM = f"{PATH}/{{room}}"
@@ -86,6 +90,9 @@ class HttpEndpoint:
                 reply.headers.append((b"retry-after", b"%d" % max(1, round(error.retry_after))))
             refusal = results.refusal(error)
             await reply.finish(refusal.frame(reply.id), refusal.code)
+        except Exception:
+            log.exception("a request to the MCP endpoint broke")
+            await reply.finish(frames.failure(reply.id, codes.INTERNAL_ERROR, DEFECT), 500)
         finally:
             reply.release()
 
@@ -217,20 +224,20 @@ class HttpEndpoint:
 
 
 class ShortWay:
-    """Middleware behind the guard: calls go straight to the endpoint, since finding a route costs more than most of
-    what the endpoint does. Which endpoint that is, the routes say: they are asked once."""
+    """Behind the guard: calls go straight to the endpoint, since finding a route costs more than most of what the
+    endpoint does. Which endpoint that is, the routes say: they are asked once."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: Starlette) -> None:
         self._app = app
         self._endpoint: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _ADDRESS.fullmatch(scope["path"]):
+        if scope["type"] != "http" or not scope["path"].startswith(PATH) or not _ADDRESS.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
             return
         if self._endpoint is None:
-            routes = scope["app"].router.routes
-            self._endpoint = next(route.app for route in routes if route.path == _ROOM)
+            endpoints = [route.app for route in self._app.routes if isinstance(route, Route) and route.path == _ROOM]
+            self._endpoint = endpoints[0]
         await self._endpoint(scope, receive, send)
 
 

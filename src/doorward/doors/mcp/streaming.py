@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from starlette.types import Send
 
+from doorward.doors.cycle import at_once
 from doorward.doors.mcp.sessions import Principal
 from doorward.errors import Overloaded
 from doorward.settings import Mcp
@@ -22,6 +23,7 @@ SLOWEST = 60.0
 """Seconds in which a client must take what is sent to it; one that does not is as good as gone."""
 
 _JSON = (b"content-type", b"application/json")
+_JSON_FIELD = b"content-type: application/json\r\n"
 _EVENTS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -106,6 +108,8 @@ class Reply:
             if self.open:
                 await self._write(sse.event(frame))
             await self.end()
+            return
+        if not self.headers and at_once(self._send, status, _JSON_FIELD, frame):
             return
         headers = [_JSON, (b"content-length", b"%d" % len(frame)), *self.headers]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
