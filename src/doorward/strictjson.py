@@ -19,7 +19,8 @@ MAX_BYTES = 16 * 1024 * 1024
 
 _STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
-_MANY_DIGITS = re.compile(rb"[0-9]{19}")
+_DIGITS = bytes(ord("0") if chr(code) in "0123456789" else ord(" ") for code in range(256))
+_MANY_DIGITS = b"0" * 19
 _UNSURE = object()
 _write = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -57,7 +58,7 @@ def _as_written(text: bytes, max_depth: int) -> Any:
     What msgspec reads and then writes as the very same text holds no key twice, no odd number and no half character:
     each of those would be written otherwise.
     """
-    if text.count(b"[") + text.count(b"{") > max_depth or _MANY_DIGITS.search(text):
+    if text.count(b"[") + text.count(b"{") > max_depth or _MANY_DIGITS in text.translate(_DIGITS):
         return _UNSURE
     try:
         value = msgspec.json.decode(text)

@@ -14,6 +14,14 @@ CONSOLE = "https://console.example"
 
 
 async def answer(*headers: tuple[str, str]) -> tuple[int, str, bytes]:
+    """How a guard answers that has let somebody in before, whom it knows again."""
+    guard = HostGuard(PlainTextResponse("in"), ALLOWED, (CONSOLE,))
+    for host in ("localhost", "127.0.0.1:8642"):
+        assert (await asked(guard, ("host", host)))[0] == 200
+    return await asked(guard, *headers)
+
+
+async def asked(guard: HostGuard, *headers: tuple[str, str]) -> tuple[int, str, bytes]:
     sent = []
 
     async def send(message):
@@ -28,7 +36,7 @@ async def answer(*headers: tuple[str, str]) -> tuple[int, str, bytes]:
         "path": "/health",
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],
     }
-    await HostGuard(PlainTextResponse("in"), ALLOWED, (CONSOLE,))(scope, receive, send)
+    await guard(scope, receive, send)
     kind = dict(sent[0]["headers"])[b"content-type"].decode()
     return sent[0]["status"], kind, sent[1]["body"]
 
@@ -94,6 +102,8 @@ async def test_other_names_are_refused(host):
 async def test_a_missing_or_doubled_host_is_refused():
     assert await status() == 403
     assert await status(("host", "localhost"), ("host", "evil.example")) == 403
+    assert await status(("host", "localhost"), ("host", "localhost")) == 403
+    assert await status(("origin", "localhost")) == 403
 
 
 @pytest.mark.parametrize("port", ["", ":8642"])

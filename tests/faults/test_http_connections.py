@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from doorward.doors.cycle import at_once
 from doorward.doors.descriptors import make_room
 from doorward.settings import Server as Limits
 from listening import PATIENCE, Client, Listening, bare, get, listening, post
@@ -23,7 +24,8 @@ SHORT = Limits(head_seconds=1, body_seconds=1, idle_seconds=1, unread_seconds=1)
 class Echo:
     """Answers with the method, the path, the fields it sees in the end and how many bytes came; remembers who came.
 
-    `/early` answers before it reads, `/endless` never stops, `/waits` waits for its client to leave.
+    `/early` answers before it reads, `/endless` never stops, `/waits` waits for its client to leave. Every other
+    answer leaves in one piece, where the connection allows that.
     """
 
     def __init__(self) -> None:
@@ -71,6 +73,8 @@ class Echo:
             pass
 
     async def _answer(self, send: Any, body: bytes) -> None:
+        if len(self.seen) % 2 and at_once(send, 200, b"", body):
+            return
         headers = [(b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -335,3 +339,28 @@ async def test_a_body_as_large_as_it_may_be_is_taken(tmp_path: Path) -> None:
     async with serving(tmp_path, Limits(largest_body=2_000)) as (here, _):
         assert (await here.ask(post("/x", "x" * 1_998))).body.startswith(b"POST /x 2000 ")
         assert (await here.ask(post("/x", "x" * 1_999))).status == 413
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [get("/x").replace(b"1.1", b"1.0"), get("/x", "Connection: close")],
+    ids=["an older client", "one that says so"],
+)
+async def test_the_connection_of_whoever_wants_one_answer_ends_with_it(ask: bytes, tmp_path: Path) -> None:
+    async with serving(tmp_path) as (here, _):
+        for _ in range(2):
+            client = await here.connect()
+            await client.send(ask)
+            answer = await client.answer()
+            assert answer.body.startswith(b"GET /x ")
+            assert await client.rest() == b""
+
+
+async def test_whoever_asks_for_the_head_alone_gets_no_body(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (here, _):
+        client = await here.connect()
+        await client.send(b"HEAD /a HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2 + get("/b", "Connection: close"))
+        heads, _, rest = (await client.rest()).partition(b"GET /b")
+        assert heads.count(b"HTTP/1.1 200") == 3
+        assert b"HEAD /a" not in heads
+        assert rest

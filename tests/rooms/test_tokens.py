@@ -64,6 +64,8 @@ async def test_lowering_a_users_access_lowers_their_tokens(driver):
     await driver.owner("user/create", id="anna", access="full")
     await driver.owner("room/join", name="general", member="anna")
     text = await driver.token("a", user="anna", access="full")
+    before = await driver.ask("file/write", token=text, room="general", params={"path": "a", "content": "a"})
+    assert before.code != "not_permitted"
     await driver.owner("user/change", id="anna", access="read")
     outcome = await driver.ask("file/write", token=text, room="general", params={"path": "a", "content": "b"})
     assert outcome.code == "not_permitted"

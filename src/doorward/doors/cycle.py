@@ -14,20 +14,26 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 
 class Cycle(RequestResponseCycle):
+    access_log = False
+    disconnected = False
+    more_body = True
+    response_started = False
+    response_complete = False
+    chunked_encoding: bool | None = None
+    expected_content_length = 0
+
     def __init__(self, connection: Any, scope: HTTPScope, keep_alive: bool) -> None:
-        super().__init__(
-            scope=scope,
-            transport=connection.transport,
-            flow=connection.flow,
-            logger=connection.logger,
-            access_logger=connection.access_logger,
-            access_log=False,
-            default_headers=connection.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=connection.expect_100_continue,
-            keep_alive=keep_alive,
-            on_response=connection.on_response_complete,
-        )
+        """What a request begins with, as its base class has it; most of that is the same for all."""
+        self.scope = scope
+        self.transport = connection.transport
+        self.flow = connection.flow
+        self.logger = connection.logger
+        self.default_headers = connection.server_state.default_headers
+        self.message_event = asyncio.Event()
+        self.on_response = connection.on_response_complete
+        self.keep_alive = keep_alive
+        self.waiting_for_100_continue = connection.expect_100_continue
+        self.body = bytearray()
 
     def answer(self, status: int, fields: bytes, body: bytes) -> bool:
         """Answer with all of it; False, and nothing done, when it must go the usual way.

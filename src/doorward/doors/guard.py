@@ -19,6 +19,8 @@ from doorward.settings import Server
 
 _NAME = r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)"
 _HOST = re.compile(_NAME + r"(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE | re.ASCII)
+_WEIGHED = frozenset({b"host", b"origin"})
+_MOST_KNOWN = 64
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -29,12 +31,19 @@ class HostGuard:
         self._app = app
         self._allowed = frozenset(name.lower() for name in allowed)
         self._origins = frozenset(origin.lower() for origin in origins)
+        self._known: set[bytes] = set()
+        """Host headers that were found good; most clients send the same."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        hosts, origins = _fields(scope)
+        fields = [field for field in scope["headers"] if field[0] in _WEIGHED]
+        if len(fields) == 1 and fields[0][1] in self._known and fields[0][0] == b"host":
+            await self._app(scope, receive, send)
+            return
+        hosts = [value.decode("latin-1") for name, value in fields if name == b"host"]
+        origins = [value.decode("latin-1") for name, value in fields if name == b"origin"]
         address = _address(hosts[0], scope.get("scheme", "http")) if len(hosts) == 1 else None
         if address is None or address[0] not in self._allowed:
             valid = ", ".join(sorted(self._allowed))
@@ -46,6 +55,8 @@ class HostGuard:
                 OTHER_ORIGIN, "Requests from pages of another origin are not taken; the setting is allowed_origins."
             )(scope, receive, send)
         else:
+            if len(self._known) < _MOST_KNOWN:
+                self._known.update(value for name, value in fields if name == b"host")
             await self._app(scope, receive, send)
 
     def _is_ours(self, origin: str, scheme: str, address: tuple[str, int]) -> bool:
@@ -83,17 +94,6 @@ def is_everywhere(host: str) -> bool:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return host == ""
-
-
-def _fields(scope: Scope) -> tuple[list[str], list[str]]:
-    """All Host and all Origin headers."""
-    hosts, origins = [], []
-    for name, value in scope["headers"]:
-        if name == b"host":
-            hosts.append(value.decode("latin-1"))
-        elif name == b"origin":
-            origins.append(value.decode("latin-1"))
-    return hosts, origins
 
 
 def _address(text: str, scheme: str) -> tuple[str, int] | None:

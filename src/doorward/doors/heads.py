@@ -13,7 +13,9 @@ Fault = tuple[Problem, str]
 
 def fault(url: bytes, fields: Sequence[tuple[bytes, bytes]], version: str, chunked: bool, most: int) -> Fault | None:
     """The first thing that is wrong, where `fields` have lower-case names and `most` is the largest head in bytes."""
-    size = len(url) + sum(len(name) + len(value) + 4 for name, value in fields)
+    size = len(url) + 4 * len(fields)
+    for name, value in fields:
+        size += len(name) + len(value)
     if len(fields) > MOST_FIELDS or size > most:
         return too_large(most)
     if version not in ("1.1", "1.0"):

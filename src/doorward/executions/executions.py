@@ -23,8 +23,10 @@ _MOST_BYTES = 32_000_000
 class Executions:
     """Whatever is not here any more is in the ledger, without its output."""
 
-    def __init__(self, clock: Clock, events: Bus, settings: Settings) -> None:
-        self._means = Means(clock, events, settings.sandbox.output_bytes)
+    def __init__(
+        self, clock: Clock, events: Bus, settings: Settings, loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        self._means = Means(clock, events, settings.sandbox.output_bytes, loop)
         self._live: dict[str, Execution] = {}
         self._ended: OrderedDict[str, Execution] = OrderedDict()
         self._bytes = 0

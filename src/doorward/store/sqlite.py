@@ -68,6 +68,8 @@ class Store:
         self._owed: list[record.Entry] = []
         """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
         self._closed = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The loop that all writes come from; None: it is asked for each time, which takes a system call."""
         self._jobs: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._gathered: list[_Job] = []
         """Jobs that the writer does not know of yet; see `_gather`."""
@@ -96,7 +98,7 @@ class Store:
         """
         if self._closed:
             raise LedgerUnavailable("Doorward is ending, so nothing more is stored.")
-        loop = asyncio.get_running_loop()
+        loop = self.loop or asyncio.get_running_loop()
         job = _Job(statements, entries, durable, owed, loop, loop.create_future())
         self._gather(job)
         if then is None:

@@ -20,11 +20,29 @@ _encode = msgspec.json.Encoder().encode
 _SERVER = msgspec.Raw(_encode(SERVER))
 _BARE = _encode({metas.SERVER: _SERVER})
 _FIRST = b'"resultType":"complete"'
+_COMPLETE = _FIRST + b","
+_SIGNED = b"," + _BARE[1:-1]
 
 
 def result(era: Era, shape: Shape | Mapping[str, Any], *, meta: Mapping[str, Any] | None = None) -> bytes:
     """The result of a request that is done."""
     return _with(era, _encode(shape), b"", meta)
+
+
+def done(era: Era, text: str, structured: bytes, code: str, call: str) -> bytes:
+    """The result of a tool that did what it should, in the form that `result` would give it, written at once."""
+    stateless = era is Era.STATELESS
+    told = b'"doorward/status":"done","doorward/code":"%b","doorward/call":"%b"%b' % (
+        code.encode(),
+        call.encode(),
+        _SIGNED if stateless else b"",
+    )
+    return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b,%b"_meta":{%b}}' % (
+        _encode(text),
+        structured,
+        _COMPLETE if stateless else b"",
+        told,
+    )
 
 
 def cacheable(era: Era, shape: Shape | Mapping[str, Any], fresh_ms: int = FRESH_MS) -> bytes:

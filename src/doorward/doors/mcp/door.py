@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
 from doorward.backends.context import Services
 from doorward.doors.mcp import results
@@ -126,13 +127,15 @@ class McpDoor:
         if said.capabilities is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.CAPABILITIES!r} is missing in `_meta`.")
 
-    async def answer(self, peer: Peer, era: Era, request: Request, said: Meta, channel: Channel) -> bytes | None:
-        """The frame that answers a request; None when the client has cancelled it, by its id, and wants none."""
+    async def answer(
+        self, peer: Peer, era: Era, request: Request, said: Meta, channel: Channel, task: asyncio.Task[Any]
+    ) -> bytes | None:
+        """The frame that answers a request; None when the client has cancelled it, by its id, and wants none.
+
+        `task` is the one that this runs in, which is cancelled then.
+        """
         if request.id in peer.running:
             raise WireError(INVALID_REQUEST, f"A request with the id {request.id!r} is being worked on already.")
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a request is answered in a task, or nobody could cancel it")
         peer.running[request.id] = task
         try:
             ask = Ask(self.gate, peer, era, request.id, request.method, request.params, said, channel)
@@ -156,7 +159,7 @@ class McpDoor:
         try:
             said = meta.read(request.method, request.params)
             era = self.era(peer, request, said)
-            frame = await self.answer(peer, era, request, said, _Direct(peer))
+            frame = await self.answer(peer, era, request, said, _Direct(peer), current_task())
         except WireError as error:
             frame = error.frame(request.id)
         except DoorwardError as error:
@@ -181,6 +184,14 @@ class McpDoor:
         task = asyncio.ensure_future(work)
         peer.tasks.add(task)
         task.add_done_callback(peer.tasks.discard)
+
+
+def current_task(loop: asyncio.AbstractEventLoop | None = None) -> asyncio.Task[Any]:
+    """The task that works on a request, of which there must be one, or nobody could cancel it."""
+    task = asyncio.current_task(loop)
+    if task is None:
+        raise RuntimeError("a request is answered in a task")
+    return task
 
 
 class _Direct:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
+from typing import Any
 
 from starlette.types import Receive
 
@@ -40,14 +41,11 @@ class Waiting:
 
 
 class Hangup:
-    """Cancels the task it is entered in when the client leaves, and takes that cancellation back at its end."""
+    """Cancels the task that carries a request when the client leaves, and takes that cancellation back at its end."""
 
     __slots__ = ("_carrier", "_listening", "_over", "_receive", "_waiting", "left")
 
-    def __init__(self, receive: Receive, waiting: Waiting) -> None:
-        carrier = asyncio.current_task()
-        if carrier is None:
-            raise RuntimeError("a request is carried by a task")
+    def __init__(self, receive: Receive, waiting: Waiting, carrier: asyncio.Task[Any]) -> None:
         self._carrier = carrier
         self._receive = receive
         self._over = False
@@ -55,11 +53,11 @@ class Hangup:
         self._waiting = waiting
         self.left = False
 
-    async def __aenter__(self) -> Hangup:
+    def __enter__(self) -> Hangup:
         self._waiting.add(self)
         return self
 
-    async def __aexit__(
+    def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         self._over = True

@@ -6,6 +6,7 @@ Origin; who asks is checked here with every request, and by the gate with every 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from doorward.doors.mcp import authorization, headerrules, incoming, results
-from doorward.doors.mcp.door import McpDoor
+from doorward.doors.mcp.door import McpDoor, current_task
 from doorward.doors.mcp.hangup import Hangup, Waiting
 from doorward.doors.mcp.incoming import Turned
 from doorward.doors.mcp.peer import Peer
@@ -65,6 +66,7 @@ class HttpEndpoint:
         self._person_of = person_of
         self._streams = Streams(self._settings)
         self._waiting = Waiting()
+        self._on: asyncio.AbstractEventLoop | None = None
         self.sessions = Sessions(self._settings, door.services.clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -158,8 +160,9 @@ class HttpEndpoint:
                 peer = self._peer(scope, credential, f"mcp:{new_id()}")
             else:
                 peer = self._session(scope, headers, credential).peer
-            async with Hangup(receive, self._waiting) as hangup:
-                frame = await self._door.answer(peer, era, request, said, reply)
+            task = current_task(self._loop())
+            with Hangup(receive, self._waiting, task) as hangup:
+                frame = await self._door.answer(peer, era, request, said, reply, task)
             if hangup.left:
                 return
             if era is Era.SESSIONS and request.method == "initialize":
@@ -184,12 +187,18 @@ class HttpEndpoint:
         await reply.begin()
         session.streams += 1
         try:
-            async with Hangup(receive, self._waiting) as hangup:
+            with Hangup(receive, self._waiting, current_task()) as hangup:
                 await self._door.tell(session.peer, outbox, reply.send)
             if not hangup.left:
                 await reply.end()
         finally:
             session.streams -= 1
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that this endpoint answers on; asked for once, since that takes a system call."""
+        if self._on is None:
+            self._on = asyncio.get_running_loop()
+        return self._on
 
     def _check(self, headers: Mapping[bytes, bytes], request: Request, said: Meta) -> None:
         if said.version is not None:
