@@ -5,8 +5,9 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 UV_VERSION := 0.13.7
+PEERS := fastmcp mcp-proxy
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --custom-compile-command "make lock" pyproject.toml
+	--no-emit-find-links --custom-compile-command "make lock"
 
 .PHONY: help run test lint conformance bench docs filters lock clean bubblewrap
 
@@ -28,7 +29,7 @@ lint: .venv/ready ## style, types, layers, generated docs
 conformance: .venv/ready .venv/node/ready ## run the official MCP conformance suite against Doorward, and sum up
 	@PYTHONPATH=tests $(BIN)/python tests/conformance/conform.py
 
-bench: .venv/ready bubblewrap ## measure, and print each number beside its target
+bench: .venv/ready .venv/peers/ready bubblewrap ## measure, and print each number beside its target
 	@$(BIN)/python -m bench
 
 docs: .venv/ready ## write the generated pages under docs/ anew
@@ -38,8 +39,9 @@ filters: .venv/ready ## write the shipped filters of system calls anew from thei
 	@$(BIN)/python -m doorward.sandbox.seccomp
 
 lock: .venv/uv ## resolve the dependencies anew into lock/
-	@$(COMPILE) -o lock/run.txt --upgrade
-	@$(COMPILE) --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+	@$(COMPILE) pyproject.toml -o lock/run.txt --upgrade
+	@$(COMPILE) pyproject.toml --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+	@for peer in $(PEERS); do $(COMPILE) --group peer-$$peer -o lock/peer-$$peer.txt --upgrade || exit 1; done
 
 bubblewrap: .venv/uv
 	@sh setup/bubblewrap.sh .venv/bubblewrap-tried
@@ -63,3 +65,7 @@ clean: ## remove the environment and all caches
 # Without a network this leaves no stamp: the tests that need it then say so, and the next run tries again.
 .venv/node/ready: tests/conformance/package-lock.json setup/node.sh | .venv/ready
 	@sh setup/node.sh "$(CURDIR)/$(BIN)" .venv/node
+
+# The same holds here, but for the bench alone.
+.venv/peers/ready: $(PEERS:%=lock/peer-%.txt) setup/peers.sh | .venv/ready
+	@sh setup/peers.sh "$(CURDIR)/$(BIN)" .venv/peers $(PEERS)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Install the official MCP conformance suite and inspector, which the tests hold Doorward against as independent peers.
-# Node itself comes with the Python packages of the tests. When this fails, the reason is kept for the tests, which
-# then fail with it; everything that needs no Node goes on.
+# Install the official MCP conformance suite and inspector, which the tests hold Doorward against as independent peers,
+# and reference servers, which it governs in the tests. Node itself comes with the Python packages of the tests. When
+# this fails, the reason is kept for the tests, which then fail with it; everything that needs no Node goes on.
 #
 # usage: node.sh BIN FOLDER    BIN has npm, FOLDER becomes what package-lock.json beside the tests describes
 
@@ -30,7 +30,7 @@ failed() {
 	else
 		why="npm cannot reach its registry. Try again with a network: make conformance"
 	fi
-	echo "The MCP conformance suite and inspector are not installed: $why" >"$folder/problem"
+	echo "The MCP conformance suite, inspector and servers are not installed: $why" >"$folder/problem"
 	cat "$folder/problem" >&2
 	exit 0
 }
@@ -38,7 +38,7 @@ failed() {
 mkdir -p "$folder"
 rm -f "$folder/ready" "$folder/problem"
 cp "$wanted/package.json" "$wanted/package-lock.json" "$folder/"
-echo "Installing the MCP conformance suite and inspector: npm ci" >&2
+echo "Installing the MCP conformance suite, inspector and servers: npm ci" >&2
 # Packages run nothing of their own here, and what is only for other machines or for building stays away.
 said=$(npm_ ci --prefix "$folder" --ignore-scripts --omit=optional --no-audit --no-fund 2>&1) || failed $? "$said"
 : >"$folder/ready"

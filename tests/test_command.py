@@ -169,6 +169,7 @@ def test_what_concerns_the_whole_house_is_only_for_the_tenant_that_owns_it():
     assert house_wide == {
         *("recipe/put", "recipe/remove", "system/shutdown"),
         *("debug/logs", "audit/verify", "user/invite"),
+        *(command.name for command in Registry(FAMILIES) if command.name.startswith("mcp/")),
     }
 
 

@@ -95,6 +95,12 @@ def test_parameters_are_hidden_by_name_at_any_depth() -> None:
     assert shown["nested"]["name"] == "anna"
 
 
+def test_the_word_behind_an_option_that_names_a_secret_is_hidden() -> None:
+    words = ["--api-key", "abc", "--verbose", "--token", "--quiet", "word", "--depth", "4"]
+    shown = redact.params({"args": words})["args"]
+    assert shown == ["--api-key", redact.HIDDEN, *words[2:]]
+
+
 def test_long_values_are_reduced_and_stay_told_apart() -> None:
     shown = redact.params({"a": "x" * 3_000, "b": "x" * 2_999 + "y", "c": list(range(3_000)), "d": "x" * 2_000})
     assert shown["a"].startswith("[3000 characters, sha256 ")

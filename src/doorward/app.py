@@ -23,6 +23,7 @@ from doorward.backends import (
     event,
     execution,
     file,
+    mcp,
     recipe,
     room,
     room_history,
@@ -35,6 +36,8 @@ from doorward.backends import (
 from doorward.backends import data as data_
 from doorward.backends import help as help_
 from doorward.backends.context import Context, Services
+from doorward.backends.mcp.reading import ReadingCommands
+from doorward.backends.mcp.tool_command import ToolCommands
 from doorward.catalogue.book import CatalogueBook
 from doorward.catalogue.entry import Entry
 from doorward.clock import Clock
@@ -67,6 +70,16 @@ from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
 from doorward.store import answers, before_images, keepsakes, results
 from doorward.store.sqlite import Store
+from doorward.upstream.book import ServerBook
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.connecting import either
+from doorward.upstream.outbound import Outbound
+from doorward.upstream.pins import Pins
+from doorward.upstream.questions import Questions
+from doorward.upstream.remote import Remote
+from doorward.upstream.server import Server
+from doorward.upstream.stdio import connector
+from doorward.upstream.upstreams import Upstreams
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +102,7 @@ FAMILIES: tuple[Family, ...] = (
     debug.family,
     system.family,
     help_.family,
+    mcp.family,
     user.family,
     account.family,
     user.tokens,
@@ -176,6 +190,7 @@ async def open_house(
     handler = logs.write_to(home.path)
     try:
         store = Store(home.database, key)
+        store.loop = asyncio.get_running_loop()
         try:
             house = await _assemble(home, configured, clock or Clock(), store, key, families, stop)
             await tidy(house)
@@ -188,7 +203,10 @@ async def open_house(
                     await house.services.executions.stop("the end of Doorward", _PATIENCE)
                 await _leave(house)
             finally:
-                await house.services.sandbox.close()
+                try:
+                    await house.services.upstreams.stop()
+                finally:
+                    await house.services.sandbox.close()
         finally:
             store.close()
     finally:
@@ -211,10 +229,41 @@ async def _assemble(
     tokens = Tokens(store, people, clock, key)
     recipes = RecipeBook(home.recipes, store, events, clock)
 
+    tools = ToolCommands(registry)
+    sandbox = Sandbox(home.path, configured)
+    remote = Remote(
+        home=home.path,
+        outbound=Outbound(configured.upstream.private_addresses),
+        clock=clock,
+        document=configured.upstream.client_metadata_url,
+        callback_port=configured.upstream.callback_port,
+    )
+    connect = either(connector(sandbox, home.path / "servers"), remote.connect)
+
+    def server(config: ServerConfig, on_change: Callable[[Server], None]) -> Server:
+        return Server(config, connect, clock, on_change, most=configured.upstream.max_entries)
+
+    upstreams = Upstreams(
+        LOCAL,
+        Pins(store, clock),
+        events,
+        clock,
+        make=server,
+        taken=tools.taken,
+        put=tools.put,
+        read=ReadingCommands(registry).put,
+    )
+
     def offer(entries: list[Entry]) -> None:
-        registry.replace("catalogue", *shell.commands(entries, configured))
+        commands = shell.commands(entries, configured)
+        tools.step_aside()
+        try:
+            registry.replace("catalogue", *commands)
+        finally:
+            upstreams.renamed()
 
     catalogue = CatalogueBook(home.path, configured.shell.catalogue, store, events, clock, offer)
+    servers = ServerBook(home.path, configured.upstream.file, store, events, clock, upstreams.configure)
     approvals = Approvals(store, rooms, events, clock, configured)
     energy = Energy(store, clock, configured)
     throttle = Throttle(clock, configured)
@@ -223,14 +272,14 @@ async def _assemble(
     if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
     await catalogue.install_shipped()
-    for part in (rooms, tokens, recipes, catalogue, energy):
+    for part in (rooms, tokens, recipes, catalogue, upstreams, servers, energy):
         await part.load()
     left = await keepsakes.get(store, _THROTTLE)
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry)
     slots = Slots(configured)
-    executions = Executions(clock, events, configured)
+    executions = Executions(clock, events, configured, asyncio.get_running_loop())
 
     async def ask(call: Call, command: str, params: Mapping[str, Any]) -> Outcome:
         return await gate.within(call, command, params)
@@ -253,7 +302,11 @@ async def _assemble(
         recipes=recipes,
         catalogue=catalogue,
         approvals=approvals,
-        sandbox=Sandbox(home.path, configured),
+        questions=Questions(events, clock),
+        servers=servers,
+        upstreams=upstreams,
+        remote=remote,
+        sandbox=sandbox,
         executions=executions,
         ask=ask,
         rules_on=authorizer.rule,

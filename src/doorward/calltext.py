@@ -129,8 +129,10 @@ def _json_or_text(text: str) -> Any:
         return text
 
 
-def _kinds(spec: Mapping[str, Any]) -> set[str]:
+def _kinds(spec: Mapping[str, Any] | bool) -> set[str]:
     """The JSON types a schema accepts; empty when it accepts anything."""
+    if isinstance(spec, bool):
+        return set()
     if "type" in spec:
         kind = spec["type"]
         return {kind} if isinstance(kind, str) else set(kind)

@@ -91,6 +91,9 @@ class Command:
     """Whether its words are Doorward's or a plugin's, which must be complete; what somebody else says is taken as it
     comes."""
 
+    unlisted = False
+    """Whether it is left out of lists of tools: a client reaches it by another method of its protocol."""
+
     def __init__(
         self,
         name: str,
@@ -334,14 +337,16 @@ def shortened(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
-def _type_word(spec: Mapping[str, Any]) -> str:
+def _type_word(spec: Any) -> str:
+    if not isinstance(spec, dict):  # true, which a schema can be as well
+        return "value"
     if "enum" in spec:
         return "|".join(str(value) for value in spec["enum"])
     kind = spec.get("type")
     if isinstance(kind, str):
         return kind
     if "anyOf" in spec:
-        return "|".join(_type_word(one) for one in spec["anyOf"] if one.get("type") != "null")
+        return "|".join(_type_word(one) for one in spec["anyOf"] if one != {"type": "null"})
     return "value"
 
 

@@ -150,7 +150,7 @@ class Cancelled(Failed):
 
 class Unreachable(Failed):
     code = "unreachable"
-    retry = "later"
+    retry: Retry = "later"
 
 
 class Interrupted(Failed):

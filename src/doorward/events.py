@@ -142,6 +142,37 @@ class CatalogueRejected(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class ServersLoaded(Event, frozen=True, kw_only=True):
+    """The file of upstream servers was read, and is in force."""
+
+    name: ClassVar[str] = "servers:loaded"
+    servers: int
+
+
+class ServersRejected(Event, frozen=True, kw_only=True):
+    """The file of upstream servers is not valid; the last good version stays in force."""
+
+    name: ClassVar[str] = "servers:rejected"
+    file: str
+    reason: str
+
+
+class UpstreamChanged(Event, frozen=True, kw_only=True):
+    """An upstream server came, went, or has another problem than before."""
+
+    name: ClassVar[str] = "upstream:changed"
+    server: str
+    state: str
+    problem: str
+
+
+class UpstreamOffered(Event, frozen=True, kw_only=True):
+    """Other tools of upstream servers are offered than before, or on other terms."""
+
+    name: ClassVar[str] = "upstream:offered"
+    tools: int
+
+
 CATALOGUE: tuple[type[Event], ...] = (
     CommandExecuted,
     ExecutionStarted,
@@ -156,6 +187,10 @@ CATALOGUE: tuple[type[Event], ...] = (
     RecipeRejected,
     CatalogueLoaded,
     CatalogueRejected,
+    ServersLoaded,
+    ServersRejected,
+    UpstreamChanged,
+    UpstreamOffered,
 )
 
 Subscriber = Callable[[Any], None]

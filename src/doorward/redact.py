@@ -158,5 +158,16 @@ def _value(value: Any, known: Sequence[str], largest: int) -> Any:
     if isinstance(value, list | tuple):
         if len(value) > largest:
             return f"[{len(value)} items]"
-        return [_value(item, known, largest) for item in value]
+        return _listed(value, known, largest)
     return value
+
+
+def _listed(values: Sequence[Any], known: Sequence[str], largest: int) -> list[Any]:
+    """Item by item; a word behind one such as `--token` is its value, and hidden."""
+    shown = []
+    expected = False
+    for item in values:
+        word = item if isinstance(item, str) else ""
+        shown.append(HIDDEN if expected and word and not word.startswith("-") else _value(item, known, largest))
+        expected = word.startswith("--") and "=" not in word and names_a_secret(word)
+    return shown

@@ -242,6 +242,19 @@ class Rest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many of them one caller has."""
 
 
+class Upstream(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: str = ""
+    """The file of upstream MCP servers; empty means `mcp-servers.json` in the home folder."""
+    max_entries: Annotated[int, Meta(ge=1, le=100_000)] = 2_000
+    """How many tools, resources and prompts are taken of one upstream server, each; what is more is left out."""
+    private_addresses: tuple[str, ...] = ()
+    """Networks outside the public Internet, such as `10.0.0.0/8`, that names of upstream servers may lead to."""
+    client_metadata_url: str = ""
+    """The https address of a document about this house, by which authorization servers that read such know it."""
+    callback_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    """The port of this machine that a login to an upstream server comes back to; 0 takes any free one."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A table of `doorward.toml` is one of these fields."""
 
@@ -257,6 +270,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mcp: Mcp = Mcp()
     line: Line = Line()
     rest: Rest = Rest()
+    upstream: Upstream = Upstream()
 
 
 def home_folder() -> Path:

@@ -16,7 +16,8 @@ from doorward.model import Caller
 from doorward.settings import Data
 from doorward.store.sqlite import Statement
 
-SYSTEM = ["rooms", "messages", "users", "recipes", "executions", "approvals", "audit", "servers", "jobs", "nodes"]
+EMPTY = ("servers", "mcp_servers", "mcp_tool_invocations", "jobs", "nodes")
+SYSTEM = ["rooms", "messages", "users", "recipes", "executions", "approvals", "audit", *EMPTY]
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ async def test_every_system_collection_can_be_listed_counted_described_and_queri
         assert len(queried["items"]) == len(items)
         assert queried["columns"] == list(described["fields"])
         assert all(list(item) == list(described["fields"]) for item in items)
-        assert (len(items) == 0) == (name in ("servers", "jobs", "nodes"))
+        assert (len(items) == 0) == (name in EMPTY)
 
 
 async def test_executions_have_one_row_for_each_call(house: DataHouse) -> None:

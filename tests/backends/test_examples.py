@@ -8,8 +8,11 @@ import pytest
 from conforming import conforms
 from doorward.app import FAMILIES
 from doorward.registry import Registry
+from example_servers import Servers
 
-COMMANDS = [command for command in Registry(FAMILIES) if command.name != "system/shutdown"]
+ELSEWHERE = ("system/shutdown", "mcp/login")
+"""These end the house, or wait for a person at a browser; they have tests of their own."""
+COMMANDS = [command for command in Registry(FAMILIES) if command.name not in ELSEWHERE]
 EXAMPLES = [(command.name, example) for command in COMMANDS for example in command.facts.examples]
 SOME_EXECUTION = "01k9x2m4q7ab3cde"
 """Stands in examples for the id of something that a caller did before; here nobody did."""
@@ -27,7 +30,15 @@ QUIET = '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}'
 
 
 @pytest.fixture
-async def furnished(driver):
+def servers(monkeypatch):
+    """Upstream servers that are in memory."""
+    servers = Servers()
+    monkeypatch.setattr("doorward.app.either", lambda *_: servers.connect)
+    return servers
+
+
+@pytest.fixture
+async def furnished(servers, driver):
     """A house that holds what the examples speak of."""
     for path, text in FILES.items():
         await driver.owner("file/write", path=path, content=text)
@@ -35,8 +46,12 @@ async def furnished(driver):
     return driver
 
 
-async def prepare(driver, name):
+async def prepare(driver, name, servers):
     """Make what the examples of one command need beside that."""
+    if name.startswith("mcp/") and name not in ("mcp/add", "mcp/import"):
+        await servers.known(driver.house)
+    if name == "mcp/approve":
+        await servers.changed(driver.house)
     if name.startswith("room/") and name != "room/create":
         await driver.owner("room/create", name="lab", recipe="support")
     if name in ("room/join", "room/leave", "user/change"):
@@ -52,8 +67,8 @@ async def prepare(driver, name):
 
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[f"{name}: {example.says}" for name, example in EXAMPLES])
-async def test_the_example_works(furnished, name, example):
-    await prepare(furnished, name)
+async def test_the_example_works(furnished, servers, name, example):
+    await prepare(furnished, name, servers)
     outcome = await furnished.ask(name, by="", room="den", params=dict(example.params))
     if SOME_EXECUTION in example.params.values():
         assert outcome.code in ("not_found", "conflict"), outcome
@@ -63,8 +78,8 @@ async def test_the_example_works(furnished, name, example):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-async def test_a_dry_run_of_the_example_changes_nothing(furnished, command):
-    await prepare(furnished, command.name)
+async def test_a_dry_run_of_the_example_changes_nothing(furnished, servers, command):
+    await prepare(furnished, command.name, servers)
     store = furnished.house.services.store
     tables = ("rooms", "members", "users", "tokens", "records", "collections", "before_images", "approvals", "recipes")
     before = [await store.read(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]

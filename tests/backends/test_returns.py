@@ -25,8 +25,8 @@ CAREFUL = {
         "aiCommands": {"enabled": True, "whitelist": ["*"], "requireApproval": {"file/write": {"timeoutSeconds": 30}}}
     },
 }
-HAS_ANY_FIELDS = {"data/create", "data/update", "data/read"}
-"""What these give has the fields that its collection has."""
+HAS_ANY_FIELDS = {"data/create", "data/update", "data/read", "mcp/call"}
+"""What these give has the fields that its collection, or the tool that is called, has."""
 
 
 async def ran(driver, command, /, *, room="den", **params):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from doorward.cli.clients.known import TOKEN
+from doorward.upstream.ourselves import TOKEN
 from doorward_process import BIN, Doorward
 
 

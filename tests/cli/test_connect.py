@@ -16,8 +16,10 @@ from click.testing import CliRunner, Result
 
 from doorward.cli import main
 from doorward.cli.clients.change import connecting
-from doorward.cli.clients.known import CLIENTS, TOKEN, Client, Machine, Stdio, known
+from doorward.cli.clients.known import CLIENTS, Client, Stdio, known
 from doorward.errors import Conflict, DoorwardError, Unusable
+from doorward.upstream.clientfiles import Machine
+from doorward.upstream.ourselves import TOKEN
 from doorward_process import BIN, Doorward
 
 IDS = [client.id for client in CLIENTS]

@@ -14,9 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from doorward.cli import main
-from doorward.cli.clients.known import TOKEN, Machine, known
-from doorward.cli.clients.ours import is_ours, merged
+from doorward.cli.clients.known import known
+from doorward.cli.clients.ours import merged
 from doorward.errors import BadParams, Conflict, NotFound, Unusable
+from doorward.upstream.clientfiles import Machine
+from doorward.upstream.ourselves import TOKEN, is_ours
 from doorward_process import BIN, Doorward
 
 PROGRAM = str(BIN / "doorward")

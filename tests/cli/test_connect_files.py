@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.cli.clients import jsonfile, jsontext, tomlfile
-from doorward.cli.clients.unreadable import Unreadable
+from doorward.cli.clients import jsonfile, tomlfile
+from doorward.edited import jsontext
+from doorward.edited.unreadable import Unreadable
 
 ENTRY = {"command": "/opt/doorward", "args": ["mcp", "--room", "general"]}
 OTHER = {**ENTRY, "args": ["mcp", "--room", "lab"]}

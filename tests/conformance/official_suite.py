@@ -1,4 +1,4 @@
-"""The official MCP conformance suite: run against an address, and read back check by check."""
+"""The official MCP conformance suite: run against a server or a client, and read back check by check."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import asyncio
 import json
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from node_peers import CONFORMANCE, NODE, package
 
+Leg = Literal["server", "client"]
 REVISIONS = ("2025-11-25", "2026-07-28")
 _PATIENCE = 240.0
 _WRONG = {"FAILURE", "WARNING"}
-_RESULT = re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+_RESULT = {
+    "server": re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z"),
+    "client": re.compile(r"(.+)-\d{4}-\d\d-\d\dT[\d-]+Z"),
+}
 
 
 class Check(NamedTuple):
@@ -60,21 +64,27 @@ class Verdict(NamedTuple):
         return [check for check in self.checks if check.scenario == scenario]
 
 
-def required(revision: str) -> list[str]:
-    """The scenarios that a revision requires of a server, from the suite's own frozen list."""
+def required(revision: str, leg: Leg) -> list[str]:
+    """The scenarios that a revision requires, from the suite's own frozen list."""
     text = (package(CONFORMANCE) / "requirements" / f"{revision}.yaml").read_text()
-    section = text.partition("\nserver:\n")[2].partition("\n\n")[0]
+    section = text.partition(f"\n{leg}:\n")[2].partition("\n\n")[0]
     names = [line.removeprefix("  - ") for line in section.splitlines() if line.startswith("  - ")]
-    assert names, f"no required server scenario is listed for {revision}"
+    assert names, f"no required {leg} scenario is listed for {revision}"
     return names
 
 
 async def run(url: str, revision: str, folder: Path) -> Verdict:
     """Everything that `revision` requires of a server, against the one at `url`; results are left in `folder`."""
+    said = await ran("server", "--url", url, "--requirements", revision, "--output-dir", str(folder))
+    return Verdict(revision, required(revision, "server"), left_in(folder, "server"), said)
+
+
+async def ran(*words: str) -> str:
+    """What the suite says when it is called with these words."""
     process = await asyncio.create_subprocess_exec(
         NODE,
         package(CONFORMANCE) / "dist" / "index.js",
-        *("server", "--url", url, "--requirements", revision, "--output-dir", folder),
+        *words,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -86,16 +96,18 @@ async def run(url: str, revision: str, folder: Path) -> Verdict:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return Verdict(revision, required(revision), _left_in(folder), said.decode())
+    return said.decode()
 
 
-def _left_in(folder: Path) -> list[Check]:
-    return [check for result in sorted(folder.iterdir()) for check in _checks(result)]
+def left_in(folder: Path, leg: Leg) -> list[Check]:
+    """All checks of all results; some scenarios have a folder in their names."""
+    return [check for file in sorted(folder.rglob("checks.json")) for check in _checks(file.parent, folder, leg)]
 
 
-def _checks(result: Path) -> list[Check]:
-    found = _RESULT.fullmatch(result.name)
-    assert found, f"the suite left {result.name}, which is not the result of a server scenario"
+def _checks(result: Path, folder: Path, leg: Leg) -> list[Check]:
+    name = result.relative_to(folder).as_posix()
+    found = _RESULT[leg].fullmatch(name)
+    assert found, f"the suite left {name}, which is not the result of a {leg} scenario"
     return [
         Check(found[1], one["id"], one["status"], one.get("errorMessage") or "")
         for one in json.loads((result / "checks.json").read_text())

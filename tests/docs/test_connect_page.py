@@ -9,8 +9,9 @@ import click
 import pytest
 from console_blocks import ROOT, compare, steps
 
-from doorward.cli.clients.known import CLIENTS, Machine
+from doorward.cli.clients.known import CLIENTS
 from doorward.cli.main import cli
+from doorward.upstream.clientfiles import Machine
 from doorward_process import BIN, Doorward
 
 PAGE = (ROOT / "docs" / "CONNECT.md").read_text()

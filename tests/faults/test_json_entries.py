@@ -14,9 +14,10 @@ import pytest
 import doorward
 from doorward.app import FAMILIES
 from doorward.calltext import typed
-from doorward.cli.clients.jsontext import parse as parse_configuration
-from doorward.cli.clients.unreadable import Unreadable
+from doorward.edited.jsontext import parse as parse_configuration
+from doorward.edited.unreadable import Unreadable
 from doorward.cli.data import JsonText
+from doorward.cli.questions import value_of
 from doorward.doors.http import Server
 from doorward.doors.ports import version_in
 from doorward.errors import BadParams, DoorwardError
@@ -31,15 +32,19 @@ REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 OUTSIDE = {
     "calltext.py": "parameters written as text, by the terminal and by chat",
     "catalogue/parse.py": "the catalogue file; its tests are beside the catalogue's",
-    "cli/clients/jsontext.py": "configuration files of MCP clients, which may hold comments",
+    "edited/jsontext.py": "configuration files of MCP clients, which may hold comments",
     "cli/data.py": "the --filter option",
+    "cli/questions.py": "a field of the answer to a server's question; what is no JSON is a text",
     "client/replies.py": "the answers of the server; its tests are beside the client's",
     "doors/line/frames.py": "the lines of the line door; their tests are beside the line door's",
     "doors/ports.py": "what a program on our port says of its health",
     "doors/rest/reading.py": "the body of every request of the terminal and to the REST door",
     "recipes/recipe.py": "recipe files, and the text of recipe/put",
+    "upstream/parse.py": "the file of upstream servers; its tests are beside it",
     "store/attached.py": "the id of a record with several key columns",
     "store/paging.py": "the cursor of a page",
+    "upstream/fetching.py": "what servers say about logging in to them; its tests are beside the login's",
+    "upstream/session.py": "what an upstream server wrote instead of an answer; its tests are beside the session's",
     "wire/frames.py": "the messages of MCP; their tests are beside the wire's and the door's",
 }
 """The readers of texts from outside; all read with strictjson, and each has a test below."""
@@ -60,6 +65,8 @@ OUR_OWN = {
     "bench/first_list.py": "the answers of the servers that it measures",
     "bench/tool_list.py": "the answers of the servers that it measures",
     "bench/serving.py": "what its own child process says of its address",
+    "bench/upstream_echo.py": "what the gateway that it is measured behind asks it",
+    "bench/upstream_house.py": "the answers of the servers that it measures",
     "cli/client.py": "the answer of our own server on the owner's socket",
     "cli/following.py": "the lines of our own server on the owner's socket",
     "doors/rest/once.py": "answers of our own that are kept for a while",
@@ -80,6 +87,9 @@ OUR_OWN = {
     "store/sql_functions.py": "access lists; what is no list of texts lets nobody in",
     "store/values.py": "values that the database itself wrote as JSON",
     "strictjson.py": "the strict reader itself",
+    "upstream/pins.py": "definitions of tools as they were stored; what is none is left out",
+    "upstream/peeking.py": "the top of messages of upstream servers, which the session then reads strictly",
+    "upstream/tokens.py": "the tokens that Doorward keeps for itself; what is none counts as no token",
 }
 """Readers of what Doorward wrote itself, or of what is checked in another way."""
 
@@ -123,6 +133,13 @@ def test_the_filter_option_of_the_data_command() -> None:
         with pytest.raises(Exception, match="given") as refusal:
             JsonText().convert(text.decode("utf-8", "surrogateescape"), None, None)
         assert type(refusal.value).__name__ == "BadParameter", text
+
+
+def test_a_field_of_an_answer_to_a_server() -> None:
+    assert [value_of(text, {"type": "integer"}) for text in ("7", "true")] == [7, True]
+    for text in REFUSED:
+        given = text.decode("utf-8", "surrogateescape")
+        assert value_of(given, {"type": "integer"}) == given
 
 
 def test_a_configuration_file_of_an_mcp_client() -> None:

@@ -114,7 +114,7 @@ AI = "strategy.aiCommands"
         ({"blacklist": ["data/*\n"]}, f"{AI}.blacklist[0]", [r"'data/*\n'"]),
         ({"blacklist": [" data/*"]}, f"{AI}.blacklist[0]", ["' data/*'"]),
         ({"blacklist": ["data/**"]}, f"{AI}.blacklist[0]", ["'data/**'"]),
-        ({"blacklist": ["a/b/*"]}, f"{AI}.blacklist[0]", ["'a/b/*'"]),
+        ({"blacklist": ["a/b/c/*"]}, f"{AI}.blacklist[0]", ["'a/b/c/*'"]),
         ({"blacklist": [""]}, f"{AI}.blacklist[0]", ["''"]),
         ({"blacklist": [7]}, f"{AI}.blacklist[0]", ["7", "string"]),
         ({"tiers": ["game"]}, f"{AI}.tiers[0]", ["'game' is not one of information", "'application'"]),

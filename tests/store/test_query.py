@@ -73,7 +73,8 @@ def test_a_select_sees_the_callers_rows(desk: Desk) -> None:
     assert desk.rows("SELECT id, name FROM rooms") == [("ours", "ours")]
     assert desk.rows("SELECT id, t, version, createdBy, _body FROM notes") == [("ours", "ours", 1, "", '{"t":"ours"}')]
     assert desk.rows("SELECT r.id FROM rooms r JOIN users u ON u.id = r.id WHERE r.id = ?", "ours") == [("ours",)]
-    for name in ("recipes", "messages", "executions", "approvals", "audit", "servers", "jobs", "nodes"):
+    ours = ("recipes", "messages", "executions", "approvals", "audit", "servers", "mcp_servers", "jobs", "nodes")
+    for name in (*ours, "mcp_tool_invocations"):
         assert desk.rows(f"SELECT count(*) FROM {name}") == [(0,)]
     assert desk.rows("SELECT id FROM rooms", tenant="other") == [(FOREIGN,)]
     assert desk.rows("SELECT id FROM rooms", tenant="nobody") == []

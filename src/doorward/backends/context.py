@@ -26,6 +26,10 @@ from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
 from doorward.store.sqlite import Store
+from doorward.upstream.book import ServerBook
+from doorward.upstream.questions import Questions
+from doorward.upstream.remote import Remote
+from doorward.upstream.upstreams import Upstreams
 
 T = TypeVar("T")
 
@@ -47,6 +51,13 @@ class Services(msgspec.Struct, kw_only=True):
     recipes: RecipeBook
     catalogue: CatalogueBook
     approvals: Approvals
+    questions: Questions
+    servers: ServerBook
+    """The file of upstream servers."""
+    upstreams: Upstreams
+    """The servers themselves."""
+    remote: Remote
+    """How servers over HTTP are reached and logged in to."""
     sandbox: Sandbox
     executions: Executions
     ask: Callable[[Call, str, Mapping[str, Any]], Awaitable[Outcome]]

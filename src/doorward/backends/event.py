@@ -11,7 +11,7 @@ from doorward.backends.context import Context, Services
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, shortened
 from doorward.errors import BadParams
-from doorward.events import CatalogueRejected, Event, RecipeRejected
+from doorward.events import CatalogueRejected, Event, RecipeRejected, ServersLoaded, ServersRejected, UpstreamOffered
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Caller
 from doorward.recent import MOST
@@ -19,8 +19,8 @@ from doorward.rooms.people import LOCAL
 
 family = Family("event", category="history")
 
-_OF_THE_HOUSE = (RecipeRejected, CatalogueRejected)
-"""These tell of files of the house, which are no other tenant's business."""
+_OF_THE_HOUSE = (RecipeRejected, CatalogueRejected, ServersLoaded, ServersRejected, UpstreamOffered)
+"""These tell of files and servers of the house, which are no other tenant's business."""
 
 
 _NAMES = sorted(kind.name for kind in Event.__subclasses__())

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, TypedDict
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Any, NamedTuple, TypedDict
+from weakref import WeakKeyDictionary
 
 from msgspec import Meta
 
 from doorward.backends.context import Context, Listing, listing
-from doorward.command import READS_ONLY, Command, Example, Family, Undo
-from doorward.errors import NotPermitted
+from doorward.command import READS_ONLY, Command, Example, Family, Undo, shortened
+from doorward.errors import BadParams, NotFound, NotPermitted, UnknownCommand
 from doorward.facts import Access, Effects, Safety, Tier
 
 family = Family("help", category="help")
 
 _WORDS = re.compile(r"[a-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MOST_NAMED = 30
 _STOP = frozenset(
     {"a", "an", "the", "of", "in", "on", "for", "to", "is", "are", "was", "be", "i", "me", "my", "we", "what", "which"}
     | {"who", "how", "do", "does", "did", "can", "show", "give", "with", "and", "or", "all"}
@@ -63,17 +68,30 @@ class Described(TypedDict):
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("how do I read a file", {"query": "read a file"})],
+    examples=[
+        Example("how do I read a file", {"query": "read a file"}),
+        Example("which commands are there for files", {"namespace": "file", "limit": 50}),
+    ],
     related=["help/describe"],
 )
 async def search(
     ctx: Context,
-    query: Annotated[str, Meta(description="What you want to do, in a few words", min_length=1, max_length=500)],
+    query: Annotated[str, Meta(description="What you want to do, in a few words", max_length=500)] = "",
     limit: Annotated[int, Meta(description="At most so many", ge=1, le=100)] = 5,
+    namespace: Annotated[
+        str,
+        Meta(description="Only what is in here, such as mcp/github; then all of it without a query", max_length=100),
+    ] = "",
 ) -> Listing[Found]:
     """Find commands for a purpose among those you may run here, best first."""
-    wanted = words(query)
-    scored = [(score(wanted, command), command) for command in ctx.house.offered(ctx.caller, ctx.call.room)]
+    wanted, within = words(query), namespace.strip("/")
+    if not query.strip() and not within:
+        raise BadParams("help/search: say what you want to do as query, or name a namespace; both are empty.")
+    offered = ctx.house.offered(ctx.caller, ctx.call.room)
+    among = [one for one in offered if not within or one.name.startswith(f"{within}/")]
+    if within and not among:
+        raise NotFound(f"There is no namespace {shortened(namespace)} for you here; {_namespaces(offered)}.")
+    scored = [(score(wanted, command) if query.strip() else 1.0, command) for command in among]
     best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].name))
     return listing(
         [
@@ -100,6 +118,13 @@ async def describe(
 ) -> Described:
     """Show everything about a command you may run here: parameters, effects, examples, undo."""
     offered = [one.name for one in ctx.house.offered(ctx.caller, ctx.call.room)]
+    inside = [name for name in offered if name.startswith(f"{command.strip('/')}/")]
+    if inside and command not in ctx.house.registry:
+        raise UnknownCommand(
+            f"{command.strip('/')} is no command but a namespace of {len(inside)}: {', '.join(inside[:_MOST_NAMED])}"
+            f"{', …' if len(inside) > _MOST_NAMED else ''}.",
+            hint=f"Search in it: help/search --namespace={command.strip('/')}",
+        )
     found = ctx.house.registry.resolve(command, offered)
     ruling = ctx.may(found.name)
     if not ruling.allowed:
@@ -137,12 +162,52 @@ def words(text: str) -> set[str]:
     return {word[:5] for word in _WORDS.findall(text.lower()) if word not in _STOP}
 
 
+class _Words(NamedTuple):
+    """What a command is found by."""
+
+    name: set[str]
+    said: set[str]
+    told: set[str]
+    text: set[str]
+
+
+_known: WeakKeyDictionary[Command, _Words] = WeakKeyDictionary()
+"""Worked out once for each command: there may be thousands, and a search looks at all of them."""
+
+
+def _words_of(command: Command) -> _Words:
+    found = _known.get(command)
+    if found is None:
+        spelt = _HUMP.sub(" ", command.wire)  # the wire keeps capital letters, which part words
+        found = _known[command] = _Words(
+            words(f"{command.name} {spelt}"),
+            words(" ".join(example.says for example in command.facts.examples)),
+            words(f"{command.summary} {command.category}"),
+            words(command.description),
+        )
+    return found
+
+
 def score(wanted: set[str], command: Command) -> float:
     """How well a command answers: its name counts three times, its examples' words most of the rest."""
     if not wanted:
         return 0.0
-    name = words(command.name)
-    said = words(" ".join(example.says for example in command.facts.examples))
-    told = words(f"{command.summary} {command.category}")
-    points = sum(3 * (word in name) + 2 * (word in said) + (word in told) for word in wanted)
+    known = _words_of(command)
+    points = sum(
+        3 * (word in known.name)
+        + 2 * (word in known.said)
+        + (1.0 if word in known.told else 0.5 * (word in known.text))
+        for word in wanted
+    )
     return points / (6 * len(wanted))
+
+
+def namespaces(commands: Iterable[Command]) -> dict[str, int]:
+    """The namespaces of other servers among these, and how many tools each has."""
+    return dict(sorted(Counter(one.category for one in commands if "/" in one.category and not one.unlisted).items()))
+
+
+def _namespaces(offered: Iterable[Command]) -> str:
+    """Which there are, as a clause."""
+    areas = sorted({one.name.partition("/")[0] for one in offered if "/" in one.name} | namespaces(offered).keys())
+    return f"there are: {', '.join(areas[:_MOST_NAMED])}{', …' if len(areas) > _MOST_NAMED else ''}"

@@ -15,6 +15,8 @@ from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.rooms.people import LOCAL
 from doorward.store import ledger
+from doorward.upstream.upstream import Upstream
+from doorward.upstream.upstreams import Upstreams
 
 family = Family("system", category="system")
 
@@ -25,6 +27,15 @@ class Totals(TypedDict):
     failed: int
     refused: int
     parked: int
+
+
+class ServerStatus(TypedDict):
+    id: str
+    state: Annotated[str, Meta(description="starting, ready, waiting, broken, stopped or disabled")]
+    tools: Annotated[int, Meta(description="How many of its tools are commands")]
+    calls: Annotated[int, Meta(description="Since Doorward started")]
+    failures: int
+    problem: str
 
 
 class Status(TypedDict):
@@ -42,6 +53,7 @@ class Status(TypedDict):
     lastHour: Totals
     energy: Annotated[dict[str, Any] | None, Meta(description="Your level and status; null while it is switched off")]
     sandbox: Annotated[str, Meta(description="How well programs are confined: full, degraded or off")]
+    servers: Annotated[list[ServerStatus], Meta(description="Upstream MCP servers; mcp/servers says more of each")]
 
 
 class Stopping(TypedDict):
@@ -72,6 +84,10 @@ async def status(ctx: Context) -> Status:
     problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
     if house.catalogue.problem:
         problems.append(house.catalogue.problem)
+    ours = ctx.caller.tenant == LOCAL
+    if ours:
+        problems += [house.servers.problem] if house.servers.problem else []
+        problems += house.upstreams.problems()
     if level.word != "full":
         problems.append(f"sandbox {level}. {level.hint}".strip())
     return {
@@ -85,10 +101,23 @@ async def status(ctx: Context) -> Status:
         "recipes": len(house.recipes.recipes()),
         "rooms": len(house.rooms.of(ctx.caller.tenant)),
         "approvalsWaiting": len(waiting),
-        "ledgerRecords": ctx.store.head.seq if ctx.caller.tenant == LOCAL else None,
+        "ledgerRecords": ctx.store.head.seq if ours else None,
         "lastHour": totals,
         "energy": house.energy_of(ctx.caller),
         "sandbox": level.word,
+        "servers": [_server(house.upstreams, one) for one in house.upstreams] if ours else [],
+    }
+
+
+def _server(upstreams: Upstreams, one: Upstream) -> ServerStatus:
+    counted = one.server.stats()
+    return {
+        "id": one.id,
+        "state": one.state,
+        "tools": len(upstreams.of(one.id)),
+        "calls": counted.calls,
+        "failures": counted.failures,
+        "problem": one.problem,
     }
 
 

@@ -70,6 +70,7 @@ async def main(folder: Path, count: int) -> None:
     most, _ = make_room(OPEN.server.connections)
     async with scratch_house(folder, families=[tools(count)], settings=OPEN) as house:
         shown = await token(house)
+        house.services.upstreams.start()
         with listening() as public, listen_private(house.home.socket) as private:
             async with opened(house.gate, house.services) as (_, line):
                 settle()

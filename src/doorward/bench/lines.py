@@ -20,6 +20,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     at_least: float | None = None
     tolerated: float | None = None
     """Less than `at_least`, but still good enough to live with."""
+    needs: str = ""
+    """What must be installed to measure it, beside what every machine has."""
 
     @property
     def target(self) -> str:
@@ -39,6 +41,20 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         if value >= self.at_least:
             return "pass"
         return "tolerated" if self.tolerated is not None and value >= self.tolerated else "miss"
+
+
+_PEERS = "fastmcp and mcp-proxy"
+
+
+def _of_a_peer(name: str, called: str) -> tuple[Line, ...]:
+    """What is measured of a gateway of others, to compare with."""
+    key = f"up_{name.replace('-', '_')}"
+    return (
+        Line(key=f"{key}_calls", says=f"through {called}, 16 callers", unit="/s", needs=name),
+        Line(key=f"{key}_alone", says=f"through {called}, one caller: half take less than", unit="ms", needs=name),
+        Line(key=f"{key}_p99", says=f"through {called}, 16 callers: 99 in 100 take less than", unit="ms", needs=name),
+        Line(key=f"{key}_cpu", says=f"through {called}: CPU of a call", unit="ms", needs=name),
+    )
 
 
 LINES = (
@@ -94,6 +110,24 @@ LINES = (
     Line(key="line", says="the line door on one core, calls asked ahead", unit="/s", at_least=5_000),
     Line(key="mcp_start", says="doorward mcp until its first tools/list", unit="ms", below=700),
     Line(key="mcp_start_beside", says="doorward mcp beside a server, until its first", unit="ms", below=700),
+    Line(key="up_direct", says="a trivial upstream MCP server by pipes, 16 asked ahead", unit="/s"),
+    Line(key="up_direct_alone", says="the same, one after the other: half take less than", unit="ms"),
+    Line(key="up_doorward_calls", says="through Doorward, policy and ledger on, 16 callers", unit="/s"),
+    Line(key="up_doorward_alone", says="through Doorward, one caller: half take less than", unit="ms", below=0.9),
+    Line(key="up_doorward_p99", says="through Doorward, 16 callers: 99 in 100 take less than", unit="ms"),
+    Line(key="up_doorward_cpu", says="through Doorward: CPU of a call, without the upstream's", unit="ms", below=0.4),
+    *_of_a_peer("fastmcp", "fastmcp's proxy"),
+    *_of_a_peer("mcp-proxy", "mcp-proxy"),
+    Line(key="up_of_best", says="Doorward beside the better of them, 16 callers", unit="×", at_least=4, needs=_PEERS),
+    Line(key="up_many_start", says="100 upstream servers with 1,000 tools: until all are offered", unit="s"),
+    Line(key="up_many_list", says="with them: tools/list", unit="ms", below=30),
+    Line(key="up_many_memory", says="with them: resident memory of the idle gateway", unit="MB", below=150),
+    Line(
+        key="up_hanging_p99",
+        says="one upstream hangs: 99 in 100 of the others', beside without",
+        unit="×",
+        below=1.1,
+    ),
     Line(key="growth", says="growth of memory over 1,000,000 calls (50,000 without --full)", unit="%", below=5),
 )
 

@@ -47,10 +47,10 @@ def message(version: str, method: str, id: int = _NUMBER, /, **params: Any) -> b
     return json.dumps(asked, separators=(",", ":")).encode()
 
 
-def calling(server: Served, version: str, session: str = "", *, echoed: bool = True) -> Shot:
-    """The call of the trivial tool."""
-    body = message(version, "tools/call", name=TOOL, arguments={"number": _NUMBER})
-    given = headers(server, version, "tools/call", TOOL, session) | {"Content-Length": str(len(body))}
+def calling(server: Served, version: str, session: str = "", *, tool: str = TOOL, echoed: bool = True) -> Shot:
+    """The call of a trivial tool."""
+    body = message(version, "tools/call", name=tool, arguments={"number": _NUMBER})
+    given = headers(server, version, "tools/call", tool, session) | {"Content-Length": str(len(body))}
     head = "".join(f"{key}: {value}\r\n" for key, value in given.items())
     start = f"POST {path(server)} HTTP/1.1\r\n{head}\r\n".encode()
     parts = (start + body).split(str(_NUMBER).encode())
@@ -67,19 +67,25 @@ class Client:
 
     def ask(self, version: str, method: str, session: str = "", **params: Any) -> tuple[dict[str, str], bytes]:
         """The headers and the text of the answer to one request, which must have a result."""
-        body = message(version, method, **params)
-        self._connection.request("POST", path(self._server), body, headers(self._server, version, method, "", session))
-        answer = self._connection.getresponse()
-        text = answer.read()
+        answer, text = self._post(version, method, session, message(version, method, **params))
         if answer.status != http.client.OK or b'"result"' not in text:
             raise RuntimeError(f"{method} was to be measured, but the answer was {answer.status}: {text[:500]!r}")
         return {key.lower(): value for key, value in answer.getheaders()}, text
 
     def session(self) -> str:
-        """A session of the older era."""
+        """A session of the older era, begun as its servers want it."""
         client = {"name": "bench", "version": "1"}
         found, _ = self.ask(OLD, "initialize", protocolVersion=OLD, capabilities={}, clientInfo=client)
-        return found.get("mcp-session-id", "")
+        session = found.get("mcp-session-id", "")
+        begun = "notifications/initialized"
+        self._post(OLD, begun, session, json.dumps({"jsonrpc": "2.0", "method": begun}).encode())
+        return session
+
+    def _post(self, version: str, method: str, session: str, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+        given = headers(self._server, version, method, "", session)
+        self._connection.request("POST", path(self._server), body, given)
+        answer = self._connection.getresponse()
+        return answer, answer.read()
 
     def close(self) -> None:
         self._connection.close()

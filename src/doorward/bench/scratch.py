@@ -31,11 +31,11 @@ ROOM = "bench"
 RECIPE = {
     "recipeId": "bench",
     "displayName": "Bench",
-    "description": "Every command of the bench, as often as it likes.",
+    "description": "Every command of the bench and of upstream servers, as often as it likes.",
     "strategy": {
         "aiCommands": {
             "enabled": True,
-            "whitelist": ["bench/*"],
+            "whitelist": ["bench/*", "mcp/*"],
             "blacklist": ["file/*", "user/*"],
             "maxCommandsPerResponse": 1_000_000,
             "maxCommandsPerMinute": 1_000_000,

@@ -37,6 +37,10 @@ class Sizes(msgspec.Struct, frozen=True):
     """How long they ask."""
     tools: int = 1_000
     """Tools in one list."""
+    upstreams: int = 100
+    """Upstream servers at once, each with ten tools."""
+    gateway_seconds: float = 0.8
+    """How long a gateway is asked in one round."""
 
 
 SHORT = Sizes(programs=1_000, crowd_seconds=5.0, lifetime=50_000)

@@ -22,6 +22,8 @@ from doorward.bench import (
     programs,
     spawn,
     tool_list,
+    upstream_calls,
+    upstream_many,
 )
 from doorward.bench.confined import scratch_sandbox
 from doorward.bench.lines import LINES, Line
@@ -35,6 +37,8 @@ class Measure(NamedTuple):
     long: bool = False
     """Whether it takes so long that only a full run has it."""
 
+
+_GATEWAYS = ("doorward", "fastmcp", "mcp_proxy")
 
 MEASURES = (
     Measure(
@@ -64,6 +68,15 @@ MEASURES = (
     Measure(("tools_first", "tools_list"), tool_list.measure),
     Measure(("line",), line_calls.measure),
     Measure(("mcp_start", "mcp_start_beside"), first_list.measure),
+    Measure(
+        (
+            *("up_direct", "up_direct_alone"),
+            *(f"up_{gateway}_{what}" for gateway in _GATEWAYS for what in ("calls", "alone", "p99", "cpu")),
+            "up_of_best",
+        ),
+        upstream_calls.measure,
+    ),
+    Measure(("up_many_start", "up_many_list", "up_many_memory", "up_hanging_p99"), upstream_many.measure),
     Measure(("growth",), memory.measure),
 )
 

@@ -94,6 +94,11 @@ class Volley:
         end = time.perf_counter() + seconds
         return self._fire(lambda: time.perf_counter() < end)
 
+    def ask_all(self) -> None:
+        """Every connection asks once, and nobody waits for an answer."""
+        for one in self._open.values():
+            self._ask(one)
+
     def _connect(self) -> _Connection:
         one = _Connection(self._address)
         self._open[one.socket.fileno()] = one

@@ -1,10 +1,13 @@
-"""`doorward approvals`: see what waits for a person, and decide."""
+"""`doorward approvals`: see what waits for a person, decide, and answer what MCP servers want to know."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from doorward.cli.asking import as_owner, json_option
+from doorward.cli.questions import answer, questions, show_waiting
 
 
 @click.group("approvals", invoke_without_command=True)
@@ -12,6 +15,8 @@ from doorward.cli.asking import as_owner, json_option
 def command(context: click.Context) -> None:
     """See what waits for a person, and decide. An agent can never decide. Without more words it lists what waits."""
     if context.invoked_subcommand is None:
+        if sys.stdout.isatty():
+            show_waiting()
         as_owner("approval/list", as_json=False, pending=True)
 
 
@@ -45,3 +50,7 @@ def approve(id: str, as_json: bool) -> None:
 def deny(id: str, as_json: bool) -> None:
     """Say no."""
     as_owner("approval/deny", as_json, id=id)
+
+
+command.add_command(questions)
+command.add_command(answer)

@@ -47,6 +47,8 @@ def _shown(line: lines.Line, value: float | None) -> str:
     verdict = line.verdict(value)
     if value is None:
         why = "only with --full" if line.key in suite.ONLY_FULL else "not possible here"
+        if line.needs:
+            why = f"{line.needs} not installed: make bench does it"
         return _row(line.says, "–", line.target, click.style(why, dim=True))
     colour = _COLOURS.get(verdict)
     shown = click.style(verdict, fg=colour, bold=verdict == "miss") if colour else verdict

@@ -137,9 +137,12 @@ def _told(error: dict[str, Any]) -> DoorwardError:
 async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
     """In a house of our own, opened for this one command."""
     async with _house(home) as house:
+        await house.services.upstreams.look_for(ask.command)
         request = ask.request(house.services.registry)
         if live is None:
             return msgspec.to_builtins(await house.gate.handle(request))
+
+        live.alone = True
 
         async def stop() -> None:
             execution = house.services.executions.get(live.execution)
@@ -152,6 +155,7 @@ async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
 
 async def _explained(home: Home, ask: Ask) -> Any:
     async with _house(home) as house:
+        await house.services.upstreams.look_for(ask.command)
         return await house.gate.explain(ask.request(house.services.registry))
 
 

@@ -15,11 +15,13 @@ from doorward.cli import client as house
 from doorward.cli.clients import address, known, tomlfile
 from doorward.cli.clients import change as changes
 from doorward.cli.clients.change import Change
-from doorward.cli.clients.known import CLIENTS, GENERIC, TOKEN, Client, Http, Machine, Scope, Stdio
+from doorward.cli.clients.known import CLIENTS, GENERIC, Client, Http, Scope, Stdio
 from doorward.doors.local import Ask
 from doorward.errors import BadParams, DoorwardError, NotFound, Unusable
 from doorward.home import Home
 from doorward.settings import home_folder
+from doorward.upstream.clientfiles import Machine
+from doorward.upstream.ourselves import TOKEN
 from doorward.visible import visible
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
@@ -126,9 +128,8 @@ def _list(machine: Machine, server: str) -> None:
 
 
 def _state(client: Client, machine: Machine, server: str) -> str:
-    files = [client.user(machine)] + ([client.project(machine)] if client.project is not None else [])
     connected, unusable = [], []
-    for file in dict.fromkeys(files):  # in the home folder of an account both can be the same
+    for file in client.place.files(machine):
         try:
             names = changes.present(client, file, server)
         except Unusable as error:

@@ -23,6 +23,7 @@ _UNTIL_KNOWN = 1.0
 STOPPED = 130
 """The exit code of what a person stopped with Ctrl-C."""
 
+_NOTICES = frozenset({"started", "output", "progress", "logged", "asked"})
 _notice = msgspec.json.Decoder(Notice).decode
 
 
@@ -96,7 +97,7 @@ async def follow(sock: socket.socket, body: bytes, live: Live, cancel: Callable[
             writer.write(head.encode() + body)
             async for line in _lines(reader):
                 said = msgspec.json.decode(line)
-                if said.get("type") not in ("started", "output", "progress"):
+                if said.get("type") not in _NOTICES:
                     return dict(said)
                 live.notice(_notice(line))
             raise Unreachable("The running server hung up.", hint="Whether it ran is in: doorward audit tail")

@@ -21,6 +21,8 @@ async def kept(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
     chores = (
         services.recipes.watch(),
         services.catalogue.watch(),
+        services.servers.watch(),
+        _connect(house, head_start),
         house.keeper.watch(),
         keep_tidy(house),
         _say_how_programs_are_held(house, head_start),
@@ -32,6 +34,12 @@ async def kept(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
+
+
+async def _connect(house: House, head_start: float) -> None:
+    """Connect to upstream servers, of which none is waited for."""
+    await asyncio.sleep(head_start)
+    house.services.upstreams.start()
 
 
 async def _say_how_programs_are_held(house: House, head_start: float) -> None:

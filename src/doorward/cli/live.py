@@ -10,7 +10,7 @@ import time
 
 import click
 
-from doorward.executions.notices import Notice, Output, Progress, Started
+from doorward.executions.notices import Asked, Notice, Output, Progress, Started
 from doorward.visible import visible
 
 _QUIET = 1.0
@@ -31,6 +31,8 @@ class Live:
         """Whether output was shown, so that it is not shown again at the end."""
         self.stopping = False
         """Whether the person at the terminal asked for the end."""
+        self.alone = False
+        """Whether no server runs, so that nobody but this program is in the house."""
         self._shows = sys.stdout.isatty() and not as_json
         self._draws = sys.stderr.isatty() and not as_json
         self._drawn = False
@@ -46,7 +48,9 @@ class Live:
             self.known.set()
         elif isinstance(notice, Progress):
             self._progress = notice
-        elif self._shows:
+        elif isinstance(notice, Asked):
+            self._show_question(notice)
+        elif isinstance(notice, Output) and self._shows:
             self._show(notice)
 
     def tick(self) -> None:
@@ -78,6 +82,18 @@ class Live:
         self._heard = time.monotonic()
         self._line_open = not notice.text.endswith("\n")
         click.echo(safe(notice.text), nl=False, err=notice.stream == "stderr")
+
+    def _show_question(self, asked: Asked) -> None:
+        """The call stands still until a person answers, so this shows wherever a person may see it."""
+        if not self._draws:
+            return
+        self.rest()
+        click.echo(f"{asked.server} asks: {visible(asked.message)}", err=True)
+        answer = f"Answer in another terminal: doorward approvals answer {asked.question}"
+        if self.alone:
+            answer = "Nobody can answer while no server runs: start `doorward up`, and run it again."
+        click.echo(f"  {answer}", err=True)
+        self._heard = time.monotonic()
 
     def _said(self, seconds: float) -> str:
         if self._queued:

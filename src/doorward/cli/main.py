@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "init": "Make the home folder and say what was made.",
     "mcp": "Speak MCP on the standard streams, for a client that starts it.",
     "connect": "Add Doorward to the MCP clients on this machine, or take it out.",
+    "servers": "See, add and change the MCP servers behind Doorward.",
     "run": "Run a command in a room, as an agent of yours.",
     "explain": "Say whether a command is allowed in a room, and by which rule.",
     "executions": "See what runs and what it wrote, and stop it.",

@@ -12,6 +12,7 @@ import msgspec
 
 from doorward import logs
 from doorward.cli.live import safe
+from doorward.command import Blocks
 from doorward.errors import DoorwardError, Failed, Unusable
 from doorward.gate import present
 from doorward.model import Outcome
@@ -35,6 +36,9 @@ def show(outcome: Outcome, as_json: bool, *, told: bool = False) -> int:
         return EXIT_CODES[outcome.status]
     if present.is_programs(outcome.result):
         return _show_program(outcome, told)
+    blocks = present.as_blocks(outcome.result)
+    if blocks is not None:
+        return _show_blocks(outcome, blocks)
     if outcome.status == "done":
         result(outcome.result)
         if outcome.effect == "done" and "execution" not in (outcome.result or ()):
@@ -59,6 +63,22 @@ def _show_program(outcome: Outcome, told: bool) -> int:
         word = ended["sandbox"].partition(":")[0]
         parts.insert(2, f"sandbox {word} (`doorward status` says why)")
     note(", ".join([*parts, *present.not_kept(ended)]))
+    return EXIT_CODES[outcome.status]
+
+
+def _show_blocks(outcome: Outcome, blocks: Blocks) -> int:
+    """What another server gave: texts as they are, of images and sounds what they are and how to keep them."""
+    text = safe(present.in_words(blocks))
+    click.echo(text, nl=not text.endswith("\n"), err=outcome.status != "done")
+    if outcome.status != "done":
+        complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    for place, block in enumerate(blocks.content):
+        if isinstance(block.get("data"), str):
+            kind = visible(str(block.get("type")), lines=False)
+            note(
+                f"To keep the {kind}: doorward run --json … | jq -r '.result.content[{place}].data' | base64 -d > FILE"
+            )
+    note(f"execution {outcome.call}")
     return EXIT_CODES[outcome.status]
 
 

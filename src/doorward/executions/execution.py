@@ -16,7 +16,7 @@ import msgspec
 from doorward import redact
 from doorward.clock import Clock
 from doorward.events import Bus, ExecutionProgressed, ExecutionStarted
-from doorward.executions.notices import Notice, Output, Progress, Started, Watch
+from doorward.executions.notices import Asked, Logged, Notice, Output, Progress, Started, Watch
 from doorward.executions.written import Written
 from doorward.model import Call
 from doorward.sandbox.program import Stream
@@ -37,6 +37,8 @@ class Means(msgspec.Struct, frozen=True):
     events: Bus
     most_output: int
     """How many bytes of each stream are kept."""
+    loop: asyncio.AbstractEventLoop | None = None
+    """The loop that all of them run on; None: it is asked for each time, which takes a system call."""
 
 
 class Execution:
@@ -61,11 +63,12 @@ class Execution:
         "fraction",
         "parent",
         "state",
+        "transparent",
         "written",
     )
 
     def __init__(self, call: Call, means: Means, watch: Watch | None = None, parent: Execution | None = None) -> None:
-        task = asyncio.current_task()
+        task = asyncio.current_task(means.loop)
         if task is None:
             raise RuntimeError("a call runs in a task, or nobody could stop it")
         self.call = call
@@ -75,6 +78,8 @@ class Execution:
         self.cancelled_by = ""
         """Who stopped it; empty while nobody did."""
         self.fraction: float | None = None
+        self.transparent = False
+        """Whether it only stands for a call inside it, so that how far that is is how far it is."""
         self.written: Written | None = None
         """What it has written so far; None while it wrote nothing."""
         self.asked_at = means.clock.steady()
@@ -138,6 +143,8 @@ class Execution:
         self.announce()
         self.fraction = None if fraction is None or fraction != fraction else min(1.0, max(0.0, fraction))
         self._doing = message[:_MOST_READ]
+        if self.parent is not None and self.parent.transparent:
+            self.parent.progress(fraction, message)
         now = self._means.clock.steady()
         if self._progressed is not None and now - self._progressed < _BETWEEN_PROGRESS and self.fraction != 1.0:
             return
@@ -157,6 +164,26 @@ class Execution:
                 message=shown,
             )
         )
+
+    def log(self, server: str, level: str, text: str) -> None:
+        """What another server wrote for a log, to whoever watches. It is kept nowhere, and cut as a message is."""
+        if self.ended:
+            return
+        self._tell_outwards(Logged(server, level, text[:_MOST_READ]))
+
+    def asked(self, question: Asked) -> None:
+        """Another server, which this call waits for, has a question: tell whoever watches."""
+        if self.ended:
+            return
+        self.announce()
+        self._tell_outwards(question)
+
+    def _tell_outwards(self, notice: Notice) -> None:
+        """Tell whoever watches this call, or one that it runs inside of."""
+        around: Execution | None = self
+        while around is not None:
+            around._notify(notice)
+            around = around.parent
 
     def queue(self) -> None:
         """There is no free place: tell whoever watches that it waits."""

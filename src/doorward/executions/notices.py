@@ -28,6 +28,26 @@ class Progress(msgspec.Struct, frozen=True, tag_field="type", tag="progress"):
     message: str = ""
 
 
-Notice = Started | Output | Progress
+class Logged(msgspec.Struct, frozen=True, tag_field="type", tag="logged"):
+    """Another server, which this call waits for, wrote something for a log."""
+
+    server: str
+    level: str
+    """One of syslog's words, such as `info` and `error`."""
+    text: str
+
+
+class Asked(msgspec.Struct, frozen=True, tag_field="type", tag="asked"):
+    """Another server, which this call waits for, wants to know something first; see `upstream/questions.py`."""
+
+    question: str
+    """Its id."""
+    server: str
+    kind: str
+    """`form` and `url` are for people; `sampling` is for the model of the client that called."""
+    message: str
+
+
+Notice = Started | Output | Progress | Logged | Asked
 Watch = Callable[[Notice], None]
 """Called at once, on the event loop: it may not wait, and what it raises would end the call."""

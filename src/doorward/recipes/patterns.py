@@ -1,4 +1,4 @@
-"""Patterns that name commands in a recipe: a command, an area (`data/*`), or everything (`*`)."""
+"""Patterns that name commands in a recipe: a command, an area (`data/*`, `mcp/github/*`), or everything (`*`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Container
 
 def from_specific_to_general(name: str) -> tuple[str, ...]:
     """Every pattern that matches this command, the most specific first."""
-    area, slash, _ = name.partition("/")
-    return (name, f"{area}/*", "*") if slash else (name, "*")
+    steps = name.split("/")
+    return (name, *("/".join([*steps[:depth], "*"]) for depth in range(len(steps) - 1, 0, -1)), "*")
 
 
 def match(patterns: Container[str], name: str) -> str | None:

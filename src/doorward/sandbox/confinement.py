@@ -61,16 +61,19 @@ class Confinement(msgspec.Struct, frozen=True):
                 "descriptors": limits.descriptors,
                 "processes": limits.processes,
             },
-            # The kernel counts processes of a user, and does not count those of root at all.
-            "counted": 1 if self.namespaces else _processes_of_this_user(),
+            "counted": self.counted(),
             "count": root and self.namespaces,
-            "filter": (shipped.load(self._filter(profile)) or b"").hex(),
+            "filter": self.filter(network=profile.network),
         }
 
-    def _filter(self, profile: Profile) -> str:
-        if self.namespaces:
-            return "full"
-        return "alone-network" if profile.network else "alone"
+    def counted(self) -> int:
+        """How many processes the kernel counts beside those of a program: it counts them for a user, in a namespace."""
+        return 1 if self.namespaces else _processes_of_this_user()
+
+    def filter(self, *, network: bool) -> str:
+        """The filter of system calls, as helpers take it; empty where there is none for this machine."""
+        alone = "alone-network" if network else "alone"
+        return (shipped.load("full" if self.namespaces else alone) or b"").hex()
 
 
 def _readable(profile: Profile, settings: Settings) -> list[str]:

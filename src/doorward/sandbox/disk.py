@@ -24,9 +24,14 @@ class DiskWatch:
         self._timer.cancel()
 
     def _look(self) -> None:
-        facts = os.statvfs(self._folder)
-        no_names_left = facts.f_files > 0 and facts.f_favail < _FEWEST_NAMES
-        if facts.f_bavail * facts.f_frsize < self._keep_free or no_names_left:
+        if is_short(self._folder, self._keep_free):
             self._stop()
         else:
             self._timer = asyncio.get_running_loop().call_later(_EVERY, self._look)
+
+
+def is_short(folder: str, keep_free: int) -> bool:
+    """Whether the disk that a folder is on has less than this left, or hardly a place for another name."""
+    facts = os.statvfs(folder)
+    no_names_left = facts.f_files > 0 and facts.f_favail < _FEWEST_NAMES
+    return facts.f_bavail * facts.f_frsize < keep_free or no_names_left

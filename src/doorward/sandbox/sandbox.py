@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,6 +17,8 @@ from doorward.errors import CommandFailed, SandboxUnavailable
 from doorward.sandbox.changes import Changes, read_changes
 from doorward.sandbox.confinement import Confinement
 from doorward.sandbox.finding import find
+from doorward.sandbox.keeping import Keeping
+from doorward.sandbox.kept import Kept, KeptProfile
 from doorward.sandbox.level import Level
 from doorward.sandbox.pools import Pools
 from doorward.sandbox.profile import Profile
@@ -39,6 +41,7 @@ class Sandbox:
         self._finding = asyncio.Lock()
         self._found: Confinement | None = None
         self._scratch: Path | None = None
+        self._keeping = Keeping(home, settings.sandbox.keep_free_bytes)
 
     async def level(self) -> Level:
         """How well programs are confined here, found out by a program that tries to get out."""
@@ -65,8 +68,20 @@ class Sandbox:
         finally:
             os.close(layer)
 
+    async def keep(
+        self, surroundings: KeptProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
+    ) -> Kept:
+        """Start a program that stays, such as a server, with its streams open; it starts in `folder`, or in its own.
+
+        SandboxUnavailable says why it may not run or not reach what it asks for, CommandFailed why it does not start.
+        """
+        found = await self._confinement()
+        self._check_level(found)
+        return await self._keeping.keep(found, surroundings, argv, environment, folder)
+
     async def close(self) -> None:
         """End every helper, and whatever runs in it."""
+        await self._keeping.close()
         await self._pools.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
@@ -113,16 +128,7 @@ class Sandbox:
         if self._found is not None and profile in self._checked:
             return self._found
         found = await self._confinement()
-        if found.level.word != "full" and self._settings.required:
-            raise SandboxUnavailable(
-                f"Programs run only in a full sandbox here (setting sandbox.required), and this one is {found.level}.",
-                hint=found.level.hint,
-            )
-        if found.level.word == "off" and not self._settings.allow_unconfined:
-            raise SandboxUnavailable(
-                f"Nothing on this machine can confine a program, so none is run: {found.level}.",
-                hint=found.level.hint or "Programs with resource limits alone need sandbox.allow_unconfined = true.",
-            )
+        self._check_level(found)
         if profile.files == "copy" and not found.copies:
             raise SandboxUnavailable(f"There are no copy-on-write views here: the sandbox is {found.level}.")
         if _holds(profile.workspace, self._home):
@@ -133,6 +139,19 @@ class Sandbox:
             )
         self._checked.add(profile)
         return found
+
+    def _check_level(self, found: Confinement) -> None:
+        """Refuse to run anything where it is not held as well as it must be."""
+        if found.level.word != "full" and self._settings.required:
+            raise SandboxUnavailable(
+                f"Programs run only in a full sandbox here (setting sandbox.required), and this one is {found.level}.",
+                hint=found.level.hint,
+            )
+        if found.level.word == "off" and not self._settings.allow_unconfined:
+            raise SandboxUnavailable(
+                f"Nothing on this machine can confine a program, so none is run: {found.level}.",
+                hint=found.level.hint or "Programs with resource limits alone need sandbox.allow_unconfined = true.",
+            )
 
     async def _zygote(self, profile: Profile) -> Zygote:
         found = await self._confinement()

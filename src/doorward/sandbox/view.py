@@ -15,12 +15,20 @@ INSIDE = "/run/doorward"
 LAYERS = "/run/layers"
 """Where a worker keeps the layers of its copy-on-write view."""
 
-PASSWD = f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{USER}:{USER}:agent:/tmp:/bin/bash\n".encode()
+
+def passwd(home: str) -> bytes:
+    """The accounts that programs see. A name that cannot stand in such a list is left out of it."""
+    home = "/tmp" if ":" in home or "\n" in home else home
+    return f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{USER}:{USER}:agent:{home}:/bin/bash\n".encode()
+
+
+PASSWD = passwd("/tmp")
 GROUP = f"root:x:0:\nagent:x:{USER}:\n".encode()
 
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC = (
     "/etc/alternatives",
+    "/etc/ca-certificates/extracted",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -28,7 +36,12 @@ _ETC = (
     "/etc/magic",
     "/etc/mime.types",
     "/etc/os-release",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/ssl/cert.pem",
     "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
     "/etc/timezone",
 )
 _ETC_OF_NETWORK = ("/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/services")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
+import signal
 import socket
 from typing import Any
 
@@ -33,6 +35,7 @@ class Worker:
         self._sock = sock
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._began: asyncio.Future[int] = self._loop.create_future()
         self.used = True
         """Whether it must not serve another program: it runs one, or the last one left something behind in it."""
         sock.setblocking(False)
@@ -68,6 +71,17 @@ class Worker:
             messages.send(self._sock, message, descriptors)
         except OSError as error:
             raise NotBegun(f"a helper takes no more work: {error.strerror}") from error
+
+    async def began(self) -> dict[str, Any]:
+        """Which process a program that stays became, as `began`; or else how it ended before that."""
+        either: list[asyncio.Future[Any]] = [self._began, self._answer]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return {"began": self._began.result()} if self._began.done() else await self._answer
+
+    def ask_to_end(self) -> None:
+        """SIGTERM to a program that stays."""
+        with contextlib.suppress(OSError):
+            messages.send(self._sock, messages.encoded({"signal": int(signal.SIGTERM)}))
 
     async def ended(self) -> dict[str, Any]:
         """How the program that was begun ended. Cancelled, it ends the program first."""
@@ -132,6 +146,10 @@ class Worker:
             if not self._answer.done():
                 self._answer.set_exception(gone)
                 self._answer.exception()
+            return
+        if "began" in message:
+            if not self._began.done():
+                self._began.set_result(int(message["began"]))
             return
         if descriptors:
             message["changes"] = descriptors[0]

@@ -7,13 +7,12 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doorward.sandbox import bubblewrap, view
 from doorward.sandbox.inside import messages
-from doorward.sandbox.inside.zygote import CONTROL
 from doorward.sandbox.profile import Files
+from doorward.sandbox.spawning import Spawned, spawned
 from doorward.sandbox.worker import Worker, WorkerGone
 
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from inside import zygote; zygote.main()"
@@ -23,45 +22,18 @@ _PATIENCE = 15.0
 class Zygote:
     """A running one. Its end, or ours, is the end of all its workers and of everything they run."""
 
-    def __init__(self, process: int, control: socket.socket, complaints: int, *, takes_all_along: bool) -> None:
-        self._process = process
+    def __init__(self, spawned: Spawned, *, takes_all_along: bool) -> None:
+        self._spawned = spawned
+        self._process = spawned.process
         self._takes_all_along = takes_all_along
         """Whether there are namespaces, which die with it."""
-        self._control = control
-        self._complaints = complaints
+        self._control = spawned.control
         self.landlock = False
 
     @classmethod
     async def start(cls, around: Sequence[str], home: str, setup: dict[str, Any]) -> Zygote:
         """Start one: `around` is the command line that makes its surroundings, `home` where it finds its code there."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        python, _ = view.python()
-        words = [*around, python, "-I", "-S", "-c", _START, home]
-        complaints = _memory("complaints", b"")
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        given = {0: null, 1: null, 2: complaints, CONTROL: theirs.fileno()}
-        made = {bubblewrap.PASSWD: _memory("passwd", view.PASSWD), bubblewrap.GROUP: _memory("group", view.GROUP)}
-        try:
-            process = os.posix_spawn(  # noqa: ASYNC221 - it blocks for a millisecond, once
-                words[0],
-                words,
-                view.environment("/tmp"),
-                file_actions=_placed({**given, **made}),
-                setsid=True,
-                setsigmask=[],
-                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT],
-            )
-        except OSError as error:
-            ours.close()
-            os.close(complaints)
-            raise WorkerGone(f"{words[0]} cannot be started: {error.strerror}") from error
-        finally:
-            theirs.close()
-            os.close(null)
-            for descriptor in made.values():
-                os.close(descriptor)
-        ours.setblocking(False)
-        self = cls(process, ours, complaints, takes_all_along=bool(around))
+        self = cls(spawned(around, _START, home), takes_all_along=bool(around))
         try:
             await self._greet(setup)
         except BaseException:
@@ -69,11 +41,14 @@ class Zygote:
             raise
         return self
 
-    async def worker(self, files: Files) -> Worker:
-        """A new worker, confined and ready, whose programs have this access to the workspace."""
+    async def worker(self, files: Files, setup: Mapping[str, Any] | None = None) -> Worker:
+        """A new worker, confined and ready, whose programs have this access to the workspace.
+
+        `setup` is what holds for it alone.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            messages.send(self._control, messages.encoded({"files": files}), (theirs.fileno(),))
+            messages.send(self._control, messages.encoded({**(setup or {}), "files": files}), (theirs.fileno(),))
         except OSError as error:
             ours.close()
             raise WorkerGone(f"the sandbox ended: {self.complaint() or error.strerror}") from error
@@ -90,9 +65,7 @@ class Zygote:
 
     def complaint(self) -> str:
         """The last line that it or bubblewrap wrote."""
-        text = os.pread(self._complaints, 4_096, max(0, os.fstat(self._complaints).st_size - 4_096))
-        lines = text.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        return self._spawned.complaint()
 
     async def close(self) -> None:
         """End it, and wait until it is gone."""
@@ -102,7 +75,7 @@ class Zygote:
         timer = asyncio.get_running_loop().call_later(patience, self._kill)
         await asyncio.to_thread(os.waitpid, self._process, 0)
         timer.cancel()
-        os.close(self._complaints)
+        self._spawned.let_go()
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -131,20 +104,3 @@ class Zygote:
         if answer is None:
             raise WorkerGone(self.complaint() or "the sandbox ended as it started")
         self.landlock = bool(answer["landlock"])
-
-
-def _memory(name: str, content: bytes) -> int:
-    """A file in memory alone, to be read from its start."""
-    descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
-    os.write(descriptor, content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
-
-
-def _placed(wanted: dict[int, int]) -> list[tuple[int, int, int]]:
-    """The steps that put descriptors at their numbers, in an order in which none is overwritten before it is used."""
-    clear = max(*wanted, *wanted.values()) + 1
-    away = [(os.POSIX_SPAWN_DUP2, source, clear + n) for n, source in enumerate(wanted.values())]
-    back = [(os.POSIX_SPAWN_DUP2, clear + n, target) for n, target in enumerate(wanted)]
-    closed = [(os.POSIX_SPAWN_CLOSE, clear + n) for n in range(len(wanted))]
-    return [*away, *back, *closed]  # type: ignore[list-item]

@@ -129,7 +129,23 @@ CREATE INDEX answers_at ON answers (at);
 """
 """People who come with a password, and answers that are given again to whoever asks again with the same key."""
 
-STEPS = (FOUNDATION, FORESEEN, ACCOUNTS)
+UPSTREAM = """
+CREATE TABLE upstream_servers (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, name TEXT NOT NULL, transport TEXT NOT NULL, origin TEXT NOT NULL,
+    enabled INTEGER NOT NULL, state TEXT NOT NULL, problem TEXT NOT NULL, since REAL NOT NULL,
+    added_at REAL NOT NULL, removed_at REAL
+) STRICT;
+CREATE TABLE upstream_tools (
+    server TEXT NOT NULL, tool TEXT NOT NULL, position INTEGER NOT NULL, listed INTEGER NOT NULL,
+    trusted INTEGER NOT NULL, seen TEXT NOT NULL, pinned TEXT NOT NULL, pinned_at REAL NOT NULL,
+    definition TEXT NOT NULL, approved TEXT NOT NULL,
+    PRIMARY KEY (server, tool)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ledger_upstream ON ledger (command, seq) WHERE command GLOB 'mcp/*/*';
+"""
+"""Servers of others, and what was last seen and what was approved of the definitions of their tools."""
+
+STEPS = (FOUNDATION, FORESEEN, ACCOUNTS, UPSTREAM)
 
 
 def version(db: sqlite3.Connection) -> int:

@@ -128,6 +128,47 @@ def _audit(names: Names) -> str:
     )
 
 
+_CALLED = "command GLOB 'mcp/*/*' AND phase <> 'start' AND status IN ('done', 'failed') AND code <> 'dry_run'"
+"""The ledger's records of how calls of upstream tools ended; what was refused or waits called nobody."""
+_SERVER = "substr(command, 5, instr(substr(command, 5), '/') - 1)"
+_TOOL = "substr(command, 5 + instr(substr(command, 5), '/'))"
+
+
+def _servers(names: Names) -> str:
+    return (
+        "SELECT id, name, transport, enabled, state AS status, problem AS lastError, since"
+        f" FROM {names.schema}.upstream_servers WHERE tenant = {names.tenant} AND removed_at IS NULL"
+    )
+
+
+def _server_use(names: Names) -> str:
+    used = (
+        f"SELECT {_SERVER} AS server, max(at) / 1000000.0 AS last_used, count(*) AS calls,"
+        f" sum(status = 'failed') AS failures FROM {names.schema}.ledger"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_CALLED} GROUP BY 1"
+    )
+    return (
+        "SELECT s.id AS id, s.name AS name, s.transport AS transport, s.enabled AS enabled, s.added_at AS added_at,"
+        " u.last_used AS last_used, coalesce(u.calls, 0) AS total_invocations,"
+        " coalesce(u.failures, 0) AS total_failures"
+        f" FROM {names.schema}.upstream_servers AS s LEFT JOIN ({used}) AS u ON u.server = s.id"
+        f" WHERE s.tenant = {names.tenant} AND s.removed_at IS NULL"
+    )
+
+
+def _tool_use(names: Names) -> str:
+    began = f"(SELECT s.params FROM {names.schema}.ledger AS s WHERE s.call = l.call AND s.phase = 'start')"
+    given = f"CASE phase WHEN 'end' THEN {began} ELSE params END"
+    params = _to_owner(names, f"CASE WHEN json_valid({given}) THEN {given} ELSE json_quote({given}) END")
+    return (
+        f"SELECT call AS id, {_SERVER} AS server_id, {_TOOL} AS tool_name, command, at / 1000000.0 AS timestamp,"
+        f" caller, room, {params} AS parameters, spent AS energy_consumed, duration / 1000.0 AS duration_ms,"
+        " status = 'done' AS success, CASE status WHEN 'failed' THEN code END AS code,"
+        " CASE status WHEN 'failed' THEN note END AS error, seq"
+        f" FROM {names.schema}.ledger AS l WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_CALLED}"
+    )
+
+
 def _nothing(fields: Sequence[Field]) -> Select:
     """No rows: nothing keeps these yet, but their shape is settled."""
     columns = ", ".join(f"NULL AS {quoted(field.name)}" for field in fields)
@@ -140,7 +181,6 @@ def _fields(words: str) -> list[Field]:
     return [msgspec.convert({"name": name, "kind": kind or "text"}, Field) for name, _, kind in pairs]
 
 
-_SERVERS = _fields("id name transport enabled:boolean status lastError since:time")
 _JOBS = _fields(
     "id name schedule timezone command params:json enabled:boolean owner nextAt:time lastAt:time lastStatus"
 )
@@ -183,7 +223,27 @@ SYSTEM: dict[str, SystemCollection] = {
             ),
             _audit,
         ),
-        SystemCollection("servers", _SERVERS, _nothing(_SERVERS), areas=["server"]),
+        SystemCollection(
+            "servers", _fields("id name transport enabled:boolean status lastError since:time"), _servers, areas=["mcp"]
+        ),
+        SystemCollection(
+            "mcp_servers",
+            _fields(
+                "id name transport enabled:boolean added_at:time last_used:time total_invocations:number"
+                " total_failures:number"
+            ),
+            _server_use,
+            areas=["mcp"],
+        ),
+        SystemCollection(
+            "mcp_tool_invocations",
+            _fields(
+                "id server_id tool_name command timestamp:time caller room parameters:json energy_consumed:number"
+                " duration_ms:number success:boolean code error"
+            ),
+            _tool_use,
+            tie="seq",
+        ),
         SystemCollection("jobs", _JOBS, _nothing(_JOBS), areas=["cron"]),
         SystemCollection("nodes", _NODES, _nothing(_NODES), areas=["node"]),
     )

@@ -77,7 +77,7 @@ Content = Text | Image | Audio | Embedded | Link
 
 
 class ToolResult(Shape, frozen=True):
-    content: list[Content]
+    content: list[Content] | msgspec.Raw
     structured_content: Any = None
     is_error: bool = False
 

@@ -17,10 +17,11 @@ import msgspec
 from doorward import redact
 from doorward.cli.clients import jsonfile, tomlfile
 from doorward.cli.clients.known import Client
-from doorward.cli.clients.ours import is_ours, merged
-from doorward.cli.clients.unreadable import Unchangeable, Unreadable
+from doorward.cli.clients.ours import merged
+from doorward.edited.unreadable import Unchangeable, Unreadable
 from doorward.errors import Conflict, Unusable
 from doorward.home import sync_folder
+from doorward.upstream.ourselves import is_ours
 
 _LARGEST = 64 * 1024 * 1024
 _BACKUP = ".before-doorward-"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from doorward.cli.clients.jsontext import Member, Node, parse, skip, unreadable
-
-_INDENT = re.compile(r"\n([ \t]+)\S")
+from doorward.edited import jsonedit
+from doorward.edited.jsontext import Member, Node, parse, unreadable
 
 
 def entries(text: str, container: str) -> dict[str, Any]:
@@ -35,18 +33,16 @@ def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) ->
     if not text.strip("\ufeff \t\r\n"):
         return json.dumps({container: {name: value}}, indent=2, ensure_ascii=False) + "\n"
     root = _object(text, parse(text), "the file")
-    style = _Style(text)
     held = _only(text, root, container)
     if held is None:
-        return _insert(text, root, container, {name: value}, style, 0)
+        return jsonedit.inserted(text, root, container, {name: value}, 0)
     inside = _object(text, held.node, f"{container!r}")
     ours = _only(text, inside, name)
     if ours is None:
-        return _insert(text, inside, name, value, style, 1)
+        return jsonedit.inserted(text, inside, name, value, 1)
     if ours.node.value == value:
         return text
-    written = style.written(value, 2, _has_lines(text, ours.node) or _has_lines(text, inside))
-    return text[: ours.node.start] + written + text[ours.node.end :]
+    return jsonedit.replaced(text, ours.node, value, 2, lines=jsonedit.has_lines(text, inside))
 
 
 def remove_entry(text: str, container: str, name: str) -> str:
@@ -56,54 +52,7 @@ def remove_entry(text: str, container: str, name: str) -> str:
     ours = None if inside is None else _only(text, inside, name)
     if inside is None or ours is None or inside.members is None:
         return text
-    place = inside.members.index(ours)
-    begin = len(text[: ours.start].rstrip(" \t\r\n"))
-    has_comma = place < len(inside.members) - 1 or inside.comma
-    end = skip(text, ours.node.end) + 1 if has_comma else ours.node.end
-    if len(inside.members) == 1:
-        rest = text[inside.start + 1 : begin] + text[end : inside.end - 1]
-        return text[: inside.start + 1] + (rest if rest.strip() else "") + text[inside.end - 1 :]
-    if has_comma:
-        return text[:begin] + text[end:]
-    comma = skip(text, inside.members[place - 1].node.end)
-    return text[:comma] + text[comma + 1 : begin] + text[end:]
-
-
-class _Style:
-    """How the file is laid out: its line ends and its indentation."""
-
-    def __init__(self, text: str) -> None:
-        found = _INDENT.search(text)
-        self.unit = found[1] if found else "  "
-        self.line = "\r\n" if "\r\n" in text else "\n"
-
-    def written(self, value: Any, depth: int, lines: bool) -> str:
-        if not lines:
-            return json.dumps(value, ensure_ascii=False)
-        laid_out = json.dumps(value, indent=self.unit, ensure_ascii=False).split("\n")
-        return (self.line + self.unit * depth).join(laid_out)
-
-
-def _insert(text: str, node: Node, key: str, value: Any, style: _Style, depth: int) -> str:
-    """The text with one more member, behind the last."""
-    lines = _has_lines(text, node) or not node.members
-    member = f"{json.dumps(key, ensure_ascii=False)}: {style.written(value, depth + 1, lines)}"
-    close = node.end - 1
-    tail = len(text[:close].rstrip(" \t\r\n"))
-    if not lines and node.members:
-        last = node.members[-1].node.end
-        return f"{text[:last]}, {member}{text[last:]}"
-    begin = style.line + style.unit * (depth + 1)
-    if not node.members:
-        return text[:tail] + begin + member + style.line + style.unit * depth + text[close:]
-    last = node.members[-1].node.end
-    if node.comma:
-        return text[:tail] + begin + member + "," + text[tail:]
-    return text[:last] + "," + text[last:tail] + begin + member + text[tail:]
-
-
-def _has_lines(text: str, node: Node) -> bool:
-    return "\n" in text[node.start : node.end]
+    return jsonedit.without(text, inside, inside.members.index(ours))
 
 
 def _object(text: str, node: Node, what: str) -> Node:

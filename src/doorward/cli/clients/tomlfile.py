@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from doorward.cli.clients.unreadable import Unchangeable, Unreadable
+from doorward.edited.unreadable import Unchangeable, Unreadable
 
 _PIECES = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}'

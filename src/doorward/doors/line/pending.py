@@ -72,7 +72,7 @@ class Pending:
             return
         elif isinstance(notice, Output):
             self._written.append(notice)
-        else:
+        elif isinstance(notice, Progress):
             self._doing = notice
 
     def news(self, now: float, quiet: float, every: float) -> bytes:

@@ -94,7 +94,7 @@ def _nearest(command: Command, query: str) -> Example:
     if kind is not None and command.name == _FIND:
         says = kind[0].lower()
         return Example(says, {"paths": ["."], "name": _KINDS[kind[1].lower()], "type": "f"})
-    return max(command.facts.examples, key=lambda one: _likeness(one, query))
+    return max(command.facts.examples, key=lambda one: _likeness(one, query), default=Example(command.summary, {}))
 
 
 def _likeness(use: Example, query: str) -> float:

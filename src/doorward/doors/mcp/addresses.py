@@ -10,6 +10,8 @@ from urllib.parse import quote
 from doorward.beneath import normal
 from doorward.doors.mcp.offers import Offer
 from doorward.errors import BadParams
+from doorward.upstream.addressing import unwrapped
+from doorward.upstream.readable import READ, names
 from doorward.wire.shapes import Resource, ResourceTemplate
 
 FILES = "doorward://files/"
@@ -53,7 +55,8 @@ def command_for(uri: str) -> str | None:
         return "room/messages"
     if uri.startswith(FILES) and len(uri) <= LONGEST:
         return "file/list" if uri.endswith("/") else "file/read"
-    return None
+    upstream = unwrapped(uri)
+    return names(upstream[0], READ).canonical if upstream is not None else None
 
 
 def resources(offer: Offer) -> list[Resource]:

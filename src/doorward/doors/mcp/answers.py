@@ -29,7 +29,12 @@ def result(era: Era, shape: Shape | Mapping[str, Any], *, meta: Mapping[str, Any
     return _with(era, _encode(shape), b"", meta)
 
 
-def done(era: Era, text: str, structured: bytes, code: str, call: str) -> bytes:
+def text(words: str) -> bytes:
+    """A list of blocks that is one text."""
+    return b'[{"type":"text","text":%b}]' % _encode(words)
+
+
+def done(era: Era, content: bytes, structured: bytes | None, code: str, call: str) -> bytes:
     """The result of a tool that did what it should, in the form that `result` would give it, written at once."""
     stateless = era is Era.STATELESS
     told = b'"doorward/status":"done","doorward/code":"%b","doorward/call":"%b"%b' % (
@@ -37,9 +42,9 @@ def done(era: Era, text: str, structured: bytes, code: str, call: str) -> bytes:
         call.encode(),
         _SIGNED if stateless else b"",
     )
-    return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b,%b"_meta":{%b}}' % (
-        _encode(text),
-        structured,
+    return b'{"content":%b%b,%b"_meta":{%b}}' % (
+        content,
+        b"" if structured is None else b',"structuredContent":%b' % structured,
         _COMPLETE if stateless else b"",
         told,
     )

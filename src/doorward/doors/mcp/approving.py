@@ -25,7 +25,7 @@ from doorward.errors import NotApproved, NotAuthenticated, Overloaded
 from doorward.events import ApprovalDecided
 from doorward.gate.gate import Gate
 from doorward.home import Home
-from doorward.model import Caller, Credential, Outcome, Request
+from doorward.model import Caller, Outcome, Request
 from doorward.wire.frames import WireError
 from doorward.wire.shapes import InputRequired
 
@@ -126,21 +126,23 @@ class Approving:
 
     def _may_ask(self, ask: Ask, parked: Outcome) -> bool:
         """Whether this client can show a question, and the door holds a credential of another person than the asker."""
-        can = ask.capabilities.get("elicitation")
-        if not self._on or not isinstance(can, dict) or (can and "form" not in can) or ask.peer.person is None:
-            return False
         if ask.era is Era.SESSIONS and not ask.channel.open:
             return False
         if len(parked.result["shown"]) > _MOST_SHOWN:
             return False
-        person = self._person(ask.peer.person)
-        return person is not None and person.kind == "human" and person.id != parked.result["caller"]
+        person = self.person(ask)
+        return person is not None and person.id != parked.result["caller"]
 
-    def _person(self, credential: Credential) -> Caller | None:
+    def person(self, ask: Ask) -> Caller | None:
+        """The person who can be asked through this client: one whose own credential the door holds."""
+        can = ask.capabilities.get("elicitation")
+        if not self._on or not isinstance(can, dict) or (can and "form" not in can) or ask.peer.person is None:
+            return None
         try:
-            return self._gate.caller(credential)
+            person = self._gate.caller(ask.peer.person)
         except NotAuthenticated:
             return None
+        return person if person.kind == "human" else None
 
 
 def _what(request: Request) -> list[Any]:

@@ -72,19 +72,21 @@ class Ask:
 
     async def run(self, command: str, params: Mapping[str, Any]) -> Outcome:
         """A command on behalf of this request, through the gate like any other."""
-        outcome = await self.gate.handle(
-            Request(
-                command=command,
-                credential=self.peer.credential,
-                door=DOOR,
-                room=self.peer.room,
-                params=params,
-                session=self.peer.name,
-            )
-        )
+        outcome = await self.gate.handle(self.wants(command, params))
         if outcome.code == NotAuthenticated.code:
             raise NotAuthenticated(outcome.message, hint=outcome.hint)
         return outcome
+
+    def wants(self, command: str, params: Mapping[str, Any]) -> Request:
+        """What the gate is asked for on behalf of this request."""
+        return Request(
+            command=command,
+            credential=self.peer.credential,
+            door=DOOR,
+            room=self.peer.room,
+            params=params,
+            session=self.peer.name,
+        )
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

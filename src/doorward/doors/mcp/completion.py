@@ -7,9 +7,13 @@ from typing import Any
 
 from doorward.doors.mcp import answers
 from doorward.doors.mcp.addresses import FILE_TEMPLATE, ROOM_TEMPLATE
+from doorward.doors.mcp.aggregated import Aggregated
 from doorward.doors.mcp.ask import Ask
 from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp.offers import Offers
 from doorward.doors.mcp.prompts import CATEGORY, GOAL, TASK, USE, WORK_HERE, Prompts
+from doorward.upstream.addressing import unwrapped
+from doorward.upstream.readable import COMPLETE, names
 from doorward.wire.codes import INVALID_PARAMS
 from doorward.wire.frames import WireError
 
@@ -19,18 +23,44 @@ _ARGUMENTS = {WORK_HERE: (), USE: (CATEGORY,), TASK: (GOAL,), FILE_TEMPLATE: ("p
 
 
 class Completion:
-    def __init__(self, prompts: Prompts, extras: Extras) -> None:
+    def __init__(self, prompts: Prompts, offers: Offers, aggregated: Aggregated, extras: Extras) -> None:
         self._prompts = prompts
+        self._offers = offers
+        self._aggregated = aggregated
         self._extras = extras
 
     async def complete(self, ask: Ask) -> bytes:
         ref, argument, typed, context = _read(ask)
         values = await self._extras.complete(ask, ref, argument, typed, context)
         if values is None:
+            values = await self._of_a_server(ask, ref, {"name": argument, "value": typed}, context)
+        if values is None:
             values = await self._values(ask, _target(ref), argument, typed)
         shown = list(values)[:_MOST]
         body = {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}
         return answers.result(ask.era, {"completion": body})
+
+    async def _of_a_server(
+        self, ask: Ask, ref: Mapping[str, Any], argument: Mapping[str, str], context: Mapping[str, str]
+    ) -> Sequence[str] | None:
+        """What the server says that the prompt or the address is of; None when it is of none.
+
+        Where each call waits for a person nothing is asked: a completion is a help, and nobody is bothered for it.
+        """
+        offer, target = self._offers.of(ask.caller, ask.peer.room), _target(ref)
+        prompt = self._aggregated.prompts(offer).get(target) if ref.get("type") == "ref/prompt" else None
+        found = unwrapped(target) if prompt is None else (prompt[0].server, prompt[0].tool)
+        if found is None or (prompt is None and not self._aggregated.template(offer, target)):
+            return None
+        server, own = found
+        command = next((one for one in offer.commands if one.name == names(server, COMPLETE).canonical), None)
+        if command is None or (command.asks_first and ask.caller.kind != "human"):
+            return []
+        asked = {"type": "ref/prompt", "name": own} if prompt is not None else {"type": "ref/resource", "uri": own}
+        params = {"ref": asked, "argument": argument, "context": context}
+        outcome = await ask.run(command.name, params)
+        values: list[str] = outcome.result.structured_content["values"] if outcome.status == "done" else []
+        return values
 
     async def _values(self, ask: Ask, target: str, argument: str, typed: str) -> Sequence[str]:
         valid = _ARGUMENTS.get(target)

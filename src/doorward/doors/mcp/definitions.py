@@ -13,6 +13,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 WAITS = "In this room it waits for a person's approval before it runs."
+ASKS = "A call of it by an agent or a program waits for a person's approval."
 
 
 def defined(command: Command, policy: Policy | None = None, name: str = "") -> Tool:
@@ -21,11 +22,13 @@ def defined(command: Command, policy: Policy | None = None, name: str = "") -> T
     What the room's rules let nobody run without approval says so, since a model does well to know that before.
     """
     effects = command.facts.effects
-    waits = policy is not None and policy.approval(command) is not None
+    waits = WAITS if policy is not None and policy.approval(command) is not None else ""
+    if command.asks_first and not waits:
+        waits = ASKS
     return Tool(
         name=name or command.wire,
         title=command.name,
-        description=f"{command.description}\n\n{WAITS}" if waits else command.description,
+        description=f"{command.description}\n\n{waits}" if waits else command.description,
         input_schema=command.schema,
         output_schema=command.returns,
         annotations=ToolAnnotations(

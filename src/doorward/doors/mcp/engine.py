@@ -10,13 +10,15 @@ import msgspec
 
 from doorward.backends.context import Services
 from doorward.doors.mcp import answers, results
+from doorward.doors.mcp.aggregated import Aggregated
 from doorward.doors.mcp.ask import Ask
 from doorward.doors.mcp.calling import Calling
+from doorward.doors.mcp.carrying import Carrying
 from doorward.doors.mcp.completion import Completion
 from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.instructions import instructions
 from doorward.doors.mcp.offers import Offers
-from doorward.doors.mcp.prompts import Prompts
+from doorward.doors.mcp.prompts import OWN, Prompts
 from doorward.doors.mcp.resources import Resources
 from doorward.doors.mcp.subscriptions import Subscriptions
 from doorward.doors.mcp.tools import Tools
@@ -55,11 +57,13 @@ class Engine:
         self._gate = gate
         self._offers = offers = Offers(services)
         self._tools = tools = Tools(services, offers, extras)
-        prompts = Prompts(services, offers, extras)
-        resources = Resources(services, offers, extras)
-        self.subscriptions = Subscriptions(gate, services, offers, resources)
-        calling = Calling(gate, services, extras)
-        completion = Completion(prompts, extras)
+        carrying = Carrying(gate, services)
+        aggregated = Aggregated(services, OWN)
+        prompts = Prompts(services, offers, aggregated, carrying, extras)
+        resources = Resources(services, offers, aggregated, carrying, extras)
+        self.subscriptions = Subscriptions(gate, services, offers, resources, aggregated)
+        calling = Calling(carrying, extras)
+        completion = Completion(prompts, offers, aggregated, extras)
         common: dict[str, Handler] = {
             "tools/call": calling.call,
             "tools/list": tools.listed,

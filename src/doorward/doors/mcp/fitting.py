@@ -97,7 +97,7 @@ class _Cutting:
             self.where.append({"at": at[:200], "shown": shown, "of": of})
 
 
-def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[msgspec.Raw, Cut | None]:
+def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[bytes, Cut | None]:
     """A result, written in at most so many bytes, and what was cut of it, if anything was.
 
     What a program wrote is cut to the `characters` that the text beside it has: how much it wrote in all, its result
@@ -105,7 +105,7 @@ def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[m
     """
     whole = _encode(result)
     if len(whole) <= most:
-        return msgspec.Raw(whole), None
+        return whole, None
     cutting = _Cutting()
     shown = dict(result)
     for stream in ("stdout", "stderr"):
@@ -115,7 +115,23 @@ def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[m
     written = _encode(shown)
     if len(written) > most:
         written = _encode(cutting.cut(shown, most, ""))
-    return msgspec.Raw(written), Cut(len(whole), len(written), cutting.where)
+    return written, Cut(len(whole), len(written), cutting.where)
+
+
+def fitted_value(value: Any, most: int = MOST) -> tuple[bytes, Cut | None]:
+    """The same for a result that is no object."""
+    whole = _encode(value)
+    if len(whole) <= most:
+        return whole, None
+    cutting = _Cutting()
+    written = _encode(cutting.cut(value, most, ""))
+    return written, Cut(len(whole), len(written), cutting.where)
+
+
+def shown(text: str) -> str:
+    """A text as long as a message may hold, which is more than the house shows unless its settings say otherwise."""
+    begins = cut_text(text, MOST_TEXT)
+    return text if len(begins) == len(text) else f"{begins}\n[cut: {len(begins)} of {len(text)} characters shown]"
 
 
 def cut_text(text: str, most: int) -> str:

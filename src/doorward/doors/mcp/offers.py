@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from doorward.backends.context import Services
 from doorward.command import Command
-from doorward.events import CatalogueLoaded
+from doorward.events import CatalogueLoaded, Event, UpstreamOffered
 from doorward.model import Caller
 from doorward.recipes.policy import Policy
 from doorward.rooms.rooms import Room
@@ -64,7 +64,7 @@ class Offers:
         self._services = services
         self._generation = 0
         self._kept: OrderedDict[tuple[Caller, str], Offer] = OrderedDict()
-        services.events.subscribe(self._observe)
+        services.events.subscribe(self._observe, CatalogueLoaded, UpstreamOffered)
 
     def of(self, caller: Caller, room: str) -> Offer:
         found = self._services.rooms.get(caller.tenant, room)
@@ -85,6 +85,5 @@ class Offers:
         """Forget all: something changed that is known to nobody else, such as the commands there are."""
         self._generation += 1
 
-    def _observe(self, event: Any) -> None:
-        if isinstance(event, CatalogueLoaded):
-            self.changed()
+    def _observe(self, event: Event) -> None:
+        self.changed()

@@ -13,30 +13,41 @@ import msgspec
 from doorward.backends.context import Services
 from doorward.command import Command
 from doorward.doors.mcp import answers, paging
+from doorward.doors.mcp.aggregated import Aggregated
 from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.carrying import Carrying
 from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import Offer, Offers
-from doorward.doors.mcp.results import RESUME
+from doorward.doors.mcp.results import RESUME, protocol_error
 from doorward.recipes.policy import Policy
+from doorward.upstream.naming import Tool
+from doorward.upstream.readable import PROMPT, names
 from doorward.wire.codes import INVALID_PARAMS
 from doorward.wire.frames import WireError
 from doorward.wire.shapes import InputRequired, Prompt, PromptArgument, PromptMessage, PromptResult, Text
 
-WORK_HERE, USE, TASK = "work_here", "use", "task"
+WORK_HERE, USE, TASK = OWN = ("work_here", "use", "task")
 CATEGORY = "category"
 GOAL = "goal"
+_MOST_NAMED = 60
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Prompts:
-    def __init__(self, services: Services, offers: Offers, extras: Extras) -> None:
+    def __init__(
+        self, services: Services, offers: Offers, aggregated: Aggregated, carrying: Carrying, extras: Extras
+    ) -> None:
         self._page = services.settings.mcp.page
         self._offers = offers
+        self._aggregated = aggregated
+        self._carrying = carrying
         self._extras = extras
 
     async def listed(self, ask: Ask) -> bytes:
-        prompts = sorted([*ours(self._offer(ask)), *self._extras.prompts], key=_name)
+        offer = self._offer(ask)
+        others = [entry for _, entry in self._aggregated.prompts(offer).values()]
+        prompts = sorted([*ours(offer), *self._extras.prompts, *others], key=_name)
         after = paging.position("prompts", ask.params.get("cursor"))
         shown, cursor = paging.page("prompts", prompts, _name, after, self._page)
         body: dict[str, Any] = {"prompts": shown}
@@ -60,13 +71,26 @@ class Prompts:
                 return answers.input_required(given)
             if given is not None:
                 return answers.result(ask.era, given)
+        others = self._aggregated.prompts(self._offer(ask))
+        if name in others:
+            return await self._of_a_server(ask, others[name][0], arguments)
         prompt = next((one for one in ours(self._offer(ask)) if one.name == name), None)
         if prompt is None:
-            valid = ", ".join((WORK_HERE, USE, TASK))
+            valid = ", ".join((WORK_HERE, USE, TASK, *others))
             raise WireError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}; valid: {valid}.")
         _check(prompt, arguments)
         said = PromptMessage(role="user", content=Text(text=_text(self._offer(ask), name, arguments)))
         return answers.result(ask.era, PromptResult(description=prompt.description, messages=[said]))
+
+    async def _of_a_server(self, ask: Ask, whose: Tool, arguments: Mapping[str, str]) -> bytes:
+        """By its server's own command, with all that may come in between."""
+        params = {"name": whose.tool, "arguments": arguments}
+        outcome = await self._carrying.run(ask, ask.wants(names(whose.server, PROMPT).canonical, params))
+        if isinstance(outcome, bytes):
+            return outcome
+        if outcome.status != "done":
+            raise protocol_error(ask.era, outcome)
+        return answers.result(ask.era, outcome.result.structured_content)
 
 
 def ours(offer: Offer) -> list[Prompt]:
@@ -120,8 +144,8 @@ def _text(offer: Offer, name: str, arguments: Mapping[str, str]) -> str:
     return _use(category, offer.policy, found)
 
 
-def _name(prompt: Prompt) -> str:
-    return prompt.name
+def _name(prompt: Any) -> str:
+    return str(prompt["name"] if isinstance(prompt, dict) else prompt.name)
 
 
 def _check(prompt: Prompt, arguments: Mapping[str, str]) -> None:
@@ -145,14 +169,14 @@ def _work_here(room: str, policy: Policy | None, offered: Sequence[Command]) -> 
     categories: dict[str, list[Command]] = {}
     for command in offered:
         categories.setdefault(command.category, []).append(command)
-    lines += [f"- {name}: {', '.join(one.wire for one in found)}" for name, found in sorted(categories.items())]
+    lines += [f"- {name}: {_some([one.wire for one in found])}" for name, found in sorted(categories.items())]
     return "\n".join([*lines, "", *_rules(policy, offered)])
 
 
 def _use(category: str, policy: Policy | None, found: Sequence[Command]) -> str:
     lines = [f"These commands of the category {category!r} are offered to you as tools:", ""]
     for command in found:
-        approval = " It waits for a person's approval." if policy is not None and policy.approval(command) else ""
+        approval = " It waits for a person's approval." if _waits(policy, command) else ""
         lines += [f"{command.wire} ({command.name}): {command.summary}{approval}", f"  parameters: {command.usage}"]
         lines += [
             f"  to {example.says!r}: {_encode(example.params).decode()}" for example in command.facts.examples[:2]
@@ -177,16 +201,26 @@ def _task(goal: str, room: str, policy: Policy | None, offered: Sequence[Command
     )
 
 
+def _some(names: Sequence[str]) -> str:
+    """Names with commas between, as many as a model does well to read at once."""
+    rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{rest}"
+
+
+def _waits(policy: Policy | None, command: Command) -> bool:
+    return command.asks_first or (policy is not None and policy.approval(command) is not None)
+
+
 def _rules(policy: Policy | None, commands: Sequence[Command]) -> list[str]:
     """What holds for all calls here, in a few lines."""
     if policy is None:
         return []
-    waits = [command.wire for command in commands if policy.approval(command) is not None]
+    waits = [command.wire for command in commands if _waits(policy, command)]
     limits = policy.limits
     lines = [f"At most {limits.per_minute} calls a minute."]
     if waits:
         lines.append(
-            f"These wait for a person's approval: {', '.join(waits)}. Such a call is answered with a ticket; once it is"
+            f"These wait for a person's approval: {_some(waits)}. Such a call is answered with a ticket; once it is"
             f" approved, call {RESUME} with the ticket."
         )
     return lines

@@ -16,35 +16,44 @@ import msgspec
 from doorward.backends.context import Services
 from doorward.doors.mcp import addresses, answers, paging
 from doorward.doors.mcp.addresses import FILES, JSON, LEDGER, MESSAGES, ROOM_TEMPLATE, SHOWN
+from doorward.doors.mcp.aggregated import Aggregated
 from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.carrying import Carrying
 from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import Offers
 from doorward.doors.mcp.results import protocol_error
 from doorward.doors.mcp.versions import Era
 from doorward.model import Caller, Outcome
+from doorward.upstream.addressing import unwrapped
 from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from doorward.wire.frames import WireError
 from doorward.wire.shapes import Contents, InputRequired
 
 _TEXTS = frozenset({None, JSON, "application/xml", "application/javascript", "application/toml", "application/yaml"})
+_LARGEST = 1_000_000
+"""Bytes of what a server's resource holds, as they stand in a message."""
 _encode = msgspec.json.Encoder().encode
 
 
 class Resources:
-    def __init__(self, services: Services, offers: Offers, extras: Extras) -> None:
+    def __init__(
+        self, services: Services, offers: Offers, aggregated: Aggregated, carrying: Carrying, extras: Extras
+    ) -> None:
         self._services = services
         self._offers = offers
+        self._aggregated = aggregated
+        self._carrying = carrying
         self._extras = extras
 
     async def listed(self, ask: Ask) -> bytes:
         offer = self._offers.of(ask.caller, ask.peer.room)
-        resources = [*addresses.resources(offer), *self._extras.resources]
-        return self._page(ask, "resources", resources, lambda one: one.uri)
+        resources = [*addresses.resources(offer), *self._aggregated.resources(offer), *self._extras.resources]
+        return self._page(ask, "resources", resources, _uri)
 
     async def templates(self, ask: Ask) -> bytes:
         offer = self._offers.of(ask.caller, ask.peer.room)
-        templates = [*addresses.templates(offer), *self._extras.templates]
-        return self._page(ask, "resourceTemplates", templates, lambda one: one.uri_template)
+        templates = [*addresses.templates(offer), *self._aggregated.templates(offer), *self._extras.templates]
+        return self._page(ask, "resourceTemplates", templates, _template)
 
     def _page(self, ask: Ask, kind: str, items: list[Any], key: Any) -> bytes:
         items.sort(key=key)
@@ -63,14 +72,37 @@ class Resources:
                 return answers.input_required(given)
             if given is not None:
                 return answers.cacheable(ask.era, {"contents": given}, 0)
+        if unwrapped(uri) is not None:
+            return await self._of_a_server(ask, uri)
         contents = await self._contents(ask, uri)
         return answers.cacheable(ask.era, {"contents": [contents]}, 0)
+
+    async def _of_a_server(self, ask: Ask, uri: str) -> bytes:
+        """By its server's own command, with all that may come in between."""
+        command = self._command(uri)
+        if command is None:
+            raise _unknown(ask.era, uri)
+        outcome = await self._carrying.run(ask, ask.wants(command, {"uri": uri}))
+        if isinstance(outcome, bytes):
+            return outcome
+        if outcome.status != "done":
+            raise protocol_error(ask.era, outcome, uri)
+        contents = _encode([block["resource"] for block in outcome.result.content])
+        if len(contents) > _LARGEST:
+            sentence = f"{uri[:200]} has {len(contents)} bytes, more than the {_LARGEST} that one message holds here."
+            raise WireError(INVALID_PARAMS, sentence, {"uri": uri, "call": outcome.call})
+        return answers.cacheable(ask.era, {"contents": msgspec.Raw(contents)}, 0)
+
+    def _command(self, uri: str) -> str | None:
+        """The command that reads this resource, if there is one."""
+        command = addresses.command_for(uri)
+        return command if command is not None and command in self._services.registry else None
 
     def known(self, ask: Ask, uri: str) -> None:
         """Refuse the address of something that is no resource, or that this caller may not read."""
         if any(one.uri == uri for one in self._extras.resources):
             return
-        command = addresses.command_for(uri)
+        command = self._command(uri)
         if command is None:
             raise _unknown(ask.era, uri)
         ruling = self._services.rules_on(ask.caller, ask.peer.room, self._services.registry[command])
@@ -81,9 +113,9 @@ class Resources:
 
     def closed(self, caller: Caller, room: str, uri: str) -> str:
         """Why the gate would not let this caller read that resource from this room; empty when it would."""
-        command = addresses.command_for(uri)
+        command = self._command(uri)
         if command is None:
-            return ""
+            return "" if unwrapped(uri) is None else "Its server has it no more."
         ruling = self._services.rules_on(caller, room, self._services.registry[command])
         if not ruling.allowed:
             return ruling.reason
@@ -145,6 +177,14 @@ def _done(ask: Ask, outcome: Outcome, uri: str) -> dict[str, Any]:
 
 def _json(uri: str, items: Sequence[Any]) -> Contents:
     return Contents(uri=uri, mime_type=JSON, text=msgspec.json.format(_encode(items), indent=2).decode())
+
+
+def _uri(one: Any) -> str:
+    return str(one["uri"] if isinstance(one, dict) else one.uri)
+
+
+def _template(one: Any) -> str:
+    return str(one["uriTemplate"] if isinstance(one, dict) else one.uri_template)
 
 
 def _unknown(era: Era, uri: str) -> WireError:

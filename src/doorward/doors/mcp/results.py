@@ -6,18 +6,21 @@ from typing import Any
 
 import msgspec
 
-from doorward.command import as_object
-from doorward.doors.mcp import answers, fitting
+from doorward.command import Blocks, as_object
+from doorward.doors.mcp import answers, blocks, fitting
 from doorward.doors.mcp.versions import Era
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import DoorwardError
 from doorward.model import Outcome
 from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from doorward.wire.frames import WireError
-from doorward.wire.shapes import Text, ToolResult
+from doorward.wire.shapes import ToolResult
 
 RESUME = "resume_approved"
 """The tool that goes on with a call once a person has approved it."""
+_SHORT = fitting.MOST_TEXT // 6 - 1
+"""So many characters fit into a message, however they are written."""
+_encode = msgspec.json.Encoder().encode
 
 
 def tool_result(era: Era, outcome: Outcome) -> bytes:
@@ -26,23 +29,37 @@ def tool_result(era: Era, outcome: Outcome) -> bytes:
     Whatever was not done is an error to the client, a call that waits for a person included: clients hold the result
     of any other call against the tool's output schema, and a call that did not run has nothing to show there.
     """
+    content: bytes = b""
+    structured: bytes | None = None
+    cut: fitting.Cut | None = None
+    if type(outcome.result) is Blocks:
+        content, structured, cut = blocks.written(era, outcome, outcome.result)
+        if cut is None and outcome.status == "done" and not outcome.truncated:
+            return answers.done(era, content, structured, outcome.code, outcome.call)
+    elif outcome.status == "done" and not outcome.truncated:
+        whole = _encode(as_object(outcome.result))
+        if len(whole) <= fitting.MOST and len(outcome.text) <= _SHORT:
+            return answers.done(era, answers.text(outcome.text), whole, outcome.code, outcome.call)
     if outcome.status == "done":
         told: dict[str, Any] = {"status": "done", "code": outcome.code, "call": outcome.call}
         text = outcome.text
     else:
         told = about(outcome)
         text = _waits(outcome) if outcome.status == "parked" else _why(outcome)
-    structured: msgspec.Raw | None = None
     if outcome.truncated:
         told["truncated"] = outcome.truncated
-    if outcome.result is not None or outcome.status == "done":
+    if type(outcome.result) is not Blocks and (outcome.result is not None or outcome.status == "done"):
         structured, cut = fitting.fitted(as_object(outcome.result), len(outcome.text))
-        if cut is not None:
-            told["cut"] = cut
-            if outcome.truncated:
-                told["rest"] = f"execution/output --execution={outcome.call}"
+    if cut is not None:
+        told["cut"] = cut
+        if outcome.truncated:
+            told["rest"] = f"execution/output --execution={outcome.call}"
+    if not content or (content == b"[]" and outcome.status != "done"):
+        content = answers.text(fitting.shown(text))
     shape = ToolResult(
-        content=[Text(text=_shown(text))], structured_content=structured, is_error=outcome.status != "done"
+        content=msgspec.Raw(content),
+        structured_content=None if structured is None else msgspec.Raw(structured),
+        is_error=outcome.status != "done",
     )
     return answers.result(era, shape, meta={f"doorward/{key}": value for key, value in told.items()})
 
@@ -64,9 +81,9 @@ def about(outcome: Outcome) -> dict[str, Any]:
     return told
 
 
-def protocol_error(era: Era, outcome: Outcome, uri: str) -> WireError:
+def protocol_error(era: Era, outcome: Outcome, uri: str = "") -> WireError:
     """The same for requests whose result has no place for a failure, such as reading a resource."""
-    data = {"uri": uri, **about(outcome)}
+    data = {**({"uri": uri} if uri else {}), **about(outcome)}
     if outcome.code in ("not_found", "bad_params", "unknown_command"):
         code = RESOURCE_NOT_FOUND if era is Era.SESSIONS and outcome.code == "not_found" else INVALID_PARAMS
         return WireError(code, outcome.message, data)
@@ -79,12 +96,6 @@ def refusal(error: DoorwardError) -> WireError:
     if error.hint:
         data["hint"] = error.hint
     return WireError(HTTP_STATUS[error.code], error.message, data)
-
-
-def _shown(text: str) -> str:
-    """A text as long as a message may hold, which is more than the house shows unless its settings say otherwise."""
-    shown = fitting.cut_text(text, fitting.MOST_TEXT)
-    return text if len(shown) == len(text) else f"{shown}\n[cut: {len(shown)} of {len(text)} characters shown]"
 
 
 def _waits(outcome: Outcome) -> str:

@@ -12,14 +12,16 @@ from typing import Any
 from doorward.backends.context import Services
 from doorward.doors.mcp import addresses, answers
 from doorward.doors.mcp.addresses import FILES, LEDGER, messages_uri
+from doorward.doors.mcp.aggregated import Aggregated
 from doorward.doors.mcp.ask import Ask
+from doorward.doors.mcp.following import Following
 from doorward.doors.mcp.offers import Offers
 from doorward.doors.mcp.outbox import Outbox
 from doorward.doors.mcp.peer import Peer
 from doorward.doors.mcp.prompts import ours
 from doorward.doors.mcp.resources import Resources
 from doorward.errors import NotAuthenticated
-from doorward.events import CatalogueLoaded, CommandExecuted, MessageReceived, RecipeLoaded
+from doorward.events import CatalogueLoaded, CommandExecuted, MessageReceived, RecipeLoaded, UpstreamOffered
 from doorward.gate.gate import Gate
 from doorward.model import Caller
 from doorward.wire import frames
@@ -85,13 +87,17 @@ class Listener:
 
 
 class Subscriptions:
-    def __init__(self, gate: Gate, services: Services, offers: Offers, resources: Resources) -> None:
+    def __init__(
+        self, gate: Gate, services: Services, offers: Offers, resources: Resources, aggregated: Aggregated
+    ) -> None:
         self._gate = gate
         self._registry = services.registry
         self._recheck = services.settings.mcp.keep_alive_seconds
         self._offers = offers
         self._resources = resources
+        self._aggregated = aggregated
         self._listeners: dict[int, Listener] = {}
+        self._following = Following(services, self._updated)
         services.events.subscribe(self._observe)
 
     def close(self) -> None:
@@ -115,7 +121,7 @@ class Subscriptions:
     def leave(self, peer: Peer) -> None:
         """A client with a session is gone."""
         if peer.outbox is not None:
-            self._listeners.pop(id(peer.outbox), None)
+            self._forget(peer.outbox)
             peer.outbox.close()
 
     async def subscribe(self, ask: Ask) -> bytes:
@@ -123,10 +129,12 @@ class Subscriptions:
         if uri not in ask.peer.subscribed and len(ask.peer.subscribed) >= MOST_URIS:
             raise WireError(INVALID_PARAMS, f"A client listens to at most {MOST_URIS} resources; leave some.")
         ask.peer.subscribed.add(uri)
+        self._follow()
         return b"{}"
 
     async def unsubscribe(self, ask: Ask) -> bytes:
         ask.peer.subscribed.discard(ask.text("uri"))
+        self._follow()
         return b"{}"
 
     async def listen(self, ask: Ask) -> bytes:
@@ -146,7 +154,7 @@ class Subscriptions:
                 for frame in news:
                     await ask.channel.send(frame)
         finally:
-            self._listeners.pop(id(outbox), None)
+            self._forget(outbox)
         return answers.result(ask.era, {}, meta=about)
 
     async def news(self, outbox: Outbox) -> list[bytes] | None:
@@ -168,7 +176,7 @@ class Subscriptions:
         try:
             listener.caller = self._gate.caller(listener.peer.credential)
         except NotAuthenticated:
-            self._listeners.pop(id(listener.outbox), None)
+            self._forget(listener.outbox)
             listener.outbox.close()
             raise
         return listener.caller
@@ -180,6 +188,7 @@ class Subscriptions:
         reason = self._resources.closed(caller, listener.peer.room, about)
         if reason:
             listener.uris.discard(about)
+            self._follow()
             listener.warn(about, f"You hear no more of {about}: {reason}")
         return not reason
 
@@ -212,11 +221,32 @@ class Subscriptions:
     def _add(self, listener: Listener) -> None:
         self._compare(listener)
         self._listeners[id(listener.outbox)] = listener
+        if listener.uris:
+            self._follow()
+
+    def _forget(self, outbox: Outbox) -> None:
+        listener = self._listeners.pop(id(outbox), None)
+        if listener is not None and listener.uris:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Ask other servers for news of what somebody listens to, and of nothing else."""
+        self._following.want(uri for listener in self._listeners.values() for uri in listener.uris)
+
+    def _updated(self, uri: str) -> None:
+        """A resource of another server changed. Only its server's tenant has it, which is asked before it is told."""
+        for listener in self._listeners.values():
+            listener.tell_of(uri)
 
     def _compare(self, listener: Listener) -> None:
         """Tell of lists that are not what they were."""
         offer = self._offers.of(listener.caller, listener.peer.room)
-        lists = {"tools": offer.names, "prompts": ours(offer), "resources": addresses.resources(offer)}
+        others = self._aggregated
+        lists = {
+            "tools": offer.names,
+            "prompts": (ours(offer), others.prompts(offer)),
+            "resources": (addresses.resources(offer), others.resources(offer), others.templates(offer)),
+        }
         for kind in listener.lists:
             if listener.differs(kind, lists[kind]):
                 listener.tell(kind)
@@ -236,9 +266,11 @@ class Subscriptions:
             uri = messages_uri(event.room)
             for listener in self._of(event.tenant):
                 listener.tell_of(uri)
-        elif isinstance(event, RecipeLoaded | CatalogueLoaded):
+        elif isinstance(event, RecipeLoaded | CatalogueLoaded | UpstreamOffered):
             for listener in list(self._listeners.values()):
                 self._compare_anew(listener)
+            if isinstance(event, UpstreamOffered):
+                self._follow()
 
     def _executed(self, event: CommandExecuted) -> None:
         changing = event.command.startswith(_CHANGING) and event.status == "done"

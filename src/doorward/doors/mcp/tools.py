@@ -37,7 +37,7 @@ class Tools:
         if not any(command.name == owntools.SEARCH for command in offer.commands):
             return False
         if listing == "auto":
-            return len(offer.commands) > self._settings.search_above
+            return sum(not command.unlisted for command in offer.commands) > self._settings.search_above
         return listing == "search"
 
     def _page(self, offer: Offer, era: Era, listing: Listing, after: str) -> bytes:
@@ -53,7 +53,7 @@ class Tools:
         if self.searching(offer, listing):
             named = owntools.few(offer)
         else:
-            named = [listed(defined(command, offer.policy)) for command in offer.commands]
+            named = [listed(defined(command, offer.policy)) for command in offer.commands if not command.unlisted]
             named.append(listed(owntools.RESUMING))
         return sorted([*named, *(listed(tool) for tool in self._extras.tools)], key=_name)
 

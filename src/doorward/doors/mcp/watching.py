@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 
 from doorward.doors.mcp.ask import Ask
-from doorward.executions.notices import Notice, Output, Progress, Started
+from doorward.executions.notices import Logged, Notice, Output, Progress, Started
+from doorward.wire.meta import LEVELS, Level
 
 BETWEEN = 0.1
 """Seconds between two notifications about one call; what comes meanwhile goes with the next."""
 MOST_TEXT = 4_000
 """Characters of output in one notification; the whole can be read with execution/output."""
+MOST_LOGGED = 50
+"""Messages of another server's log in one go; of more than these, only the number is told."""
 MOST_DOING = 1_000
 """Characters of what a command says it is doing. With all its parts a notification stays far below 64 KiB."""
 
@@ -25,6 +28,10 @@ class Watcher:
         self._doing = ""
         self._text = ""
         self._left_out = 0
+        self._logged: list[tuple[Level, str, str]] = []
+        self._unlogged = 0
+        self._moved = False
+        """Whether it went on, and did not only say something for a log."""
         self._last = 0.0
         self._news = False
         self._over = asyncio.Event()
@@ -42,9 +49,25 @@ class Watcher:
             if not notice.queued:
                 return
             self._doing = "It waits for its turn."
+        elif isinstance(notice, Logged):
+            self._log(notice)
+        else:
+            return
+        self._moved = self._moved or not isinstance(notice, Logged)
         self._news = True
         if self._telling is None:
             self._telling = asyncio.create_task(self._tell_all())
+
+    def _log(self, notice: Logged) -> None:
+        """Keep what another server logs, if its client wants messages as grave as that."""
+        level: Level = notice.level if notice.level in LEVELS else "info"
+        least = self._ask.level
+        if least is None or LEVELS.index(level) < LEVELS.index(least):
+            return
+        if len(self._logged) < MOST_LOGGED:
+            self._logged.append((level, notice.server, notice.text))
+        else:
+            self._unlogged += 1
 
     async def finish(self) -> None:
         """Tell what has not been told yet; to be called before the answer."""
@@ -72,6 +95,15 @@ class Watcher:
         self._text, self._doing, self._left_out = "", "", 0
         if left_out:
             text = f"[{left_out} characters left out]\n{text}"
+        logged, self._logged = self._logged, []
+        for level, server, said in logged:
+            await self._ask.log(level, said, server)
+        if self._unlogged:
+            await self._ask.log("warning", f"{self._unlogged} messages of the server's log were left out.")
+            self._unlogged = 0
+        if not self._moved:
+            return
+        self._moved = False
         if text and (self._ask.peer.level or self._ask.meta.level) is not None:
             await self._ask.log("info", text, "output")
         await self._ask.progress(*self._number(fraction), "\n".join(filter(None, [doing, text.rstrip("\n")])))

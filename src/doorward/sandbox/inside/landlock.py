@@ -2,9 +2,10 @@
 
 import contextlib
 import ctypes
+import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from . import system
 
@@ -40,8 +41,13 @@ def version() -> int:
         return 0
 
 
-def confine(read: Iterable[str], write: Iterable[str], *, network: bool) -> None:
-    """From now on, only files beneath `read` can be read and run, and only those beneath `write` changed."""
+def confine(
+    read: Iterable[str], write: Iterable[str], *, network: bool, checked: Mapping[str, Sequence[int]] | None = None
+) -> None:
+    """From now on, only files beneath `read` can be read and run, and only those beneath `write` changed.
+
+    `checked` are the device and number that some of them had when it was decided that they may be.
+    """
     known = version()
     later = {2: _REFER, 3: _TRUNCATE, 5: _IOCTL_DEV}
     handled = _FIRST | sum(right for since, right in later.items() if known >= since)
@@ -56,20 +62,23 @@ def confine(read: Iterable[str], write: Iterable[str], *, network: bool) -> None
     rules = system.syscall("landlock", _CREATE, ctypes.byref(ruleset), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
         for path in read:
-            _allow(rules, path, handled & _READ)
+            _allow(rules, path, handled & _READ, (checked or {}).get(path))
         for path in write:
-            _allow(rules, path, handled & ~_MAKE_DEVICES)
+            _allow(rules, path, handled & ~_MAKE_DEVICES, (checked or {}).get(path))
         system.syscall("landlock", _RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0))
     finally:
         os.close(rules)
 
 
-def _allow(rules: int, path: str, rights: int) -> None:
+def _allow(rules: int, path: str, rights: int, checked: Sequence[int] | None) -> None:
     """What is not there needs no rule."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
-            if not stat.S_ISDIR(os.fstat(folder).st_mode):
+            facts = os.fstat(folder)
+            if checked is not None and (facts.st_dev, facts.st_ino) != tuple(checked):
+                raise OSError(errno.ESTALE, f"{path} was replaced by something else meanwhile")
+            if not stat.S_ISDIR(facts.st_mode):
                 rights &= _FOR_FILES
             rule = _Beneath(rights, folder)
             kind, none = ctypes.c_int(_BENEATH), ctypes.c_uint32(0)

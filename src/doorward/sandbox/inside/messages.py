@@ -7,6 +7,8 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+CONTROL = 3
+"""The descriptor on which Doorward speaks to a helper that it has just started."""
 LARGEST = 160 * 1024
 """More than the longest argument a program may be given."""
 _MOST_DESCRIPTORS = 4

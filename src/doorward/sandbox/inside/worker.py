@@ -11,6 +11,7 @@ import resource
 import select
 import signal
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 from . import landlock, messages, system
@@ -42,7 +43,7 @@ def work(sock: socket.socket, setup: dict[str, Any]) -> None:
     else:
         # Opened while /proc still can be.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
-    _confine(setup)
+    confine(setup, [system.CAP_SYS_ADMIN] if setup["namespaces"] else [])
     os.environ.clear()
     os.environ["PATH"] = setup["environment"]["PATH"]
     messages.send(sock, messages.encoded({"ready": True}))
@@ -82,21 +83,29 @@ def _copy_on_write(setup: dict[str, Any]) -> int:
     return layer
 
 
-def _confine(setup: dict[str, Any]) -> None:
+_LIMITS = {
+    "memory": resource.RLIMIT_AS,
+    "data": resource.RLIMIT_DATA,
+    "file": resource.RLIMIT_FSIZE,
+    "descriptors": resource.RLIMIT_NOFILE,
+}
+
+
+def confine(setup: dict[str, Any], capabilities: Sequence[int]) -> None:
     """Every lock that this process shares with its programs. None of them can be opened again."""
     limits = setup["limits"]
-    system.keep_capabilities([system.CAP_SYS_ADMIN] if setup["namespaces"] else [])
+    system.keep_capabilities(capabilities)
     system.no_new_privileges()
     if setup["landlock"]:
         write = setup["write"] if setup["files"] == "read" else [*setup["write"], setup["workspace"]]
-        landlock.confine(setup["read"], write, network=setup["network"] or setup["namespaces"])
+        landlock.confine(
+            setup["read"], write, network=setup["network"] or setup["namespaces"], checked=setup.get("checked")
+        )
     if not setup["namespaces"]:
         system.adopt_orphans()
     system.hide_from_proc()
     for kind, most in (
-        (resource.RLIMIT_AS, limits["memory"]),
-        (resource.RLIMIT_FSIZE, limits["file"]),
-        (resource.RLIMIT_NOFILE, limits["descriptors"]),
+        *((kind, limits[name]) for name, kind in _LIMITS.items() if name in limits),
         (resource.RLIMIT_NPROC, limits["processes"] + setup["counted"]),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 65_536),
@@ -170,9 +179,14 @@ def _run(
         return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
     except ValueError:  # nothing that the system could be asked for, such as a name with a null character
         return {"error": errno.EINVAL, "what": message["argv"][0]}
-    cpu = setup["limits"]["cpu"]
-    with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(program, resource.RLIMIT_CPU, (cpu, cpu + 1))
+    if message.get("stays"):
+        while descriptors:  # so that whoever listens learns when the program closes a stream
+            os.close(descriptors.pop())
+        messages.send(sock, messages.encoded({"began": program}))
+    else:
+        cpu = setup["limits"]["cpu"]
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(program, resource.RLIMIT_CPU, (cpu, cpu + 1))
     handle = os.pidfd_open(program)
     watch.register(handle, select.POLLIN)
     stopped, gone = "", False
@@ -183,6 +197,9 @@ def _run(
                 break
             if ready:
                 asked, _ = messages.receive(sock)
+                if asked is not None and "signal" in asked:
+                    os.kill(program, asked["signal"])
+                    continue
                 gone = asked is None
                 stopped = "asked"
             elif _processes() > setup["limits"]["processes"] + 1:

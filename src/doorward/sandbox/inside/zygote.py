@@ -8,10 +8,8 @@ import socket
 from typing import Any, NoReturn
 
 from . import landlock, messages, system, worker
+from .messages import CONTROL
 from .nursery import Nursery
-
-CONTROL = 3
-"""The descriptor on which Doorward speaks to the zygote."""
 
 
 def main() -> None:

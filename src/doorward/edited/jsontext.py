@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from doorward import strictjson
-from doorward.cli.clients.unreadable import Unreadable
+from doorward.edited.unreadable import Unreadable
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -26,14 +26,16 @@ def unreadable(text: str, place: int, problem: str) -> Unreadable:
 
 
 class Node(msgspec.Struct):
-    """One value: where it stands, what it is and, of an object, its members in their order."""
+    """One value: where it stands, what it is and, of an object or a list, what is in it."""
 
     start: int
     end: int
     value: Any
     members: list[Member] | None = None
+    elements: list[Node] | None = None
+    """Of a list, its values in their order."""
     comma: bool = False
-    """Whether a comma stands behind the last member."""
+    """Whether a comma stands behind the last member or element."""
 
     def member(self, key: str) -> Member | None:
         return next((one for one in reversed(self.members or []) if one.key == key), None)
@@ -103,11 +105,13 @@ class _Reader:
         return node
 
     def _array(self, start: int, depth: int) -> Node:
-        node = Node(start, start, [])
+        node = Node(start, start, [], None, [])
         place = self.skip(start + 1)
         while self._text[place : place + 1] != "]":
             value = self.value(place, depth + 1)
             node.value.append(value.value)
+            if node.elements is not None:
+                node.elements.append(value)
             place, node.comma = self._next(value.end, "]")
         node.end = place + 1
         return node

@@ -1,0 +1,299 @@
+"""`doorward servers`: the MCP servers that Doorward connects to, and what their tools may do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from doorward.cli import client, report, servers_import, servers_shown
+from doorward.cli.asking import as_owner, json_option
+from doorward.cli.live import Live, safe
+from doorward.doors.local import Ask
+from doorward.executions.notices import Notice, Output
+from doorward.model import Outcome
+
+TIERS = click.Choice(["information", "visual", "code", "application", "system"])
+_NOT_DONE = 1
+
+
+@click.group("servers", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """See, add and change the MCP servers behind Doorward. Without more words it lists them."""
+    if ctx.invoked_subcommand is None:
+        _list(as_json=False)
+
+
+@command.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the servers: state, tools, use and problems."""
+    _list(as_json)
+
+
+@command.command()
+@click.argument("id")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND [ARGUMENT]...]")
+@click.option("--url", help="The address of a server on the network, instead of a command.")
+@click.option("--name", help="What people call it; by default its id.")
+@click.option("--read", multiple=True, help="A path that its process may read; may be repeated.")
+@click.option("--write", multiple=True, help="A path that its process may change; may be repeated.")
+@click.option("--network", is_flag=True, help="Let its process use the network.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for it; write a secret as 'NAME=${NAME}'.")
+@click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header for each request to --url.")
+@click.option("--bearer", metavar="TOKEN", help="The token that --url wants, best as '${NAME}'.")
+@click.option("--oauth", is_flag=True, help="Log in at --url as a person, with: doorward servers login ID")
+@click.option("--tier", type=TIERS, help="The tier of its tools; by default system.")
+@click.option("--tool", "tools", multiple=True, help="Offer only this tool; may be repeated, and hold *.")
+@click.option("--auto-approve", multiple=True, help="Let this tool be called without approval; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Show the entry and what it lacks; change nothing.")
+@json_option
+def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Add a server, by the command that starts it or its address.
+
+    The words behind `--` start it, or --url is where it is.
+
+    \b
+    doorward servers add time --network -- uvx mcp-server-time
+    doorward servers add notes --read ~/notes --network -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+    doorward servers add search --url https://search.example/mcp --bearer '${SEARCH_TOKEN}'
+
+    Its process sees the system's programs, a folder of its own, and what --read and --write name.
+    """
+    params = _entry(program, **options)
+    outcome = client.run(Ask(command="mcp/add", params={"id": id, **params}, dry_run=dry_run))
+    code = report.show(outcome, as_json)
+    if outcome.status == "done" and not dry_run and sys.stdout.isatty() and not as_json:
+        report.note(f"See whether it works: doorward servers test {id}")
+    click.get_current_context().exit(code)
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def remove(server: str, as_json: bool) -> None:
+    """Remove a server: it ends, and its tools are gone."""
+    as_owner("mcp/remove", as_json, id=server)
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def enable(server: str, as_json: bool) -> None:
+    """Switch a server on."""
+    as_owner("mcp/enable", as_json, id=server)
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def disable(server: str, as_json: bool) -> None:
+    """Switch a server off; its entry stays."""
+    as_owner("mcp/disable", as_json, id=server)
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def test(server: str, as_json: bool) -> None:
+    """Connect to a server afresh, and show what it offers."""
+    live = Live(as_json)
+    outcome = client.follow(Ask(command="mcp/test", params={"server": server}), live)
+    code = _shown(outcome, as_json, servers_shown.tested)
+    failed = outcome.status == "done" and not outcome.result["ok"]
+    click.get_current_context().exit(_NOT_DONE if failed else code)
+
+
+@command.command()
+@click.argument("server", default="")
+@click.option("--search", default="", help="Only those with all of these words.")
+@json_option
+def tools(server: str, search: str, as_json: bool) -> None:
+    """List the tools of a server, or of all.
+
+    Shows on what terms each is offered, and what to beware of.
+    """
+    outcome = client.run(Ask(command="mcp/tools", params={"server": server, "search": search}))
+    click.get_current_context().exit(_shown(outcome, as_json, servers_shown.tools))
+
+
+@command.command()
+@click.argument("server")
+@click.option("--lines", type=click.IntRange(1, 500), default=100, show_default=True, help="How many of the last.")
+@json_option
+def logs(server: str, lines: int, as_json: bool) -> None:
+    """Show what a server wrote beside its answers."""
+    outcome = client.run(Ask(command="mcp/logs", params={"server": server, "lines": lines}))
+    click.get_current_context().exit(_shown(outcome, as_json, servers_shown.logs))
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def restart(server: str, as_json: bool) -> None:
+    """End a server and start it anew, at once."""
+    as_owner("mcp/restart", as_json, server=server)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.option("--only", multiple=True, help="Import only the server of this name; may be repeated.")
+@click.option("--yes", is_flag=True, help="Import without asking.")
+@json_option
+@click.pass_context
+def import_(ctx: click.Context, file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Take servers over from MCP clients.
+
+    FILE is the configuration of a client; without it, those of all known clients on this machine are looked at.
+    Shows first what would be added and what each may reach, and asks. Servers that are there already stay as they are.
+    """
+    ctx.exit(servers_import.run(file, only, yes, as_json))
+
+
+@command.command()
+@click.argument("server")
+@click.argument("tool", default="")
+@click.option("--yes", is_flag=True, help="Approve without asking.")
+@json_option
+@click.pass_context
+def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool) -> None:
+    """Approve tools that changed, after a look at the change.
+
+    Shows how tools of a server differ from what was approved, and approves them as they are now.
+    """
+    as_json = as_json or not sys.stdout.isatty()
+    params = {"server": server, "tool": tool}
+    shown = client.run(Ask(command="mcp/approve", params=params, dry_run=True))
+    if shown.status != "done" or "wouldFail" in shown.result["effect"]:
+        ctx.exit(report.show(_as_refused(shown), as_json))
+    effect = shown.result["effect"]
+    if not effect["tools"]:
+        click.echo(f"Nothing of {server} waits for approval.", err=True)
+        ctx.exit(0)
+    if not as_json:
+        servers_shown.waiting(effect)
+    if not yes and not _confirmed("Approve as shown?"):
+        ctx.exit(max(report.show(shown, as_json), _NOT_DONE) if as_json else _NOT_DONE)
+    outcome = client.run(Ask(command="mcp/approve", params={**params, "mark": effect["mark"]}))
+    if outcome.status == "done" and not as_json:
+        click.echo(f"Approved: {', '.join(one['tool'] for one in outcome.result['tools'])}.")
+        ctx.exit(0)
+    ctx.exit(report.show(outcome, as_json))
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def login(server: str, as_json: bool) -> None:
+    """Log in at a server that wants a person to, such as one added with --oauth.
+
+    Prints the page to open in a browser, and waits until the browser comes back to this machine.
+    """
+    live = _Showing(as_json)
+    outcome = client.follow(Ask(command="mcp/login", params={"server": server}), live)
+    click.get_current_context().exit(report.show(outcome, as_json, told=live.told))
+
+
+@command.command()
+@click.argument("server")
+@json_option
+def logout(server: str, as_json: bool) -> None:
+    """Forget what a login at a server brought."""
+    as_owner("mcp/logout", as_json, server=server)
+
+
+@command.command()
+def schema() -> None:
+    """Print the JSON Schema of mcp-servers.json, for editors."""
+    click.echo(files("doorward.upstream").joinpath("mcp-servers.schema.json").read_text(), nl=False)
+
+
+class _Showing(Live):
+    """Shows what a command says wherever its outcome goes: a page that nobody sees is opened by nobody."""
+
+    def notice(self, notice: Notice) -> None:
+        if isinstance(notice, Output):
+            self.rest()
+            click.echo(safe(notice.text), nl=False, err=True)
+        else:
+            super().notice(notice)
+
+
+def _list(as_json: bool) -> None:
+    outcome = client.run(Ask(command="mcp/servers"))
+    click.get_current_context().exit(_shown(outcome, as_json, servers_shown.servers))
+
+
+def _shown(outcome: Outcome, as_json: bool, show: Any) -> int:
+    """For people by `show`, for programs as the whole outcome."""
+    if outcome.status == "done" and sys.stdout.isatty() and not as_json:
+        show(outcome.result)
+        return 0
+    return report.show(outcome, as_json)
+
+
+def _as_refused(outcome: Outcome) -> Outcome:
+    """A dry run of something that would fail, as the failure."""
+    if outcome.status != "done":
+        return outcome
+    effect = outcome.result["effect"]
+    return msgspec.structs.replace(
+        outcome, status="refused", code=effect["code"], message=effect["wouldFail"], result=None
+    )
+
+
+def _confirmed(question: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo("Nothing was done: there is nobody to ask. To do it, add --yes.", err=True)
+        return False
+    if click.confirm(question, default=False):
+        return True
+    click.echo("Nothing was done.")
+    return False
+
+
+def _entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """The parameters of mcp/add, from what was typed."""
+    if bool(program) == bool(options["url"]):
+        raise click.UsageError("Say how to start it, behind `--`, or where it is, with --url; and not both.")
+    if options["bearer"] and options["oauth"]:
+        raise click.UsageError("--bearer and --oauth are two ways to show who asks; use one of them.")
+    found: dict[str, Any] = {
+        "command": program[0] if program else None,
+        "args": list(program[1:]),
+        "url": options["url"],
+        "name": options["name"],
+        "read": [_absolute(path) for path in options["read"]],
+        "write": [_absolute(path) for path in options["write"]],
+        "network": options["network"],
+        "env": _pairs("--env", options["env"]),
+        "headers": _pairs("--header", options["header"]),
+        "auth": {"type": "bearer", "token": options["bearer"]} if options["bearer"] else None,
+        "tier": options["tier"],
+        "tools": list(options["tools"]),
+        "autoApprove": list(options["auto_approve"]),
+    }
+    if options["oauth"]:
+        found["auth"] = {"type": "oauth"}
+    return {key: value for key, value in found.items() if value}
+
+
+def _absolute(path: str) -> str:
+    """Here a person means the folder they are in; the file has absolute paths only."""
+    return path if path.startswith(("~", "$")) else os.path.abspath(path)
+
+
+def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"{option} takes NAME=VALUE; what was given has no name or no equals sign.")
+        found[name] = value
+    return found

@@ -1,0 +1,137 @@
+"""`doorward servers import`: what would be added is shown, with what each server may reach, before anything is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import click
+
+from doorward.cli import client, report
+from doorward.cli.servers_shown import wrapped
+from doorward.doors.local import Ask
+from doorward.errors import NotFound
+from doorward.upstream.clientfiles import CLIENT_FILES, Machine
+from doorward.upstream.importing import Found, in_file, of_clients
+from doorward.visible import visible
+
+_NOT_DONE = 1
+_INDENT = 14
+
+
+def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> int:
+    """Import and give the exit code."""
+    as_json = as_json or not sys.stdout.isatty()
+    found = _found(file)
+    params = {"sources": _sources(found), "names": list(only) or sorted({one.name for one in found})}
+    planned = client.run(Ask(command="mcp/import", params=params, dry_run=True))
+    if planned.status != "done":
+        return report.show(planned, as_json)
+    plan = planned.result.get("effect")
+    if not isinstance(plan, dict) or "items" not in plan:
+        failed = plan if isinstance(plan, dict) else {"wouldFail": planned.result["reason"], "code": "not_permitted"}
+        report.complain("refused", failed["code"], failed["wouldFail"])
+        return report.EXIT_CODES["refused"]
+    if as_json and not (yes and plan["items"]):
+        if plan["items"]:
+            click.echo("Nothing was written: there is nobody to ask. To import, add --yes.", err=True)
+        return max(report.show(planned, as_json), _NOT_DONE if plan["items"] else 0)
+    if not as_json:
+        _show(plan)
+    if not plan["items"]:
+        click.echo("There is nothing to add.")
+        return 0
+    if not yes and not _confirmed(len(plan["items"])):
+        return _NOT_DONE
+    outcome = client.run(Ask(command="mcp/import", params=params))
+    if outcome.status != "done" or as_json:
+        return report.show(outcome, as_json)
+    ids = [one["id"] for one in outcome.result["items"]]
+    click.echo(f"Added {', '.join(ids)} to {outcome.result['file']}.")
+    click.echo(f"See whether one works: doorward servers test {ids[0]}")
+    report.note(
+        f"execution {outcome.call}; take it back with: doorward run --as=me --room= undo --execution={outcome.call}"
+    )
+    return 0
+
+
+def _found(file: Path | None) -> list[Found]:
+    if file is not None:
+        return in_file(Path(os.path.abspath(file)), _client_of(file))
+    found, problems = of_clients(Machine.here(), projects=True)
+    for problem in problems:
+        click.echo(visible(problem), err=True)
+    if not found:
+        raise NotFound(
+            "No MCP client on this machine has servers that Doorward could find.",
+            hint="Name a client's file: doorward servers import FILE",
+        )
+    return found
+
+
+def _sources(found: list[Found]) -> list[dict[str, Any]]:
+    """As mcp/import takes them: file by file. A file that has a name twice, for two projects, is given twice."""
+    sources: list[dict[str, Any]] = []
+    for one in found:
+        open_ = next((each for each in sources if each["file"] == one.file and one.name not in each["servers"]), None)
+        if open_ is None:
+            open_ = {"file": one.file, "client": one.client, "servers": {}}
+            sources.append(open_)
+        open_["servers"][one.name] = one.entry
+    return sources
+
+
+def _client_of(file: Path) -> str:
+    """The client whose file this is, by where it lies."""
+
+    here = Path(os.path.abspath(file))
+    machine = Machine.here()
+    for one in CLIENT_FILES:
+        tail = [place.parts[-2:] for place in one.files(machine)]
+        if here in one.files(machine) or here.parts[-2:] in tail:
+            return one.id
+    return ""
+
+
+def _show(plan: dict[str, Any]) -> None:
+    for one in plan["items"]:
+        entry = one["entry"]
+        start = entry.get("url") or " ".join([entry["command"], *entry.get("args", [])])
+        click.echo(f"{click.style(one['id'], bold=True)}  {visible(start, lines=False)}")
+        _line("from", one["file"])
+        if "command" in entry:
+            _line("reads", ", ".join(one["reads"]) or "nothing")
+            _line("writes", ", ".join(one["writes"]) or "nothing")
+            _line("network", "yes" if one["network"] else "no")
+        for key in ("env", "headers"):
+            if entry.get(key):
+                _line(key, ", ".join(entry[key]))
+        for text in one["notes"]:
+            _line("note", text, fg="yellow")
+    for one in plan["skipped"]:
+        click.echo(wrapped(visible(one["name"], lines=False), f"not added: {one['why']}"))
+    if plan["items"]:
+        click.echo("Each call of their tools by an agent will need your approval.")
+
+
+def _line(word: str, text: str, **style: Any) -> None:
+    """A word and what it says, wrapped beside it."""
+    width = max(30, shutil.get_terminal_size().columns - _INDENT)
+    lines = textwrap.wrap(visible(text, lines=False), width, break_on_hyphens=False) or [""]
+    head = f"    {word:<{_INDENT - 4}}"
+    click.echo(click.style(head, **style) + f"\n{' ' * _INDENT}".join(lines))
+
+
+def _confirmed(count: int) -> bool:
+    if not sys.stdin.isatty():
+        click.echo("Nothing was written: there is nobody to ask. To import, add --yes.", err=True)
+        return False
+    what = "this server" if count == 1 else f"these {count} servers"
+    if click.confirm(f"Add {what}?", default=False):
+        return True
+    click.echo("Nothing was written.")
+    return False

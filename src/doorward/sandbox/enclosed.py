@@ -1,0 +1,197 @@
+"""A kept program in namespaces of its own: bubblewrap around it, and nothing of Python left beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from doorward.sandbox.inside import messages
+from doorward.sandbox.kept import KeptEnd
+from doorward.sandbox.spawning import Spawned, spawned
+from doorward.sandbox.worker import WorkerGone
+
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from inside import keeper; keeper.main()"
+_PATIENCE = 15.0
+"""Seconds for the surroundings to be made; the machine may be busy."""
+_WHO = struct.Struct("3i")
+"""What the kernel says of whoever sent a message: its process, user and group, as they are here."""
+_LAST_SIGNAL = 64
+
+
+class NotBecome(Exception):
+    """The surroundings were made, but the program could not be started in them."""
+
+    def __init__(self, code: int, what: str) -> None:
+        super().__init__(f"{what}: {os.strerror(code)}")
+        self.code = code
+        self.what = what
+
+
+class Enclosed:
+    """The processes of one kept program.
+
+    Bubblewrap has two: one outside, which we started, and the first of the PID namespace, whose end is the end of all
+    that is in it. The inner one dies with the outer one, and that one with us.
+    """
+
+    def __init__(self, helper: Spawned) -> None:
+        self._helper = helper
+        self._loop = asyncio.get_running_loop()
+        self._outer = os.pidfd_open(helper.process)
+        self._first = self._program = -1
+        self.process = 0
+        self.first = 0
+        self._status: int | None = None
+        self._gone: asyncio.Future[KeptEnd] = self._loop.create_future()
+        self._loop.add_reader(self._outer, self._outer_ended)
+
+    @classmethod
+    async def start(
+        cls,
+        around: Sequence[str],
+        home: str,
+        passwd: bytes,
+        setup: dict[str, Any],
+        streams: tuple[int, ...],
+        check: Callable[[int], None],
+    ) -> Enclosed:
+        """Start it. `check` is called with the process in its surroundings, before anything runs there."""
+        helper = spawned(around, _START, home, passwd, tells_who=True)
+        self = cls(helper)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._greet()
+                check(self.process)
+                messages.send(helper.control, messages.encoded(setup), streams)
+                await self._begun()
+        except TimeoutError as error:
+            await self._cleared()
+            raise WorkerGone("the sandbox did not start in time") from error
+        except OSError as error:
+            await self._cleared()
+            raise WorkerGone(helper.complaint() or str(error)) from error
+        except BaseException:
+            await self._cleared()
+            raise
+        finally:
+            helper.let_go()
+        return self
+
+    def ask_to_end(self) -> None:
+        if self._program < 0:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._program, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Before the first process of the namespace is known it is found among the children of the outer one."""
+        if self._gone.done():
+            return
+        found = [] if self._first >= 0 or self._status is not None else _children(self._helper.process)
+        for handle in (self._first, self._outer):
+            if handle >= 0:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+        for process in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def gone(self) -> asyncio.Future[KeptEnd]:
+        return self._gone
+
+    async def _greet(self) -> None:
+        """Wait until the keeper is there, and learn which process it is: the one that becomes the program."""
+        _, self.process = await self._heard()
+        if not self.process:
+            raise WorkerGone(self._helper.complaint() or "the sandbox ended as it started")
+        # The keeper waits to be told what to run, so these are no other processes that took their numbers.
+        self._program = os.pidfd_open(self.process)
+        self.first = parent_of(self.process)
+        self._first = os.pidfd_open(self.first)
+        self._loop.add_reader(self._first, self._first_ended)
+
+    async def _begun(self) -> None:
+        """Wait until the keeper became the program, which closes its side."""
+        answer, _ = await self._heard()
+        if answer:
+            told = messages.decoded(bytearray(answer))
+            raise NotBecome(int(told["error"]), str(told["what"]))
+
+    async def _heard(self) -> tuple[bytes, int]:
+        """The next message and the process that sent it; nothing and 0 at the end."""
+        control, heard = self._helper.control, self._loop.create_future()
+        self._loop.add_reader(control, lambda: None if heard.done() else heard.set_result(None))
+        try:
+            await heard
+        finally:
+            self._loop.remove_reader(control)
+        data, beside, _, _ = control.recvmsg(messages.LARGEST, socket.CMSG_SPACE(_WHO.size))
+        for _, kind, who in beside:
+            if kind == socket.SCM_CREDENTIALS and data:
+                return data, int(_WHO.unpack(who)[0])
+        return data, 0
+
+    async def _cleared(self) -> None:
+        """End it all and wait for that, however often the waiting is cancelled."""
+        cancelled: asyncio.CancelledError | None = None
+        while not self._gone.done():
+            self.kill()
+            try:
+                await asyncio.wait([self._gone])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+
+    def _outer_ended(self) -> None:
+        self._loop.remove_reader(self._outer)
+        _, self._status = os.waitpid(self._helper.process, 0)
+        self._see_whether_all_is_gone()
+
+    def _first_ended(self) -> None:
+        """The kernel says so only when everything else in the namespace is gone."""
+        self._loop.remove_reader(self._first)
+        with contextlib.suppress(ChildProcessError):  # ours to bury where Doorward is the first process of a container
+            os.waitpid(self.first, os.WNOHANG)
+        os.close(self._first)
+        self._first = -1
+        self._see_whether_all_is_gone()
+
+    def _see_whether_all_is_gone(self) -> None:
+        if self._status is None or self._first >= 0:
+            return
+        for handle in (self._outer, self._program):
+            if handle >= 0:
+                os.close(handle)
+        self._outer = self._program = -1
+        self._gone.set_result(_end(self._status))
+
+
+def _end(status: int) -> KeptEnd:
+    """Bubblewrap tells of a program's signal as a shell does: added to 128."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        return KeptEnd(None, -code)
+    if 128 < code <= 128 + _LAST_SIGNAL:
+        return KeptEnd(None, code - 128)
+    return KeptEnd(code)
+
+
+def parent_of(process: int) -> int:
+    """The process above another; OSError when that is gone."""
+    facts = Path(f"/proc/{process}/stat").read_text(errors="replace")
+    return int(facts.rpartition(")")[2].split()[1])
+
+
+def _children(process: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []

@@ -1,0 +1,137 @@
+"""The paths that a kept program may reach, each checked: nothing of Doorward's own is ever among them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from doorward.errors import SandboxUnavailable
+from doorward.sandbox import view
+
+NEVER = ("/proc", "/sys", "/dev", view.INSIDE)
+"""What the sandbox makes itself, or what tells of everything on the machine."""
+_SHARED_MEMORY = "/dev/shm/"
+"""Folders in memory are folders like others."""
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """A path that is laid open: what lies at `source` is found at `at`."""
+
+    source: str
+    """Without symlinks."""
+    at: str
+    writable: bool
+    handle: int
+    """The very file or folder that was checked, held open so that nothing else takes its number."""
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and number of what was checked."""
+        facts = os.fstat(self.handle)
+        return facts.st_dev, facts.st_ino
+
+    def is_at(self, process: int) -> bool:
+        """Whether this is what the process finds there."""
+        try:
+            theirs = os.stat(f"/proc/{process}/root{self.at}")
+        except OSError:
+            return False
+        return (theirs.st_dev, theirs.st_ino) == self.identity
+
+
+class Grants:
+    """Those of one program. Closed when the program runs, or does not."""
+
+    def __init__(self, whose: str, home: Path) -> None:
+        self._whose = whose
+        self._home = os.path.realpath(home)
+        self._own = ""
+        self.items: list[Grant] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self.items:
+            os.close(self.items.pop().handle)
+
+    def own(self, folder: str) -> None:
+        """The program's own folder, which alone may lie in Doorward's."""
+        self._own = os.path.realpath(folder)
+        if is_beneath(self._home, self._own):
+            raise SandboxUnavailable(
+                f"{self._whose}: its own folder {folder} holds Doorward's own, {self._home}; choose a folder inside it."
+            )
+        self._add(folder, writable=True)
+
+    def add(self, paths: Iterable[str], *, writable: bool) -> None:
+        """Lay these open, or say which of them cannot be."""
+        for path in paths:
+            if not path.startswith("/"):
+                raise self._refused(path, writable, "is no absolute path")
+            self._add(os.path.normpath(path), writable=writable)
+
+    def add_code(self, path: str) -> bool:
+        """Lay open what a program is made of, unless that would show too much."""
+        try:
+            self._add(path, writable=False)
+        except SandboxUnavailable:
+            return False
+        return True
+
+    def arranged(self) -> list[Grant]:
+        """In the order in which they can be laid over each other: folders before what is in them."""
+        places = {grant.at for grant in self.items if grant.at == grant.source}
+        needed = [grant for grant in self.items if grant.at == grant.source or not _is_seen(grant.at, places)]
+        return sorted(needed, key=lambda grant: (grant.at.count("/"), grant.at, grant.writable))
+
+    def check(self, process: int) -> None:
+        """Whether the surroundings of a process hold the very things that were checked."""
+        for grant in self.arranged():
+            if not grant.is_at(process):
+                raise self._refused(grant.at, grant.writable, "was replaced by something else meanwhile")
+
+    def _add(self, path: str, *, writable: bool) -> None:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError as error:
+            raise self._refused(path, writable, f"cannot be used: {error.strerror}") from error
+        source = os.readlink(f"/proc/self/fd/{handle}")
+        why = self._why_not(source)
+        if why:
+            os.close(handle)
+            raise self._refused(path, writable, why)
+        self.items.append(Grant(source, source, writable, handle))
+        if path != source:
+            self.items.append(Grant(source, path, writable, os.dup(handle)))
+
+    def _why_not(self, source: str) -> str:
+        if is_beneath(self._home, source):
+            return f"holds Doorward's own folder, {self._home}, which no program may see"
+        if self._own and is_beneath(source, self._own):
+            return ""
+        if is_beneath(source, self._home):
+            return f"lies in Doorward's own folder, {self._home}, which no program may see"
+        for place in NEVER:
+            if is_beneath(place, source) or (is_beneath(source, place) and not is_beneath(source, _SHARED_MEMORY)):
+                return f"is, holds or lies in {place}, which programs have of their own"
+        return ""
+
+    def _refused(self, path: str, writable: bool, why: str) -> SandboxUnavailable:
+        verb = "change" if writable else "read"
+        return SandboxUnavailable(f"{self._whose} is to {verb} {path}, which {why}.")
+
+
+def _is_seen(path: str, places: set[str]) -> bool:
+    """Whether the symlinks in this path are there anyway, in a folder that is laid open as a whole."""
+    links = (link for link, _ in view.system_links())
+    return any(is_beneath(path, place) for place in (*places, *view.system_folders(), *links))
+
+
+def is_beneath(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it; both without symlinks."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -1,0 +1,140 @@
+"""Finding a program where its owner would, and what else it is made of: its installation and its interpreter."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from doorward.errors import CommandFailed
+from doorward.sandbox import view
+from doorward.sandbox.grants import Grants, is_beneath
+
+_BINARIES = frozenset(("bin", "sbin", "shims"))
+"""Folders of programs; what belongs to these lies in the folder above."""
+_STORES = ("/nix/store", "/gnu/store")
+"""Where everything that is installed lies side by side, and is for everybody to read."""
+_PACKAGES = "/node_modules/"
+"""Where the packages of Node lie side by side, each in need of others."""
+_OF_A_PERSON = ".local"
+"""A prefix in a home folder that holds programs and, beside them, everything that other programs remember."""
+_PROGRAMS_OF_A_PERSON = ("bin", "lib", "lib64", "libexec")
+_MOST_LINKS = 20
+_MOST_INTERPRETERS = 4
+_FIRST_LINES = 1_024
+_AS_SHELL = re.compile(rb"^'''exec' (?:\"([^\"]+)\"|(\S+)) ")
+"""How scripts whose interpreter has too long a path name it in their second line."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    program: str
+    """Its absolute path; symlinks in it stay, since programs look at the path they were started by."""
+    path: str
+    """The PATH on which it and its neighbours are found."""
+
+
+def find(name: str, wanted_path: str, grants: Grants) -> Found:
+    """Look a program up on `wanted_path`, or the PATH of whoever runs Doorward, and lay open what it is made of."""
+    outside = wanted_path or os.environ.get("PATH", os.defpath)
+    program = _which(name, outside)
+    folders: list[str] = []
+    for _ in range(_MOST_INTERPRETERS):
+        folders.append(os.path.dirname(program))
+        _lay_open(program, grants)
+        interpreter = _interpreter(program, os.pathsep.join((*folders, outside)))
+        if not interpreter:
+            break
+        program = interpreter
+    seen = dict.fromkeys((*folders, *(wanted_path or view.PATH).split(os.pathsep)))
+    return Found(_which(name, outside), os.pathsep.join(folder for folder in seen if folder))
+
+
+def _which(name: str, path: str) -> str:
+    if not name:
+        raise CommandFailed("The command of a program that is to be kept is empty; valid: a name or an absolute path.")
+    if "/" in name and not name.startswith("/"):
+        raise CommandFailed(f"The command {name!r} is a relative path; valid: a name to be looked up, or a whole path.")
+    # A relative entry would mean whatever folder Doorward was started in.
+    absolute = [folder for folder in path.split(os.pathsep) if folder.startswith("/")]
+    found = shutil.which(name, path=os.pathsep.join(absolute))
+    if found is not None:
+        return os.path.normpath(found)
+    if name.startswith("/"):
+        why = "may not be run" if os.path.exists(name) else "is not there"
+        raise CommandFailed(f"The program {name} {why}.")
+    raise CommandFailed(
+        f"The program {name!r} was not found; looked in {', '.join(absolute) or 'no folder at all'}.",
+        hint="Install it, or give its whole path as the command.",
+    )
+
+
+def _lay_open(program: str, grants: Grants) -> None:
+    """Let a program be read with what belongs to it, at every name that leads to it."""
+    for hop in _hops(program):
+        if _is_of_the_system(hop):
+            continue
+        for folders in _choices(hop):
+            if all(_is_of_the_system(folder) or grants.add_code(folder) for folder in folders):
+                break
+        else:
+            raise CommandFailed(f"The program {hop} lies where no program may look, so it cannot be run.")
+
+
+def _choices(program: str) -> list[list[str]]:
+    """What to lay open for one program, the best choice first."""
+    folder = os.path.dirname(program)
+    above = os.path.dirname(folder)
+    for store in _STORES:
+        if is_beneath(program, store):
+            return [[store]]
+    choices = [[folder], [program]]
+    before, packages, _ = program.partition(_PACKAGES)
+    if packages:
+        return [[before + packages.rstrip("/")], *choices]
+    if is_beneath(_home(), os.path.realpath(folder)):
+        return [[program]]
+    if os.path.basename(folder) not in _BINARIES or is_beneath(_home(), os.path.realpath(above)):
+        return choices
+    if os.path.basename(above) == _OF_A_PERSON:
+        parts = [f"{above}/{name}" for name in _PROGRAMS_OF_A_PERSON]
+        return [[part for part in parts if os.path.isdir(part)], *choices]
+    return [[above], *choices]
+
+
+def _hops(program: str) -> list[str]:
+    """The program under every name that leads to it: itself, where its symlink leads, and so on."""
+    hops = [program]
+    while len(hops) < _MOST_LINKS and os.path.islink(hops[-1]):
+        hops.append(os.path.normpath(os.path.join(os.path.dirname(hops[-1]), os.readlink(hops[-1]))))
+    real = os.path.realpath(program)
+    return hops if real in hops else [*hops, real]
+
+
+def _interpreter(program: str, path: str) -> str:
+    """The program that runs this script; empty when it is no script, or when its interpreter is not there."""
+    try:
+        with open(program, "rb") as file:
+            first, _, rest = file.read(_FIRST_LINES).partition(b"\n")
+    except OSError:
+        return ""
+    if not first.startswith(b"#!"):
+        return ""
+    words = first[2:].decode(errors="replace").split()
+    if (named := _AS_SHELL.match(rest)) is not None:
+        words = [(named[1] or named[2]).decode(errors="replace")]
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return (shutil.which(words[0], path=path) or "") if words else ""
+
+
+def _is_of_the_system(path: str) -> bool:
+    places = (*view.system_folders(), *(link for link, _ in view.system_links()), *view.etc_files(network=False))
+    return any(is_beneath(path, place) for place in places)
+
+
+def _home() -> str:
+    """The home folder of whoever runs Doorward."""
+    return os.path.realpath(Path.home())

@@ -1,0 +1,1 @@
+"""MCP servers of others: connected, kept up, and governed like everything else."""

@@ -1,0 +1,199 @@
+"""The upstream servers in force, read from one file and kept up to date with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from doorward.clock import Clock
+from doorward.edited import watching, wholefile
+from doorward.errors import Conflict, DoorwardError, LedgerUnavailable, Unusable
+from doorward.events import Bus, ServersLoaded, ServersRejected
+from doorward.store import keepsakes
+from doorward.store.sqlite import Store
+from doorward.upstream.config import Servers
+from doorward.upstream.parse import APPROVAL, DISCOVERY, LARGEST, BadServers, parse, switched
+
+log = logging.getLogger(__name__)
+
+FILE = "mcp-servers.json"
+ELSEWHERE = "MCP_CONFIG_PATH"
+"""The environment variable that names another file, over any setting."""
+
+_WHERE = f"It comes from the environment variable {ELSEWHERE} or from the setting upstream.file."
+_LAST_GOOD = "servers"
+_EVERY_TENANT = ""
+
+Put = Callable[[Servers], None]
+"""Puts servers in force; TypeError, and nothing changed, when they do not fit together."""
+
+
+def place(home: Path, configured: str, environment: Mapping[str, str]) -> Path:
+    """The file that holds the servers of a home folder."""
+    given = environment.get(ELSEWHERE) or configured
+    if not given:
+        return home / FILE
+    if "\x00" in given or not given.isprintable():
+        raise Unusable(f"The path of the server file is not plain text; given {given!a}.", hint=_WHERE)
+    try:
+        return Path(given).expanduser().absolute()
+    except RuntimeError as error:
+        raise Unusable(f"The path of the server file names no home folder; given {given!r}.", hint=_WHERE) from error
+
+
+class ServerBook:
+    """The servers in force. A bad file never replaces a good version, not even across a restart."""
+
+    def __init__(
+        self,
+        home: Path,
+        configured: str,
+        store: Store,
+        events: Bus,
+        clock: Clock,
+        put: Put,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.environment = dict(os.environ if environment is None else environment)
+        self.file = place(home, configured, self.environment)
+        for name in (APPROVAL, DISCOVERY):
+            switched(self.environment, name, True)  # a word that is neither yes nor no stops the start
+        self.servers = Servers()
+        """What is in force."""
+        self.problem = ""
+        """What is wrong with the file now."""
+        self.changing = asyncio.Lock()
+        """Held by whoever reads the file to change it, so that two changes do not lose each other."""
+        self._store = store
+        self._events = events
+        self._clock = clock
+        self._put = put
+        self._text: bytes | None = None
+        self._taken = False
+        self._remembered = True
+        self._loading = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Read the file and put it in force, or keep the last good version and say what is wrong."""
+        async with self._loading:
+            problem, first = self.problem, not self._taken
+            try:
+                text = await asyncio.to_thread(self._read)
+                news = text != self._text or bool(problem)
+                self._take(text)
+            except BadServers as error:
+                self.problem = error.message
+                if first:
+                    await self._take_last_good()
+                if self.problem != problem:
+                    self._reject()
+                return
+            self.problem = ""
+            if news:
+                self._say_what_is_in_force()
+            await self._remember()
+
+    async def watch(self) -> None:
+        """Load on every change of the file, until cancelled."""
+        await watching.watch(self.file.parent, lambda name: name == self.file.name, self._load_or_log)
+
+    async def text(self) -> bytes | None:
+        """The text of the file now, to be changed; None when there is no file. One that is not valid is refused."""
+        text = await asyncio.to_thread(self._read)
+        if text is not None:
+            self.parsed(text)
+        return text
+
+    def parsed(self, text: bytes) -> Servers:
+        return parse(text, wholefile.shown_name(self.file), self.environment)
+
+    async def save(self, before: bytes | None, after: bytes | None) -> None:
+        """Put another text in the place of the one that was read, for this account's eyes only, and in force.
+
+        Conflict, and nothing written, when the file is not as it was read any more.
+        """
+        await asyncio.to_thread(self._write, before, after)
+        await self.load()
+
+    def _write(self, before: bytes | None, after: bytes | None) -> None:
+        if self._read() != before:
+            raise Conflict(f"{self.file} was changed by somebody else meanwhile; nothing was written. Try again.")
+        real = Path(os.path.realpath(self.file))
+        if after is not None:
+            wholefile.replace(real, after)
+            return
+        try:
+            real.unlink(missing_ok=True)
+        except OSError as error:
+            raise wholefile.cannot_be_written(self.file, error) from error
+
+    def _read(self) -> bytes | None:
+        """No file is no server. Where the folder itself is gone, nobody ordered anything: it may not be mounted."""
+        try:
+            return wholefile.read(self.file, LARGEST)
+        except wholefile.Unreadable as error:
+            gone = isinstance(error.__cause__, FileNotFoundError) and not self.file.is_symlink()
+            if gone and self.file.parent.is_dir():
+                return None
+            raise BadServers(wholefile.shown_name(self.file), "", str(error)) from error
+
+    def _take(self, text: bytes | None) -> None:
+        """Put a text in force, wholly or not at all."""
+        if self._taken and text == self._text:
+            return
+        servers = self.parsed(text) if text is not None else self._none()
+        try:
+            self._put(servers)
+        except TypeError as error:
+            raise BadServers(wholefile.shown_name(self.file), "", str(error)) from error
+        self.servers, self._text, self._taken = servers, text, True
+
+    def _none(self) -> Servers:
+        return parse(b"{}", FILE, self.environment)
+
+    async def _take_last_good(self) -> None:
+        """What an earlier process had in force from this very file, while the file itself is bad."""
+        kept = await keepsakes.get(self._store, _LAST_GOOD) or ""
+        file, _, text = kept.partition("\n")
+        if file != str(self.file) or not text:
+            return
+        try:
+            self._take(text.encode())
+        except BadServers as error:
+            log.warning("the stored last good version of the servers cannot be used any more: %s", error)
+
+    def _reject(self) -> None:
+        kept = "The last good version stays in force." if self._taken else "No server of it is connected."
+        log.warning("%s %s", self.problem, kept)
+        now = self._clock.now()
+        self._events.publish(ServersRejected(tenant=_EVERY_TENANT, at=now, file=str(self.file), reason=self.problem))
+
+    def _say_what_is_in_force(self) -> None:
+        for one in self.servers.servers:
+            if one.problem:
+                log.warning("%s", one.problem)
+        now = self._clock.now()
+        self._events.publish(ServersLoaded(tenant=_EVERY_TENANT, at=now, servers=len(self.servers.servers)))
+
+    async def _remember(self) -> None:
+        """Keep what is in force for the next process. What cannot be stored now is made up for by a later load."""
+        last = f"{self.file}\n{(self._text or b'').decode()}"
+        try:
+            kept = await keepsakes.get(self._store, _LAST_GOOD)
+            if kept != last and (kept or self._text):
+                await self._store.write(keepsakes.put(_LAST_GOOD, last))
+            self._remembered = True
+        except LedgerUnavailable as error:
+            self._remembered = False
+            log.warning("the servers in force could not be stored as the last good ones: %s", error)
+
+    async def _load_or_log(self) -> bool:
+        try:
+            await self.load()
+        except DoorwardError as error:
+            log.warning("the servers could not be loaded and will be tried again: %s", error)
+            return False
+        return self._remembered

@@ -1,0 +1,58 @@
+"""The one address of a server over HTTP: requests to it, with whatever it takes to be let in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from doorward.errors import DoorwardError, Unreachable
+from doorward.upstream.authorizing import Authorizer, Challenge
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.connection import Rejected
+from doorward.upstream.web import Answer, Web, origin, shown
+
+_CHALLENGES = 2
+"""How often one request is tried again with another authorization."""
+
+
+class Endpoint:
+    def __init__(self, config: ServerConfig, web: Web, authorizer: Authorizer) -> None:
+        self.where = shown(origin(config.url))
+        """The server's origin, for sentences: the rest of an address can hold secrets."""
+        self._url = config.url
+        self._extra = dict(config.headers)
+        self._web = web
+        self._authorizer = authorizer
+
+    async def ask(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+        """The answer after whatever it took to be let in."""
+        own = {name.lower() for name in headers}
+        extra = {name: value for name, value in self._extra.items() if name.lower() not in own}
+        for _ in range(_CHALLENGES + 1):
+            shows = await self._authorizer.headers()
+            answer = await self._web.ask(method, self._url, {**extra, **headers, **shows}, body)
+            if answer.status not in (401, 403):
+                return answer
+            sent = shows.get("Authorization", extra.get("Authorization", ""))
+            challenge = Challenge(answer.status, answer.headers.get("www-authenticate", ""), sent)
+            if answer.status == 403 and not challenge.wants_more:
+                return answer
+            answer.release()
+            if answer.where != origin(self._url):
+                raise Unreachable(f"{self.where} redirects to {shown(answer.where)}, which answered {answer.status}.")
+            await self._authorizer.challenged(challenge)
+        raise Unreachable(
+            f"{self.where} asks for another authorization again and again; it was tried {_CHALLENGES} times."
+        )
+
+    def refusal(self, answer: Answer) -> DoorwardError:
+        """Why there is no message of the protocol in an answer."""
+        if answer.status < 400:
+            what = f"{answer.status}, of the type {answer.kind[:80] or 'that it does not say'!r}"
+            return Rejected(f"{self.where} answered with {what}, and not with a message of MCP.")
+        if answer.status in (429, 503) or answer.status >= 500:
+            after = answer.headers.get("retry-after", "")
+            return Unreachable(
+                f"{self.where} answered {answer.status}, so it cannot be used for now.",
+                retry_after=float(after) if after.isdigit() and len(after) < 6 else None,
+            )
+        return Rejected(f"{self.where} answered {answer.status}, and not with a message of MCP.")

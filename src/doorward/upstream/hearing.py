@@ -1,0 +1,166 @@
+"""What a server says that answers no request of ours: its notifications, and requests of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from doorward.errors import DoorwardError
+from doorward.upstream import asking
+from doorward.upstream.guarded import guarded
+from doorward.upstream.pending import Waiting
+from doorward.visible import visible
+from doorward.wire import frames, meta
+from doorward.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
+from doorward.wire.frames import Id, Notification, Request, WireError
+
+if TYPE_CHECKING:
+    from doorward.upstream.session import Session
+
+log = logging.getLogger(__name__)
+
+_LISTS = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/resources/list_changed": "resources",
+    "notifications/prompts/list_changed": "prompts",
+}
+_MOST_QUESTIONS = 10
+"""How many questions one call may bring; a server that goes on asking will not come to an end."""
+_ASKED_IN_A_CALL = frozenset({"tools/call", "prompts/get", "resources/read"})
+_LONGEST = 2_000
+_encode = msgspec.json.Encoder().encode
+
+
+class Hearing:
+    def __init__(self, session: Session, sampling: bool) -> None:
+        self._session = session
+        self._sampling = sampling
+        self._thinking: dict[Id, asyncio.Task[None]] = {}
+
+    def heard(self, message: Request | Notification, answering: int | None) -> None:
+        if type(message) is Request:
+            self._asked(message, answering)
+        else:
+            self._told(message.method, message.params, answering)
+
+    def _told(self, method: str, params: dict[str, Any], answering: int | None) -> None:
+        session = self._session
+        if method == "notifications/progress":
+            self._progressed(params)
+        elif method == "notifications/message":
+            self._logged(params, answering)
+        elif method in _LISTS:
+            if self._for_us(params):
+                session.news.changed(_LISTS[method])
+        elif method == "notifications/resources/updated":
+            if self._for_us(params) and type(params.get("uri")) is str:
+                session.news.updated(params["uri"])
+        elif method == "notifications/cancelled":
+            self._withdrawn(params.get("requestId"))
+
+    def _for_us(self, params: dict[str, Any]) -> bool:
+        """Whether it comes on the stream that we listen to, if it says on which it comes."""
+        about = params.get("_meta")
+        stream = about.get(meta.SUBSCRIPTION) if type(about) is dict else None
+        return stream is None or self._session.call(stream) is not None
+
+    def _progressed(self, params: dict[str, Any]) -> None:
+        waiting = self._session.call(params.get("progressToken"))
+        if waiting is None or waiting.hooks is None or waiting.hooks.progress is None:
+            return
+        done, total, message = params.get("progress"), params.get("total"), params.get("message")
+        fraction = None
+        if type(done) in (int, float) and type(total) in (int, float) and total > 0:  # type: ignore[operator]
+            fraction = min(max(done / total, 0.0), 1.0)  # type: ignore[operator]
+        text = self._session.discretion.of(message) if type(message) is str else ""
+        guarded(waiting.hooks.progress, fraction, text)
+
+    def _logged(self, params: dict[str, Any], answering: int | None) -> None:
+        level, data = params.get("level"), params.get("data")
+        if level not in meta.LEVELS:
+            return self._session.fault(f"a log message without a level, which must be one of {', '.join(meta.LEVELS)}")
+        text = data if type(data) is str else _encode(data)[: 4 * _LONGEST].decode("utf-8", "replace")
+        self._session.news.noted(level, text)
+        waiting = self._belonging(answering)
+        if waiting is not None and waiting.hooks is not None and waiting.hooks.log is not None:
+            guarded(waiting.hooks.log, level, self._session.discretion.of(text, _LONGEST))
+        return None
+
+    def _withdrawn(self, id: Any) -> None:
+        """The server wants no answer to its question any more, or ends the stream that we listen to."""
+        task = self._thinking.get(id) if type(id) in (int, str) else None
+        if task is not None:
+            task.cancel()
+        elif self._session.modern:
+            waiting = self._session.call(id)
+            if waiting is not None and waiting.method == "subscriptions/listen" and not waiting.answer.done():
+                waiting.answer.set_result({})
+
+    def _asked(self, request: Request, answering: int | None) -> None:
+        session = self._session
+        if session.modern:  # there a client answers nothing, and a server has no other way than its results
+            return session.fault(f"a request of its own, {visible(request.method[:80])}, which this version has not")
+        if request.method == "ping":
+            return self._answer(frames.answer(request.id, b"{}"))
+        if request.method not in (asking.ELICIT, asking.SAMPLE):
+            sentence = f"This client has no method {request.method[:80]!r}; it answers elicitation and ping."
+            return self._answer(frames.failure(request.id, METHOD_NOT_FOUND, sentence))
+        waiting = self._belonging(answering)
+        if request.id in self._thinking:
+            return self._answer(frames.failure(None, INVALID_REQUEST, "This id is that of an open request."))
+        if waiting is not None and waiting.questions >= _MOST_QUESTIONS:
+            sentence = f"One call may ask at most {_MOST_QUESTIONS} questions."
+            return self._answer(frames.failure(request.id, INVALID_REQUEST, sentence))
+        if waiting is None and len(self._thinking) >= _MOST_QUESTIONS:
+            return self._answer(frames.failure(request.id, INVALID_REQUEST, "Too many requests are open."))
+        task = asyncio.get_running_loop().create_task(self._think(request, waiting))
+        self._thinking[request.id] = task
+        if waiting is not None:
+            waiting.questions += 1
+            waiting.asking = waiting.asking or set()
+            waiting.asking.add(task)
+        task.add_done_callback(lambda task: self._thought(request.id, task, waiting))
+        return None
+
+    async def _think(self, request: Request, waiting: Waiting | None) -> None:
+        hooks = waiting.hooks if waiting is not None else None
+        try:
+            result = await asking.answered(self._session.name, request.method, request.params, hooks, self._sampling)
+            frame = frames.answer(request.id, _encode(result))
+        except WireError as error:
+            frame = error.frame(request.id)
+        except DoorwardError as error:
+            frame = frames.failure(request.id, asking.REFUSED, error.message)
+        except Exception:
+            log.exception("a question of a server could not be asked")
+            frame = frames.failure(request.id, INTERNAL_ERROR, "The question could not be asked.")
+        self._answer(frame)
+
+    def _thought(self, id: Id, task: asyncio.Task[None], waiting: Waiting | None) -> None:
+        self._thinking.pop(id, None)
+        if waiting is not None and waiting.asking:
+            waiting.asking.discard(task)
+            waiting.deadline = asyncio.get_running_loop().time() + waiting.patience
+
+    def _answer(self, frame: bytes) -> None:
+        try:
+            self._session.connection.send(frame)
+        except DoorwardError as error:
+            self._session.news.noted("fault", f"an answer could not be sent: {error.message}")
+
+    def _belonging(self, answering: int | None) -> Waiting | None:
+        """The call that something belongs to: the one on whose stream it came or, there being no stream, the only one.
+
+        With several under way nobody knows whose it is, and to show it to the wrong one would tell secrets.
+        """
+        if answering is not None:
+            return self._session.call(answering)
+        calls = [waiting for waiting in self._session.calls if waiting.method in _ASKED_IN_A_CALL]
+        return calls[0] if len(calls) == 1 else None
+
+    def stop(self) -> None:
+        for task in self._thinking.values():
+            task.cancel()

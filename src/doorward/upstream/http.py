@@ -1,0 +1,343 @@
+"""Streamable HTTP: a connection in which every message of ours is a request of its own.
+
+The two eras differ in what is kept. Up to 2025-11-25 a server may give a session, which every later request names and
+which ends with a DELETE; messages that belong to no request come on a stream of their own; a stream that broke off can
+be taken up where it ended. Since 2026-07-28 nothing is kept: every request says all about itself, again in headers, and
+whoever closes the stream of a request cancels it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from doorward.errors import DEFECT, Broken, DoorwardError, Unreachable
+from doorward.strictjson import MAX_BYTES
+from doorward.upstream.authorizing import Authorizer
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.connection import Receiver
+from doorward.upstream.endpoint import Endpoint
+from doorward.upstream.eventstream import Events
+from doorward.upstream.framing import TooLong
+from doorward.upstream.mirroring import Places, mirrored, places
+from doorward.upstream.peeking import answers, refused, spoken
+from doorward.upstream.web import Answer, Web
+from doorward.wire import headers as values
+from doorward.wire.codes import WITH_SESSIONS
+
+STREAM = "text/event-stream"
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_AT_ONCE = 256
+"""Requests under way to one server; the gate holds callers back long before."""
+_RESUMED = 5
+"""How often a broken stream is taken up again without anything new on it."""
+_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
+_PARTING = 3.0
+_TAIL = 1.0
+"""Seconds that an answered stream has to end before its connection is closed instead of kept."""
+_LARGEST_REFUSAL = 64 * 1024
+
+
+class HttpConnection:
+    """What `connection.Connection` asks for, over HTTP."""
+
+    def __init__(self, config: ServerConfig, receiver: Receiver, web: Web, authorizer: Authorizer) -> None:
+        self._endpoint = Endpoint(config, web, authorizer)
+        self._where = self._endpoint.where
+        self._receiver = receiver
+        self._web = web
+        self._version = ""
+        self._session = ""
+        self._places: dict[str, Places] = {}
+        self._requests: dict[int, asyncio.Task[None]] = {}
+        self._others: set[asyncio.Task[None]] = set()
+        self._opening: asyncio.Task[None] | None = None
+        self._awake = asyncio.Event()
+        self._awake.set()
+        self._waking: asyncio.TimerHandle | None = None
+        self._gone = False
+        self._over = False
+
+    process: int | None = None
+    confinement = ""
+
+    def send(
+        self, frame: bytes, *, id: int | None = None, method: str = "", params: Mapping[str, Any] | None = None
+    ) -> None:
+        if self._over:
+            raise Unreachable(f"The connection to {self._where} has ended.")
+        if len(self._requests) + len(self._others) >= _AT_ONCE:
+            raise Unreachable(f"{_AT_ONCE} requests to {self._where} are under way already, which is the most.")
+        version = spoken(params)
+        headers = self._headers(method, params or {}, version)
+        if id is None:
+            task = self._start(self._tell(frame, headers), None)
+            if method == "notifications/initialized":
+                self._opening = task
+                task.add_done_callback(self._opened)
+        else:
+            before = None if method == "initialize" else self._opening
+            self._start(self._carry(frame, id, headers, method, bool(version), before), id)
+
+    def drop(self, id: int, notice: bytes) -> None:
+        task = self._requests.pop(id, None)
+        if task is not None:
+            task.cancel()
+            if self._version in WITH_SESSIONS and not self._over:
+                self._start(self._tell(notice, self._headers("", {}, "")), None)
+
+    def agreed(self, version: str) -> None:
+        self._version = version
+
+    def admit(self, tools: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+        """All that the stateless era can call: there a definition says which arguments are repeated in headers."""
+        if self._version in WITH_SESSIONS:
+            return tools, []
+        good, problems = [], []
+        for tool in tools:
+            name, schema = tool.get("name"), tool.get("inputSchema")
+            try:
+                wanted = places(schema) if isinstance(schema, dict) else {}
+            except ValueError as error:
+                problems.append(f"The tool {str(name)[:80]!r} cannot be called over HTTP: {error}.")
+                continue
+            if isinstance(name, str) and wanted:
+                self._places[name] = wanted
+            good.append(tool)
+        return good, problems
+
+    def rest(self, seconds: float) -> None:
+        """What streams bring waits meanwhile, and soon the server with it, since little is read ahead."""
+        if self._waking is not None:
+            self._waking.cancel()
+            self._waking = None
+        if seconds > 0 and not self._over:
+            self._awake.clear()
+            self._waking = asyncio.get_running_loop().call_later(seconds, self._awake.set)
+        else:
+            self._awake.set()
+
+    async def close(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        self.rest(0)
+        tasks = {*self._requests.values(), *self._others}
+        for task in tasks:
+            task.cancel()
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+            if self._session:
+                await self._part()
+        finally:
+            self._web.close()
+
+    # Going out
+
+    def _headers(self, method: str, params: Mapping[str, Any], version: str) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": f"application/json, {STREAM}"}
+        if version:
+            headers["MCP-Protocol-Version"] = version
+            headers["Mcp-Method"] = method
+            named = params.get(_NAMED.get(method, ""))
+            if isinstance(named, str):
+                headers["Mcp-Name"] = values.written(named)
+                if method == "tools/call" and named in self._places:
+                    headers |= mirrored(self._places[named], params.get("arguments"))
+        elif method != "initialize":
+            headers |= self._of_session()
+        return headers
+
+    def _of_session(self) -> dict[str, str]:
+        headers = {"MCP-Protocol-Version": self._version} if self._version else {}
+        return headers | ({"Mcp-Session-Id": self._session} if self._session else {})
+
+    async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
+        """Send what has no answer."""
+        try:
+            answer = await self._endpoint.ask("POST", headers, frame)
+        except DoorwardError as error:
+            self._receiver.noted(f"A message to the server did not arrive: {error}")
+            return
+        if answer.status >= 400:
+            self._receiver.noted(f"The server answered a notification with {answer.status}.")
+        try:
+            async with asyncio.timeout(_TAIL):
+                await answer.whole(_LARGEST_REFUSAL)
+        except (TimeoutError, Unreachable):
+            answer.release()
+
+    async def _carry(
+        self,
+        frame: bytes,
+        id: int,
+        headers: dict[str, str],
+        method: str,
+        stateless: bool,
+        before: asyncio.Task[None] | None,
+    ) -> None:
+        """One request, to its answer or to the reason why there is none."""
+        if before is not None and not before.done():
+            await asyncio.wait([before])
+        try:
+            answer = await self._endpoint.ask("POST", headers, frame)
+            try:
+                if method == "initialize" and answer.status == 200:
+                    self._session = answer.headers.get("mcp-session-id", "")
+                await self._answered(answer, id, stateless, headers)
+            finally:
+                answer.release()
+        except DoorwardError as error:
+            self._receiver.unanswered(id, error)
+
+    async def _answered(self, answer: Answer, id: int, stateless: bool, headers: Mapping[str, str]) -> None:
+        if answer.status == 200 and answer.kind == STREAM:
+            await self._stream(answer, id, stateless)
+            return
+        if answer.status == 200 and answer.kind == "application/json":
+            message = (await answer.whole(MAX_BYTES)).strip()
+            self._receiver.received(message, id)
+            if not answers(message, id):
+                raise Unreachable(f"{self._where} answered with what is no answer to this request.")
+            return
+        body = await answer.whole(_LARGEST_REFUSAL)
+        said = refused(body, id)
+        if said is not None:
+            self._receiver.received(said, id)
+        elif answer.status == 404 and "Mcp-Session-Id" in headers:
+            self._forgotten(id)
+        else:
+            self._receiver.noted(f"HTTP {answer.status}: {body[:400].decode('utf-8', 'replace')}")
+            raise self._endpoint.refusal(answer)
+
+    def _forgotten(self, id: int | None) -> None:
+        """The server does not know the session any more; a new one is as good, and begins with a new connection."""
+        error = Unreachable(f"The server at {self._where} has ended the session.")
+        self._session = ""
+        if id is not None:
+            self._receiver.unanswered(id, error, again=True)
+        if not self._over and not self._gone:
+            self._gone = True
+            self._receiver.lost(error, again=True)
+
+    # Coming in
+
+    async def _stream(self, answer: Answer, id: int, stateless: bool) -> None:
+        """The messages on the stream of a request, up to its answer."""
+        events, tries = Events(MAX_BYTES), 0
+        while True:
+            before = events.last_id
+            problem = await self._followed(answer, events, id)
+            if problem is None:
+                return
+            if stateless or not events.last_id or isinstance(problem, _Endless):
+                raise problem
+            tries = tries + 1 if events.last_id == before else 1
+            if tries > _RESUMED:
+                raise problem
+            await asyncio.sleep(_PAUSE if events.pause is None else events.pause)
+            answer = await self._endpoint.ask("GET", self._of_stream(events.last_id))
+            if answer.status != 200 or answer.kind != STREAM:
+                answer.release()
+                raise problem
+            events = _next(events)
+
+    async def _followed(self, answer: Answer, events: Events, id: int | None) -> Unreachable | None:
+        """Deliver what comes; None when the answer to `id` was among it, and otherwise why nothing more comes."""
+        try:
+            async for piece in answer.pieces():
+                for message in events.feed(piece):
+                    await self._awake.wait()
+                    self._receiver.received(message, id)
+                    if id is not None and answers(message, id):
+                        await _ended(answer)
+                        return None
+        except TooLong:
+            return _Endless(f"{self._where} sent a message of more than {MAX_BYTES} bytes, which is the most.")
+        except Unreachable as error:
+            return error
+        finally:
+            answer.release()
+        return Unreachable(f"{self._where} ended its stream without an answer.")
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        if not self._over and not task.cancelled() and self._version in WITH_SESSIONS:
+            self._start(self._listen(), None)
+
+    def _of_stream(self, last_id: str) -> dict[str, str]:
+        headers = {"Accept": STREAM, **self._of_session()}
+        return {**headers, "Last-Event-ID": last_id} if last_id.isascii() and last_id else headers
+
+    async def _listen(self) -> None:
+        """The stream for what belongs to no request, for as long as there is one; many servers have none."""
+        events, pause = Events(MAX_BYTES), _PAUSE
+        while True:
+            try:
+                answer = await self._endpoint.ask("GET", self._of_stream(events.last_id))
+                if answer.status != 200 or answer.kind != STREAM:
+                    answer.release()
+                    if answer.status == 404 and self._session:
+                        self._forgotten(None)
+                    return
+                before = events.last_id
+                events = _next(events)
+                await self._followed(answer, events, None)
+                pause = _PAUSE if events.last_id != before else min(pause * 2, _LONGEST_PAUSE)
+            except DoorwardError as error:
+                self._receiver.noted(f"The stream of the server cannot be read: {error}")
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            await asyncio.sleep(pause if events.pause is None else max(events.pause, pause))
+
+    # Ending
+
+    async def _part(self) -> None:
+        try:
+            async with asyncio.timeout(_PARTING):
+                answer = await self._endpoint.ask("DELETE", self._of_session())
+                answer.release()
+        except (TimeoutError, DoorwardError) as error:
+            self._receiver.noted(f"The session could not be ended in good order: {error or 'no answer'}")
+
+    def _start(self, work: Coroutine[Any, Any, None], id: int | None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        if id is None:
+            self._others.add(task)
+        else:
+            self._requests[id] = task
+        task.add_done_callback(lambda done: self._done(done, id))
+        return task
+
+    def _done(self, task: asyncio.Task[None], id: int | None) -> None:
+        self._others.discard(task)
+        if id is not None and self._requests.get(id) is task:
+            del self._requests[id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": f"A request to {self._where} broke.", "exception": error, "task": task}
+            )
+            if id is not None:
+                self._receiver.unanswered(id, Broken(DEFECT))
+
+
+class _Endless(Unreachable):
+    """A message that is too long, which would only come again."""
+
+
+def _next(events: Events) -> Events:
+    """For a new stream that goes on where the other ended; half a message of the other counts for nothing."""
+    following = Events(MAX_BYTES, events.last_id)
+    following.pause = events.pause
+    return following
+
+
+async def _ended(answer: Answer) -> None:
+    """Give an answered stream a moment to end by itself, so that its connection can be used again."""
+    try:
+        async with asyncio.timeout(_TAIL):
+            async for _ in answer.pieces():
+                return
+    except (TimeoutError, Unreachable):
+        return

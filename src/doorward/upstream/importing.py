@@ -1,0 +1,110 @@
+"""The servers in the configuration files of MCP clients, found as they stand there and told in one form."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doorward.edited import wholefile
+from doorward.edited.jsontext import parse
+from doorward.edited.unreadable import Unreadable
+from doorward.errors import Unusable
+from doorward.upstream.clientfiles import CLIENT_FILES, Machine
+from doorward.upstream.config import Servers
+from doorward.upstream.conversion import DOORWARD, as_ours
+from doorward.upstream.entry import as_id
+
+_LARGEST = 64 * 1024 * 1024
+_CONTAINERS = ("mcpServers", "context_servers", "mcp_servers", "servers")
+_TRANSPORTS = ("command", "url", "httpUrl", "serverUrl")
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One server in a client's file."""
+
+    name: str
+    entry: dict[str, Any]
+    """As the client has it."""
+    file: str
+    client: str = ""
+    """The id of the client, where it is one that Doorward knows."""
+
+
+def in_file(file: Path, client: str = "") -> list[Found]:
+    """The servers in a file, whichever client wrote it; Unusable says why it cannot be read, or that it holds none."""
+    try:
+        text = wholefile.read(file, _LARGEST).decode()
+        whole = tomllib.loads(text) if file.suffix == ".toml" else parse(text).value
+    except (wholefile.Unreadable, Unreadable, tomllib.TOMLDecodeError) as error:
+        raise Unusable(f"{file} cannot be imported: {str(error).rstrip('.')}.") from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise Unusable(f"{file} cannot be imported: it is not UTF-8 text of JSON or TOML.") from error
+    if isinstance(whole, dict) and isinstance(whole.get("servers"), list):
+        client = DOORWARD
+    found = [
+        Found(name=name, entry=dict(entry), file=str(file), client=client)
+        for name, entry in _entries(whole)
+        if isinstance(entry, dict)
+    ]
+    if not found:
+        raise Unusable(
+            f"{file} names no MCP server; valid: a file with {', '.join(_CONTAINERS[:-1])} or {_CONTAINERS[-1]}."
+        )
+    return found
+
+
+def of_clients(machine: Machine, *, projects: bool) -> tuple[list[Found], list[str]]:
+    """The servers of all known clients on this machine, and a sentence for each file that cannot be read."""
+    found: list[Found] = []
+    problems: list[str] = []
+    for client in CLIENT_FILES:
+        for file in client.files(machine) if projects else [client.user(machine)]:
+            try:
+                if file.is_file():
+                    found += in_file(file, client.id)
+            except Unusable as error:
+                if "names no MCP server" not in error.message:
+                    problems.append(error.message)
+            except OSError as error:
+                problems.append(f"{file} cannot be read: {error.strerror}.")
+    return found, problems
+
+
+def elsewhere(servers: Servers, machine: Machine) -> list[Found]:
+    """The servers that clients of this account have and Doorward has not, by id; Doorward itself is none of them."""
+    known = {one.id for one in servers.servers}
+    found: dict[str, Found] = {}
+    for one in of_clients(machine, projects=False)[0]:
+        id = as_id(one.name)
+        if id not in known and not as_ours(one.name, one.entry, client=one.client, file=one.file).is_doorward:
+            found.setdefault(id, one)
+    return list(found.values())
+
+
+def _entries(whole: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(whole, dict):
+        return
+    for container in _CONTAINERS:
+        yield from _named(whole.get(container))
+    nested = whole.get("mcp")
+    if isinstance(nested, dict):
+        yield from _named(nested.get("servers"))
+    projects = whole.get("projects")
+    for project in projects.values() if isinstance(projects, dict) else ():
+        if isinstance(project, dict):
+            yield from _named(project.get("mcpServers"))
+    if whole and all(isinstance(one, dict) and any(key in one for key in _TRANSPORTS) for one in whole.values()):
+        yield from whole.items()
+
+
+def _named(held: Any) -> Iterator[tuple[str, Any]]:
+    """A map from name to server or, as Doorward's own file has it, a list of servers with ids."""
+    if isinstance(held, Mapping):
+        yield from held.items()
+    for one in held if isinstance(held, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("id"), str):
+            yield one["id"], {key: value for key, value in one.items() if key != "id"}

@@ -1,0 +1,171 @@
+"""The lists of a server, page by page, with an end to everything: pages, entries and bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import Any
+
+import msgspec
+
+from doorward.errors import DoorwardError, Unreachable
+from doorward.upstream.definition import Definition
+from doorward.upstream.session import Session
+from doorward.visible import visible
+
+_MOST_PAGES = 1_000
+_MOST_BYTES = 16 * 1024 * 1024
+_LONGEST_CURSOR = 64 * 1024
+_AT_ONCE = 100
+"""How many entries are looked at before others get their turn."""
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a server offers, and what was wrong with it."""
+
+    tools: tuple[Definition, ...] = ()
+    resources: tuple[dict[str, Any], ...] = ()
+    resource_templates: tuple[dict[str, Any], ...] = ()
+    prompts: tuple[dict[str, Any], ...] = ()
+    remarks: tuple[str, ...] = ()
+    """For people: what is not offered, and why."""
+
+
+class _List(msgspec.Struct, frozen=True):
+    method: str
+    key: str
+    capability: str
+    names: str
+    """The field by which one entry is told from another."""
+    longest: int = 256
+    """Characters of that field."""
+
+
+_LISTS = (
+    _List("tools/list", "tools", "tools", "name"),
+    _List("resources/list", "resources", "resources", "uri", 4_096),
+    _List("resources/templates/list", "resourceTemplates", "resources", "uriTemplate", 4_096),
+    _List("prompts/list", "prompts", "prompts", "name"),
+)
+
+
+async def listed(session: Session, capabilities: dict[str, Any], *, within: float, most: int) -> Listed:
+    """Ask for all lists that the server says it has.
+
+    Without its tools a server is of no use, so that error is raised; a list of the others that cannot be had is a
+    remark.
+    """
+    found: dict[str, tuple[dict[str, Any], ...]] = {}
+    remarks: list[str] = []
+    for one in _LISTS:
+        if one.capability not in capabilities:
+            continue
+        try:
+            found[one.key] = await _all(session, one, within, most, remarks)
+        except DoorwardError as error:
+            if one.key == "tools":
+                raise
+            remarks.append(f"{one.method} failed: {error.message}")
+    tools, refused = session.connection.admit(list(found.get("tools", ())))
+    remarks.extend(refused)
+    return Listed(
+        tools=await _defined(tools, remarks),
+        resources=found.get("resources", ()),
+        resource_templates=found.get("resourceTemplates", ()),
+        prompts=found.get("prompts", ()),
+        remarks=tuple(remarks),
+    )
+
+
+async def _all(
+    session: Session, one: _List, within: float, most: int, remarks: list[str]
+) -> tuple[dict[str, Any], ...]:
+    entries: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    params: dict[str, Any] = {}
+    unfit = left_out = size = 0
+    for _ in range(_MOST_PAGES):
+        page = await session.request(one.method, params, within=within)
+        given, cursor = page.get(one.key), page.get("nextCursor")
+        if type(given) is not list:
+            raise Unreachable(f"The server {session.name} answered {one.method} without a list of {one.key}.")
+        for number, entry in enumerate(given):
+            if number % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
+            if type(entry) is not dict or not _named(entry.get(one.names), one.longest):
+                unfit += 1
+            elif len(entries) >= most or size > _MOST_BYTES:
+                left_out += 1
+            else:
+                entries.append(entry)
+                size += len(_canonical(entry))
+        if cursor is None:
+            break
+        if type(cursor) is not str or len(cursor) > _LONGEST_CURSOR or cursor in seen:
+            remarks.append(
+                f"{one.method} gave a cursor that leads nowhere; there may be more {one.key} than are shown."
+            )
+            break
+        if left_out:
+            remarks.append(f"{one.method} has more pages, which were not asked for.")
+            break
+        seen.add(cursor)
+        params = {"cursor": cursor}
+    else:
+        remarks.append(f"{one.method} has more than {_MOST_PAGES} pages; the rest was not asked for.")
+    if left_out:
+        remarks.append(
+            f"{len(entries)} {one.key} are offered, and {left_out} more are left out: of one server at most {most} are"
+            f" taken (setting `upstream.max_entries`), in at most {_MOST_BYTES} bytes."
+        )
+    if unfit:
+        valid = f"an object with a `{one.names}` of at most {one.longest} characters"
+        remarks.append(f"{unfit} {one.key} are left out: each must be {valid}.")
+    return tuple(_once(entries, one, remarks))
+
+
+def _once(entries: list[dict[str, Any]], one: _List, remarks: list[str]) -> list[dict[str, Any]]:
+    """Leave out what is there under one name twice: which of them is meant must not depend on their order."""
+    times: dict[str, int] = {}
+    for entry in entries:
+        times[entry[one.names]] = times.get(entry[one.names], 0) + 1
+    twice = [name for name, count in times.items() if count > 1]
+    if twice:
+        shown = ", ".join(repr(visible(name[:80])) for name in twice[:5])
+        remarks.append(f"{len(twice)} {one.key} are left out, since more than one has the same name: {shown}.")
+    return [entry for entry in entries if times[entry[one.names]] == 1]
+
+
+async def _defined(tools: list[dict[str, Any]], remarks: list[str]) -> tuple[Definition, ...]:
+    definitions = []
+    for number, tool in enumerate(tools):
+        if number % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)
+        schema = tool.get("inputSchema")
+        if type(schema) is not dict:
+            name = visible(tool["name"][:80])
+            remarks.append(f"The tool {name!r} is left out: its `inputSchema` must be an object.")
+            continue
+        output, annotations = tool.get("outputSchema"), tool.get("annotations")
+        definitions.append(
+            Definition(
+                name=tool["name"],
+                title=_text(tool.get("title")),
+                description=_text(tool.get("description")),
+                input_schema=schema,
+                output_schema=output if type(output) is dict else None,
+                annotations=annotations if type(annotations) is dict else None,
+                digest=hashlib.sha256(_canonical(tool)).hexdigest(),
+                whole=tool,
+            )
+        )
+    return tuple(definitions)
+
+
+def _named(value: Any, longest: int) -> bool:
+    return type(value) is str and 0 < len(value) <= longest
+
+
+def _text(value: Any) -> str:
+    return value if type(value) is str else ""

@@ -1,0 +1,129 @@
+"""Which version a server speaks: the newest is tried first, and whoever does not know it is greeted the older way.
+
+A server that answers the first question of the newer era, or refuses it with an error that only that era has, is of it.
+Any other error, and silence, mean the older one. What was found out is remembered for the next start.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from doorward import __version__
+from doorward.errors import TimedOut, Unreachable
+from doorward.upstream import asking
+from doorward.upstream.connection import Rejected
+from doorward.upstream.session import Said, Session
+from doorward.wire import meta
+from doorward.wire.codes import HEADER_MISMATCH, MISSING_CAPABILITY, STATELESS, UNSUPPORTED_VERSION, WITH_SESSIONS
+
+Era = Literal["", "handshake", "stateless"]
+
+ACCEPTED = (*WITH_SESSIONS, "2024-11-05")
+"""The versions with a handshake, newest first."""
+_MODERN_ERRORS = frozenset({UNSUPPORTED_VERSION, HEADER_MISMATCH, MISSING_CAPABILITY})
+_PROBE = 5.0
+"""Seconds after which silence counts as an answer of the older era."""
+_LONGEST_INSTRUCTIONS = 20_000
+
+
+class Info(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server says of itself. All of it is its own word."""
+
+    server: dict[str, Any] = {}
+    """Its name and version, as `serverInfo` has them."""
+    protocol: str = ""
+    instructions: str = ""
+    capabilities: dict[str, Any] = {}
+
+    @property
+    def era(self) -> Era:
+        return "" if not self.protocol else "stateless" if self.protocol >= STATELESS else "handshake"
+
+
+async def negotiate(session: Session, known: Era, *, within: float, sampling: bool, probe: float = _PROBE) -> Info:
+    """Agree on a version; Unreachable when there is none. `known` is what this server spoke last time."""
+    info = None
+    silent = False
+    if known != "handshake":
+        try:
+            info = await _discovered(session, min(probe, within / 3) if not known else within)
+        except TimedOut:
+            silent = True
+        except (Said, Rejected) as error:
+            if isinstance(error, Said) and STATELESS in _named(error):  # it refused the very version that it names
+                info = await _discovered(session, within)
+            elif isinstance(error, Said) and error.number in _MODERN_ERRORS and not _old_ones(error):
+                raise _no_version(session, error) from error
+    if info is None:
+        try:
+            info = await _greeted(session, within, sampling)
+        except Said as error:
+            # One that only knows the newer era, and was too slow to answer the first question in time.
+            if not silent and error.number not in _MODERN_ERRORS:
+                raise
+            info = await _discovered(session, within)
+            if info is None:
+                raise _no_version(session, error) from error
+    session.connection.agreed(info.protocol)
+    return info
+
+
+async def _discovered(session: Session, within: float) -> Info | None:
+    """What a server of the newer era says of itself; None when it says that it speaks older versions only."""
+    session.speak(STATELESS)
+    result = await session.request("server/discover", {}, within=within)
+    versions, about = result.get("supportedVersions"), result.get("_meta")
+    if type(versions) is not list or STATELESS not in versions:
+        return None
+    server = about.get(meta.SERVER) if type(about) is dict else None
+    return _info(STATELESS, result, server)
+
+
+async def _greeted(session: Session, within: float, sampling: bool) -> Info:
+    session.speak(ACCEPTED[0])
+    params = {
+        "protocolVersion": ACCEPTED[0],
+        "capabilities": asking.capabilities(sampling),
+        "clientInfo": {"name": "doorward", "version": __version__},
+    }
+    result = await session.request("initialize", params, within=within)
+    version = result.get("protocolVersion")
+    if version not in ACCEPTED:
+        raise Unreachable(
+            f"The server {session.name} wants to speak version {str(version)[:40]!r} of the protocol; valid:"
+            f" {', '.join((STATELESS, *ACCEPTED))}."
+        )
+    session.speak(version)
+    session.connection.agreed(version)
+    session.notify("notifications/initialized")
+    return _info(version, result, result.get("serverInfo"))
+
+
+def _info(version: str, result: dict[str, Any], server: Any) -> Info:
+    instructions, capabilities = result.get("instructions"), result.get("capabilities")
+    return Info(
+        server=server if type(server) is dict else {},
+        protocol=version,
+        instructions=instructions[:_LONGEST_INSTRUCTIONS] if type(instructions) is str else "",
+        capabilities=capabilities if type(capabilities) is dict else {},
+    )
+
+
+def _old_ones(error: Said) -> bool:
+    """Whether a server that refused our version names one that begins with a handshake."""
+    return any(one in ACCEPTED for one in _named(error))
+
+
+def _named(error: Said) -> list[Any]:
+    """The versions that a server names when it refuses ours."""
+    named = error.data.get("supported") if type(error.data) is dict else None
+    return named if error.number == UNSUPPORTED_VERSION and type(named) is list else []
+
+
+def _no_version(session: Session, error: Said) -> Unreachable:
+    return Unreachable(
+        f"The server {session.name} and Doorward have no version of the protocol in common; Doorward speaks"
+        f" {', '.join((STATELESS, *ACCEPTED))}. {error.message}"
+    )

@@ -1,0 +1,145 @@
+"""Which addresses this house connects to on its own account, checked after names have been resolved.
+
+A name says nothing about where it leads: it can be made to mean this machine, a neighbour in the local network or the
+address at which a cloud gives out its keys. So every address that a name resolves to is checked, and the connection is
+made to the very address that was checked. Addresses outside the public Internet are for those whom the operator named:
+an address written in the entry of a server itself, or a network listed in the settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+from doorward.errors import Unreachable, Unusable
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+SETTING = "private_addresses"
+_PATIENCE = 10.0
+_TRANSLATED = (
+    (ipaddress.IPv6Network("64:ff9b::/96"), 0),
+    (ipaddress.IPv6Network("::/96"), 0),
+    (ipaddress.IPv6Network("2002::/16"), 80),
+)
+"""Networks of version 6 that carry an address of version 4 inside, and how far from the right end it stands."""
+_METADATA = frozenset(map(ipaddress.ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192")))
+"""Where clouds give out the secrets of a machine; one of them looks like any public address."""
+_LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24")))
+"""Networks that only lead on to others, which older versions of Python take for public ones."""
+_ISATAP = 0x00005EFE
+
+
+class Forbidden(Unreachable):
+    """A name leads to an address that nobody named; trying again changes nothing."""
+
+    retry = "after_fix"
+
+
+class Outbound:
+    """The rule for one house."""
+
+    def __init__(self, private: Iterable[str] = (), resolve: Resolve | None = None) -> None:
+        self._networks = [_network(text) for text in private]
+        self._resolve = resolve or _resolved
+
+    async def addresses(self, host: str, port: int, *, named: bool = False) -> list[str]:
+        """Where to connect to reach this host, in order. `named`: the operator wrote this very host and port.
+
+        That much is enough for an address of this machine or of the local network, when the operator wrote the
+        address itself or `localhost`. A name that only resolves to one may be somebody else's doing.
+        """
+        bare = host.strip("[]").rstrip(".")
+        found = await self._found(bare, port)
+        if named and _is_written_out(bare):
+            return found
+        for text in found:
+            self._check(host, text)
+        return found
+
+    async def _found(self, host: str, port: int) -> list[str]:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                found = await self._resolve(host, port)
+        except TimeoutError as error:
+            raise Unreachable(f"The name {host!r} could not be resolved within {_PATIENCE:g} seconds.") from error
+        except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not the name of a host"
+            raise Unreachable(f"The name {host!r} could not be resolved: {why}.") from error
+        if not found:
+            raise Unreachable(f"The name {host!r} could not be resolved: it has no address.")
+        return found
+
+    def _check(self, host: str, text: str) -> None:
+        address = _address(text)
+        for form in forms(address):
+            if is_public(form) or any(form in network for network in self._networks if network.version == form.version):
+                continue
+            leads = "is" if host.strip("[]") == text else "leads to"
+            inside = "" if form == address else f" stands for {form} and"
+            raise Forbidden(
+                f"{host!r} {leads} the address {text}, which{inside} is not on the public Internet; valid are public "
+                f"addresses, and networks that `{SETTING}` in [upstream] of doorward.toml lists."
+            )
+
+
+def is_public(address: Address) -> bool:
+    if not address.is_global or address.is_multicast or address.is_reserved or address in _METADATA:
+        return False
+    return not any(address in network for network in _LOCAL if network.version == address.version)
+
+
+def forms(address: Address) -> Iterator[Address]:
+    """An address, and every address of version 4 that it carries inside: all of them have to be fit."""
+    if isinstance(address, ipaddress.IPv4Address):
+        yield address
+        return
+    inside: list[Address] = []
+    if address.ipv4_mapped is not None:
+        yield address.ipv4_mapped
+        return
+    if address.teredo is not None:
+        inside += address.teredo
+    number = int(address)
+    if address not in (ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1")):
+        inside += [ipaddress.IPv4Address(number >> at & 0xFFFFFFFF) for net, at in _TRANSLATED if address in net]
+    if number >> 32 & 0xFCFFFFFF == _ISATAP:
+        inside.append(ipaddress.IPv4Address(number & 0xFFFFFFFF))
+    if not any(address in net for net, _ in _TRANSLATED) or not inside:
+        yield address
+    yield from inside
+
+
+def _address(text: str) -> Address:
+    """The address of a resolved name; the zone that a local one may carry says nothing of where it leads."""
+    return ipaddress.ip_address(text.partition("%")[0])
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError as error:
+        raise Unusable(
+            f"The setting upstream.{SETTING} must list networks or addresses such as '10.0.0.0/8' or '127.0.0.1'; "
+            f"given was {text[:80]!r}."
+        ) from error
+
+
+def _is_written_out(host: str) -> bool:
+    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
+        return True
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+async def _resolved(host: str, port: int) -> list[str]:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -1,0 +1,63 @@
+"""What is known of a message at a glance, before anybody reads it strictly: which request it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.wire.codes import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, WITH_SESSIONS
+from doorward.wire.frames import failure
+from doorward.wire.meta import VERSION
+
+_NEWER = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
+
+
+class _Error(msgspec.Struct):
+    code: int
+    message: str = ""
+    data: Any = None
+
+
+class _Top(msgspec.Struct):
+    id: str | int | None = None
+    method: str | None = None
+    error: _Error | None = None
+
+
+_top = msgspec.json.Decoder(_Top)
+
+
+def spoken(params: Mapping[str, Any] | None) -> str:
+    """The version that a request of the stateless era says of itself; empty in the older era."""
+    meta = (params or {}).get("_meta")
+    version = meta.get(VERSION) if isinstance(meta, Mapping) else None
+    return version if isinstance(version, str) and version not in WITH_SESSIONS else ""
+
+
+def answers(message: bytes, id: int) -> bool:
+    try:
+        top = _top.decode(message)
+    except msgspec.DecodeError:
+        return False
+    return top.method is None and top.id == id
+
+
+def refused(body: bytes, id: int) -> bytes | None:
+    """The error of the protocol in a refusal, as the answer to this request; None when there is none for it.
+
+    A server that refuses before it has read the request knows no id. What the newer era alone says is taken all the
+    same, since it is what tells its servers from older ones.
+    """
+    try:
+        top = _top.decode(body)
+    except msgspec.DecodeError:
+        return None
+    if top.error is None or top.method is not None:
+        return None
+    if top.id == id:
+        return body.strip()
+    if top.id is None and top.error.code in _NEWER:
+        return failure(id, top.error.code, top.error.message, top.error.data)
+    return None

@@ -1,0 +1,101 @@
+"""Requests that wait for their answers, each with a deadline; one timer serves them all.
+
+A timer for each call would cost more than the rest of it. Here the timer is set for the deadline that comes first and
+looks at all who wait when it rings; calls that end in time never touch it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from doorward.upstream.answering import Hooks
+
+_REMEMBERED = 1_000
+"""How many given-up requests are remembered, so that their late answers are no surprise."""
+
+
+class Waiting:
+    """One request under way."""
+
+    __slots__ = ("answer", "asking", "deadline", "hooks", "id", "method", "patience", "questions")
+
+    def __init__(self, id: int, method: str, patience: float, hooks: Hooks | None, loop: asyncio.AbstractEventLoop):
+        self.id = id
+        self.method = method
+        self.patience = patience
+        self.deadline = loop.time() + patience
+        self.hooks = hooks
+        self.answer: asyncio.Future[dict[str, Any]] = loop.create_future()
+        self.asking: set[asyncio.Task[None]] | None = None
+        """The questions of the server that belong to this call and that somebody thinks about."""
+        self.questions = 0
+
+
+class Pending:
+    def __init__(self, expired: Callable[[Waiting], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._expired = expired
+        self._waiting: dict[int, Waiting] = {}
+        self._last = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._given_up: dict[int, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Waiting]:
+        return iter(self._waiting.values())
+
+    def open(self, method: str, patience: float, hooks: Hooks | None) -> Waiting:
+        self._last = id = self._last + 1
+        waiting = self._waiting[id] = Waiting(id, method, patience, hooks, self._loop)
+        timer = self._timer
+        if (timer is None or timer.when() > waiting.deadline) and patience != math.inf:
+            self._set(waiting.deadline)
+        return waiting
+
+    def get(self, id: object) -> Waiting | None:
+        return self._waiting.get(id) if type(id) is int else None
+
+    def close(self, waiting: Waiting) -> None:
+        """It has its answer, or nobody wants one any more."""
+        self._waiting.pop(waiting.id, None)
+        if waiting.asking:
+            for task in waiting.asking:
+                task.cancel()
+
+    def give_up(self, id: int) -> None:
+        """Remember that an answer to this one may still come."""
+        self._given_up[id] = None
+        if len(self._given_up) > _REMEMBERED:
+            del self._given_up[next(iter(self._given_up))]
+
+    def late(self, id: object) -> bool:
+        """Whether this is the answer to a request that was given up; it is one only once."""
+        return type(id) is int and self._given_up.pop(id, self) is None
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        for waiting in list(self._waiting.values()):
+            if waiting.asking:  # a person is thinking; the server's own time begins anew afterwards
+                waiting.deadline = now + waiting.patience
+            elif waiting.deadline <= now:
+                self._expired(waiting)
+        deadlines = [waiting.deadline for waiting in self._waiting.values() if not waiting.answer.done()]
+        first = min(deadlines, default=math.inf)
+        if first != math.inf:
+            self._set(first)

@@ -1,0 +1,137 @@
+"""What the process of a server needs to reach, read from how it is started, and said aloud before it is granted."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from doorward.sandbox.grants import NEVER, is_beneath
+from doorward.upstream.variables import Malformed, Variables
+
+_FETCHING = frozenset(("npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx"))
+"""Programs that fetch the server itself from a registry before they run it."""
+_CONTAINERS = frozenset(("docker", "podman", "nerdctl"))
+"""Programs that have somebody else start the server."""
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", *NEVER)
+"""Places that every process has, or of which none can be given."""
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to compare with
+"""Folders in memory are folders like others."""
+_SCRIPTS = frozenset((".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb"))
+_ROOTS = ("package.json", "pyproject.toml", "Gemfile")
+"""Files that lie at the top of a program."""
+_FURTHEST = 4
+"""How many folders above a script are looked at for one of them."""
+_OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*=")
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    read: tuple[str, ...] = ()
+    network: bool = False
+    notes: tuple[str, ...] = ()
+    """Why, and what it does not include, as clauses."""
+
+
+def wanted(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str]) -> Reach:
+    """What an entry that says nothing of its sandbox is given: to read what it is told of, and to fetch itself."""
+    look = _Look(home, environment)
+    read: list[str] = []
+    notes: list[str] = []
+    for path in look.paths([*entry.get("args", ()), *([entry["cwd"]] if "cwd" in entry else [])]):
+        refused = look.why_not(path)
+        if refused:
+            notes.append(f"it is told of {path}, which it cannot reach: {refused}")
+            continue
+        whole = look.program_of(path)
+        if (whole or path) not in read:
+            read.append(whole or path)
+    if read:
+        notes.append(f"it may read {', '.join(read)}; to let it change files there, list them in sandbox.write")
+    for name, text in entry.get("env", {}).items():
+        if next(look.paths([text]), None) is not None and text not in read:
+            notes.append(f"{name} names {text}, which it cannot reach; list it in sandbox.read if it should")
+    program = PurePosixPath(entry.get("command", "")).name
+    if program in _FETCHING:
+        notes.append(f"it may use the network, since {program} fetches programs from there")
+    if program in _CONTAINERS:
+        notes.append(
+            f"it may use the network; {program} only asks its own service, which no server can reach from the sandbox,"
+            " and what that service starts is outside of it"
+        )
+    return Reach(read=tuple(read), network=program in _FETCHING | _CONTAINERS, notes=tuple(notes))
+
+
+def advice(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str]) -> list[str]:
+    """What an entry with a sandbox of its own seems to need beside it, as clauses."""
+    found = wanted(entry, home, environment)
+    look = _Look(home, environment)
+    sandbox = entry.get("sandbox", {})
+    given = [look.meant(path) for path in (*sandbox.get("read", ()), *sandbox.get("write", ()))]
+    notes = [
+        f"it is told of {path}, which it may not read"
+        for path in found.read
+        if not any(is_beneath(look.meant(path), one) for one in given)
+    ]
+    if found.network and not sandbox.get("network", False):
+        notes.append(f"{PurePosixPath(entry['command']).name} fetches programs from the network, which it may not use")
+    return notes
+
+
+class _Look:
+    def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
+        self._home = os.path.realpath(home)
+        self._environment = environment
+
+    def paths(self, words: Sequence[str]) -> Iterator[str]:
+        """Those words, or values of options, that are absolute paths of something that is there, as written."""
+        for word in words:
+            option = _OPTION.match(word)
+            path = word[option.end() :] if option is not None else word
+            meant = self.meant(path)
+            system = any(is_beneath(meant, place) for place in _SYSTEM) and not is_beneath(meant, _SHARED_MEMORY)
+            if meant.startswith("/") and not system and _is_there(meant):
+                yield path
+
+    def meant(self, path: str) -> str:
+        variables = Variables(self._environment)
+        try:
+            text = variables.expanded(path)
+        except Malformed:
+            return ""
+        own = self._environment.get("HOME", "")
+        if own and (text == "~" or text.startswith("~/")):
+            text = own + text[1:]
+        return "" if variables.missing else os.path.normpath(text) if text else ""
+
+    def program_of(self, path: str) -> str:
+        """The folder of the program that a script is part of, without which it does not run; empty for other paths."""
+        script = self.meant(path)
+        if os.path.splitext(script)[1] not in _SCRIPTS or not os.path.isfile(script):
+            return ""
+        installed, found, _ = script.partition("/node_modules/")
+        folder = f"{installed}/node_modules" if found else os.path.dirname(script)
+        if not found:
+            above = [folder, *map(str, Path(folder).parents)][:_FURTHEST]
+            marked = (one for one in above if any(os.path.exists(f"{one}/{name}") for name in _ROOTS))
+            folder = next(marked, folder)
+        own = os.path.realpath(self._environment.get("HOME") or "/")
+        return "" if is_beneath(own, os.path.realpath(folder)) or self.why_not(folder) else folder
+
+    def why_not(self, path: str) -> str:
+        real = os.path.realpath(self.meant(path))
+        if is_beneath(self._home, real):
+            return f"Doorward's own folder {self._home} lies in it, which no program may see; give it a smaller folder"
+        if is_beneath(real, self._home):
+            return "it lies in Doorward's own folder, which no program may see"
+        return ""
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return os.path.exists(path)
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,338 @@
+"""One conversation with a server over a connection: requests and their answers, in either era of the protocol.
+
+A call costs no task and no timer of its own. What the server says unasked is counted, and one that says too much is
+read more slowly: it may waste its own time and not ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from doorward import __version__, strictjson
+from doorward.errors import CommandFailed, DoorwardError, TimedOut, Unreachable
+from doorward.upstream import asking
+from doorward.upstream.answering import Hooks
+from doorward.upstream.budget import Budget
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.connection import Connect, Connection, Unsent
+from doorward.upstream.discretion import Discretion
+from doorward.upstream.hearing import Hearing
+from doorward.upstream.pending import Pending, Waiting
+from doorward.wire import frames, meta
+from doorward.wire.codes import STATELESS
+from doorward.wire.frames import Frame, Response, WireError
+
+log = logging.getLogger(__name__)
+
+_LARGE = 128 * 1024
+"""Bytes of a message from which on a thread reads it, since reading it would hold up everybody else."""
+_NONSENSE = 1_000
+"""Lines in a row that are no messages, after which nobody believes that any will be."""
+_PATIENTLY = 60.0
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Said(CommandFailed):
+    """The server answered with an error of the protocol."""
+
+    def __init__(self, message: str, *, number: int, data: Any) -> None:
+        super().__init__(message)
+        self.number = number
+        self.data = data
+
+
+class News(Protocol):
+    """What a session tells whoever keeps it."""
+
+    def changed(self, what: str) -> None:
+        """Its list of `tools`, `resources` or `prompts` is another now."""
+
+    def updated(self, uri: str) -> None:
+        """A resource that was subscribed to is another now."""
+
+    def ended(self, error: DoorwardError, again: bool) -> None:
+        """There is no connection any more; said once. `again`: a new one is worth trying at once."""
+
+    def noted(self, source: str, line: str) -> None:
+        """For the log of this server."""
+
+
+class Session:
+    """It is a `Receiver`: the connection delivers to it. Before `open` there is none."""
+
+    connection: Connection
+
+    def __init__(self, name: str, news: News, discretion: Discretion, *, sampling: bool = False) -> None:
+        self.name = name
+        self.opened = False
+        self.modern = False
+        self.version = ""
+        self.faults = 0
+        """Lines that were no messages, and answers that nobody had asked for."""
+        self.heard = False
+        """Whether it said anything since somebody last put this back."""
+        self.news = news
+        self.discretion = discretion
+        self._sampling = sampling
+        self._loop = asyncio.get_running_loop()
+        self._pending = Pending(self._expired)
+        self._hearing = Hearing(self, sampling)
+        self._meta: dict[str, Any] = {}
+        self._lost: DoorwardError | None = None
+        self._nonsense = 0
+        self._last_nonsense = ""
+        self._budget = Budget()
+        self._quiet_until = 0.0
+        self._aside: deque[tuple[bytes, int | None]] = deque()
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def over(self) -> bool:
+        return self._lost is not None
+
+    @property
+    def calls(self) -> list[Waiting]:
+        """The requests that wait for an answer and for which somebody waits; a standing one is not among them."""
+        return [waiting for waiting in self._pending if waiting.patience != math.inf]
+
+    async def open(self, config: ServerConfig, connect: Connect) -> None:
+        self.connection = await connect(config, self)
+        self.opened = True
+
+    def speak(self, version: str) -> None:
+        """Speak this version from now on."""
+        self.version = version
+        self.modern = version >= STATELESS
+        self._meta = (
+            {
+                meta.VERSION: version,
+                meta.CLIENT: {"name": "doorward", "version": __version__},
+                meta.CAPABILITIES: asking.capabilities(self._sampling),
+            }
+            if self.modern
+            else {}
+        )
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], *, within: float, hooks: Hooks | None = None
+    ) -> dict[str, Any]:
+        """The result. Raises `Said` (the server's own error), TimedOut, Unreachable, and Unsent when nothing was done.
+
+        Cancelling whoever waits here tells the server, and frees everything.
+        """
+        waiting = self._sent(method, params, within, hooks)
+        try:
+            return await waiting.answer
+        except asyncio.CancelledError:
+            self._drop(waiting, "cancelled by the caller")
+            raise
+        finally:
+            self._pending.close(waiting)
+
+    def listen(self, params: Mapping[str, Any], ended: Callable[[bool], None]) -> int:
+        """A request without a deadline, whose answer means that it is over; `hush` ends it from here.
+
+        `ended` hears whether the server refused it.
+        """
+        waiting = self._sent("subscriptions/listen", params, math.inf, None)
+
+        def over(answer: asyncio.Future[dict[str, Any]]) -> None:
+            self._pending.close(waiting)
+            if not answer.cancelled():
+                ended(isinstance(answer.exception(), Said))
+
+        waiting.answer.add_done_callback(over)
+        return waiting.id
+
+    def hush(self, id: int) -> None:
+        waiting = self._pending.get(id)
+        if waiting is not None:
+            self._drop(waiting, "no longer needed")
+            waiting.answer.cancel()
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        self.connection.send(frames.notification(method, params), method=method, params=params)
+
+    def _sent(self, method: str, params: Mapping[str, Any], within: float, hooks: Hooks | None) -> Waiting:
+        if self._lost is not None:
+            raise again(self._lost)
+        waiting = self._pending.open(method, within, hooks)
+        about = self._meta
+        if hooks is not None:
+            about = {**about}
+            if hooks.progress is not None:
+                about["progressToken"] = waiting.id
+            if hooks.log is not None and self.modern:
+                about[meta.LOG_LEVEL] = hooks.level
+        whole = {**params, "_meta": about} if about else params
+        try:
+            frame = _encode({"jsonrpc": "2.0", "id": waiting.id, "method": method, "params": whole})
+            self.connection.send(frame, id=waiting.id, method=method, params=whole)
+        except BaseException:
+            self._pending.close(waiting)
+            raise
+        return waiting
+
+    def _drop(self, waiting: Waiting, why: str) -> None:
+        """Tell the server that nobody waits; what it says of it after that is no surprise."""
+        if self._lost is None and waiting.method != "initialize":
+            self._pending.give_up(waiting.id)
+            notice = frames.notification("notifications/cancelled", {"requestId": waiting.id, "reason": why})
+            self.connection.drop(waiting.id, notice)
+
+    def _expired(self, waiting: Waiting) -> None:
+        if not waiting.answer.done():
+            self._drop(waiting, "it took too long")
+            waiting.answer.set_exception(TimedOut(self._late_sentence(waiting)))
+
+    def _late_sentence(self, waiting: Waiting) -> str:
+        sentence = f"The server {self.name} did not answer {waiting.method} within {waiting.patience:g} seconds"
+        if self._nonsense:
+            sentence += (
+                f"; it wrote what is no message of the protocol instead ({self._nonsense} times, at last "
+                f"{self._last_nonsense!r})"
+            )
+        return f"{sentence}."
+
+    # What the connection delivers.
+
+    def received(self, frame: bytes, answering: int | None = None) -> None:
+        if self._reading is not None or len(frame) > _LARGE:
+            self._aside.append((frame, answering))
+            if self._reading is None:
+                self.connection.rest(_PATIENTLY)
+                self._reading = self._loop.create_task(self._read_aside())
+            return
+        try:
+            message = frames.read(frame)
+        except WireError as error:
+            self._unreadable(frame, error)
+        else:
+            self._heard(message, answering, len(frame))
+
+    def unanswered(self, id: int, error: DoorwardError, *, again: bool = False) -> None:
+        waiting = self._pending.get(id)
+        if waiting is not None and not waiting.answer.done():
+            error = self.discretion.with_error(error)
+            waiting.answer.set_exception(Unsent(error.message, hint=error.hint) if again else error)
+
+    def lost(self, error: DoorwardError, *, again: bool = False) -> None:
+        self._end(self.discretion.with_error(error), again)
+
+    def noted(self, line: str) -> None:
+        self.news.noted("stderr", line)
+
+    async def close(self) -> None:
+        """End the connection; whoever still waits is told so."""
+        self._end(Unreachable(f"The connection to the server {self.name} was closed."), None)
+        if self.opened:
+            await self.connection.close()
+
+    def _end(self, error: DoorwardError, again_: bool | None) -> None:
+        if self._lost is not None:
+            return
+        self._lost = error
+        self._pending.stop()
+        self._hearing.stop()
+        if self._reading is not None:
+            self._reading.cancel()
+        for waiting in list(self._pending):
+            if not waiting.answer.done():
+                waiting.answer.set_exception(again(error))
+        if again_ is not None:
+            self.news.ended(error, again_)
+
+    async def _read_aside(self) -> None:
+        """Read what is large in a thread, and what came after it in its turn."""
+        try:
+            while self._aside:
+                frame, answering = self._aside.popleft()
+                try:
+                    message = await asyncio.to_thread(frames.read, frame)
+                except WireError as error:
+                    self._unreadable(frame, error)
+                else:
+                    self._heard(message, answering, len(frame))
+        finally:
+            self._reading = None
+            self._aside.clear()
+        self.connection.rest(max(self._quiet_until - self._loop.time(), 0.0))
+
+    def _heard(self, message: Frame, answering: int | None, size: int) -> None:
+        self._nonsense = 0
+        self.heard = True
+        if isinstance(message, Response):
+            waiting = self._pending.get(message.id)
+            if waiting is None or waiting.answer.done():
+                if not self._pending.late(message.id) and (waiting is None or not waiting.answer.cancelled()):
+                    self.fault(f"an answer to a request that does not wait for one: {message.id!r}", size)
+            elif message.error is None:
+                waiting.answer.set_result(message.result)
+            else:
+                waiting.answer.set_exception(self._said(waiting.method, message.error))
+            return
+        self._spend(size)
+        self._hearing.heard(message, answering)
+
+    def _said(self, method: str, error: dict[str, Any]) -> Said:
+        message = self.discretion.of(error["message"], 2_000) or "no reason given"
+        sentence = f"The server {self.name} answered {method} with an error: {message} (code {error['code']})."
+        return Said(sentence, number=error["code"], data=error.get("data"))
+
+    def fault(self, what: str, size: int = 0) -> None:
+        """Count something that the server should not have said, and let its log have it."""
+        self.faults += 1
+        self.news.noted("fault", what)
+        self._spend(size)
+
+    def call(self, id: object) -> Waiting | None:
+        return self._pending.get(id)
+
+    def _spend(self, size: int = 0) -> None:
+        """Something came that answers nothing. Who says too much of that is not read for as long as it is ahead."""
+        now = self._loop.time()
+        pause = self._budget.spend(size, now)
+        if pause and self._lost is None:
+            self._quiet_until = now + pause
+            if self._reading is None:
+                self.connection.rest(pause)
+
+    def _unreadable(self, frame: bytes, error: WireError) -> None:
+        if not frame.strip():
+            return self._spend()
+        self._nonsense += 1
+        self._last_nonsense = self.discretion.of(frame[:1_000].decode("utf-8", "replace"), 80)
+        self.fault(f"a line that is no message ({error.message}): {self._last_nonsense}", len(frame))
+        waiting = self._meant(frame)
+        if waiting is not None and not waiting.answer.done():
+            self._pending.give_up(waiting.id)
+            sentence = f"The server {self.name} answered {waiting.method} with what is no answer: {error.message}"
+            waiting.answer.set_exception(Unreachable(sentence))
+        if self._nonsense >= _NONSENSE:
+            sentence = f"The server {self.name} writes what is no message of the protocol: {self._last_nonsense!r}."
+            self._end(Unreachable(sentence), False)
+        return None
+
+    def _meant(self, frame: bytes) -> Waiting | None:
+        """Whose answer a frame that cannot be taken was meant to be, so that they need not wait for their timeout."""
+        try:
+            value = strictjson.loads(frame, max_bytes=_LARGE)
+        except strictjson.NotJson:
+            calls = self.calls
+            return calls[0] if len(calls) == 1 and b'"jsonrpc"' in frame else None
+        return self._pending.get(value.get("id")) if type(value) is dict and "method" not in value else None
+
+
+def again(error: DoorwardError) -> DoorwardError:
+    """The same error for one more caller; one exception raised in many places would gather the traces of all."""
+    made = type(error)(error.message) if type(error) is not Said else Unreachable(error.message)
+    made.hint, made.rule, made.retry_after = error.hint, error.rule, error.retry_after
+    return made

@@ -1,0 +1,103 @@
+"""What is counted about a server: calls, failures, how long they took, and what its processes use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doorward.clock import iso
+
+_KEPT = 512
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_MOST_PROCESSES = 1_000
+
+
+class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+    """For people; durations are of the last calls, in milliseconds."""
+
+    calls: int
+    failures: int
+    timeouts: int
+    faults: int
+    """Messages that were none, and answers that nobody had asked for."""
+    starts: int
+    restarts: int
+    up_since: str | None
+    p50_ms: float | None
+    p99_ms: float | None
+    last_error: str
+    last_error_at: str | None
+    processes: int
+    memory_bytes: int
+
+    def with_faults(self, more: int) -> Statistics:
+        """The same, with the faults of the connection that is open."""
+        return msgspec.structs.replace(self, faults=self.faults + more)
+
+
+class Counters:
+    def __init__(self) -> None:
+        self.calls = 0
+        self.failures = 0
+        self.timeouts = 0
+        self.faults = 0
+        self.starts = 0
+        self.up_since: float | None = None
+        self._last: tuple[str, float] | None = None
+        self._durations: list[float] = []
+        self._next = 0
+
+    def took(self, seconds: float) -> None:
+        if len(self._durations) < _KEPT:
+            self._durations.append(seconds)
+        else:
+            self._durations[self._next] = seconds
+            self._next = (self._next + 1) % _KEPT
+
+    def went_wrong(self, sentence: str, at: float) -> None:
+        self._last = (sentence, at)
+
+    def shown(self, process: int | None) -> Statistics:
+        processes, memory = used(process) if process is not None else (0, 0)
+        sentence, at = self._last or ("", None)
+        return Statistics(
+            calls=self.calls,
+            failures=self.failures,
+            timeouts=self.timeouts,
+            faults=self.faults,
+            starts=self.starts,
+            restarts=max(self.starts - 1, 0),
+            up_since=iso(self.up_since) if self.up_since is not None else None,
+            p50_ms=self._percentile(0.50),
+            p99_ms=self._percentile(0.99),
+            last_error=sentence,
+            last_error_at=iso(at) if at is not None else None,
+            processes=processes,
+            memory_bytes=memory,
+        )
+
+    def _percentile(self, share: float) -> float | None:
+        if not self._durations:
+            return None
+        ordered = sorted(self._durations)
+        return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)] * 1_000, 3)
+
+
+def used(process: int) -> tuple[int, int]:
+    """How many processes descend from this one, itself included, and how much memory they have in use together."""
+    count = memory = 0
+    waiting: list[Any] = [process]
+    while waiting and count < _MOST_PROCESSES:
+        one = waiting.pop()
+        folder = Path("/proc") / str(one)
+        try:
+            memory += int((folder / "statm").read_text().split()[1]) * _PAGE
+            for task in (folder / "task").iterdir():
+                waiting.extend((task / "children").read_text().split())
+        except (OSError, IndexError, ValueError):  # it ended while we looked
+            continue
+        count += 1
+    return count, memory

@@ -1,0 +1,283 @@
+"""A server in a process of its own, spoken to over its standard streams, one message a line.
+
+Pipes are read and written directly, when the event loop says that they are ready: a message costs one system call each
+way. Nothing here waits for the server, and nothing of it stays when the connection is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from doorward.errors import Unreachable
+from doorward.sandbox.kept import Kept, KeptProfile
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.connection import Connect, Connection, Receiver
+from doorward.upstream.framing import Lines, TooLong
+
+LONGEST_LINE = 16 * 1024 * 1024
+_PIECE = 256 * 1024
+_MOST_UNREAD = 32 * 1024 * 1024
+"""Bytes that wait for a server that does not read; what comes then is refused."""
+_LONGEST_ERROR_LINE = 8 * 1024
+_MOST_ERROR_LINES = 1_000
+_MOST_ERROR_BYTES = 1024 * 1024
+"""What is read of the standard error in a second; who writes more has to wait."""
+_GRACE = 2.0
+"""Seconds between the steps of ending it: closing its input, SIGTERM, and the end of everything."""
+_LAST_WORDS = 0.5
+"""Seconds in which a server that closed its output may still end, and so say with which code."""
+
+
+class Keeper(Protocol):
+    """Who starts processes: the sandbox."""
+
+    async def keep(
+        self, surroundings: KeptProfile, argv: list[str], environment: Mapping[str, str], folder: str
+    ) -> Kept: ...
+
+
+def connector(keeper: Keeper, folder: Path, grace: float = _GRACE) -> Connect:
+    """Starts servers, each with a folder of its own below this one; `grace` is between the steps of ending one."""
+
+    async def connect(config: ServerConfig, receiver: Receiver) -> Connection:
+        home = str(folder / config.id)
+        around = config.sandbox
+        profile = KeptProfile(
+            id=config.id,
+            home=home,
+            read=around.read,
+            write=around.write,
+            network=around.network,
+            memory_bytes=around.memory_bytes,
+            processes=around.processes,
+        )
+        kept = await keeper.keep(profile, [config.command, *config.args], config.env, config.folder or home)
+        return StdioConnection(config.id, kept, receiver, grace)
+
+    return connect
+
+
+class StdioConnection:
+    """What `connection.Connection` asks for, over the streams of a process."""
+
+    def __init__(
+        self, name: str, kept: Kept, receiver: Receiver, grace: float = _GRACE, longest: int = LONGEST_LINE
+    ) -> None:
+        self._name = name
+        self._kept = kept
+        self._grace = grace
+        self._receiver = receiver
+        self._loop = loop = asyncio.get_running_loop()
+        self._longest = longest
+        self._lines = Lines(longest)
+        self._ready: deque[bytes] = deque()
+        self._unwritten = bytearray()
+        self._errors = _ErrorLines(receiver)
+        self._waking: asyncio.TimerHandle | None = None
+        self._parting: asyncio.TimerHandle | None = None
+        self._later: asyncio.TimerHandle | None = None
+        self._resting = False
+        self._awake = asyncio.Event()
+        self._awake.set()
+        self._over = False
+        loop.add_reader(kept.stdout, self._readable)
+        loop.add_reader(kept.stderr, self._complains)
+        self._ending = loop.create_task(self._watch())
+
+    @property
+    def process(self) -> int | None:
+        return self._kept.process
+
+    @property
+    def confinement(self) -> str:
+        return self._kept.level
+
+    def send(
+        self, frame: bytes, *, id: int | None = None, method: str = "", params: Mapping[str, Any] | None = None
+    ) -> None:
+        if self._over:
+            raise Unreachable(f"The server {self._name} has ended.")
+        if self._unwritten:
+            if len(self._unwritten) + len(frame) > _MOST_UNREAD:
+                raise Unreachable(f"The server {self._name} does not read what it is sent.")
+            self._unwritten += frame
+            self._unwritten += b"\n"
+            return
+        line = frame + b"\n"
+        try:
+            written = os.write(self._kept.stdin, line)
+        except BlockingIOError:
+            written = 0
+        except OSError as error:
+            raise Unreachable(f"The server {self._name} takes no more messages: it closed its input.") from error
+        if written < len(line):
+            self._unwritten += line[written:]
+            self._loop.add_writer(self._kept.stdin, self._writable)
+
+    def drop(self, id: int, notice: bytes) -> None:
+        if not self._over:
+            try:
+                self.send(notice)
+            except Unreachable as error:
+                self._receiver.noted(error.message)
+
+    def agreed(self, version: str) -> None:
+        """The version is nowhere but in the messages."""
+
+    def admit(self, tools: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+        return tools, []
+
+    def rest(self, seconds: float) -> None:
+        if self._over:
+            return
+        if self._waking is not None:
+            self._waking.cancel()
+            self._waking = None
+        if seconds > 0:
+            self._resting = True
+            self._awake.clear()
+            self._loop.remove_reader(self._kept.stdout)
+            self._waking = self._loop.call_later(seconds, self.rest, 0.0)
+        elif self._resting:
+            self._resting = False
+            self._loop.call_soon(self._go_on)
+
+    async def close(self) -> None:
+        self._stop()
+        self._ending.cancel()
+        await self._kept.end(self._grace)
+
+    def _readable(self) -> bool:
+        """Read once, and deliver what is whole; whether there was anything."""
+        try:
+            data = os.read(self._kept.stdout, _PIECE)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._kept.stdout)
+            if self._parting is None:
+                self._parting = self._loop.call_later(_LAST_WORDS, self._lost, "closed its output, and lives on")
+            return False
+        try:
+            lines = self._lines.feed(data)
+        except TooLong:
+            self._lost(f"wrote a line of more than {self._longest} bytes, which no message may have")
+            return False
+        if len(lines) == 1 and not self._ready:
+            self._receiver.received(lines[0])
+        else:
+            self._ready.extend(lines)
+            self._deliver()
+        return True
+
+    def _go_on(self) -> None:
+        """Deliver what waited, and read again."""
+        if self._over or self._resting:
+            return
+        self._deliver()
+        if not self._resting and not self._over:
+            self._loop.add_reader(self._kept.stdout, self._readable)
+            self._awake.set()
+
+    def _deliver(self) -> None:
+        while self._ready and not self._resting and not self._over:
+            self._receiver.received(self._ready.popleft())
+
+    def _writable(self) -> None:
+        try:
+            written = os.write(self._kept.stdin, self._unwritten)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unwritten.clear()
+            self._loop.remove_writer(self._kept.stdin)
+            return  # that it is gone is said by whoever watches its end
+        del self._unwritten[:written]
+        if not self._unwritten:
+            self._loop.remove_writer(self._kept.stdin)
+
+    def _complains(self) -> None:
+        try:
+            data = os.read(self._kept.stderr, _PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        pause = self._errors.feed(data, self._loop.time())
+        if not data or pause:
+            self._loop.remove_reader(self._kept.stderr)
+            if data:
+                self._later = self._loop.call_later(pause, self._loop.add_reader, self._kept.stderr, self._complains)
+
+    async def _watch(self) -> None:
+        """Say how it ended, after delivering what it said before."""
+        end = await self._kept.ended()
+        while not self._over and self._readable():
+            await self._awake.wait()
+        if not self._over:
+            self._complains()
+            words = f"; its last words: {self._errors.last}" if self._errors.last else ""
+            code = f"ended with exit code {end.exit_code}"
+            how = str(end).removeprefix("it ") if end.exit_code is None or end.stopped else code
+            self._lost(f"{how}{words}")
+
+    def _lost(self, how: str) -> None:
+        if not self._over:
+            self._stop()
+            self._receiver.lost(Unreachable(f"The server {self._name} {how}."))
+
+    def _stop(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        for timer in (self._waking, self._parting, self._later):
+            if timer is not None:
+                timer.cancel()
+        kept = self._kept
+        for descriptor in (kept.stdout, kept.stderr):
+            if descriptor >= 0:
+                self._loop.remove_reader(descriptor)
+        if kept.stdin >= 0:
+            self._loop.remove_writer(kept.stdin)
+        self._ready.clear()
+        self._unwritten.clear()
+        self._awake.set()
+
+
+class _ErrorLines:
+    """The standard error, line by line; long lines are cut, and a second has room for so much and no more."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._rest = b""
+        self._since = 0.0
+        self._lines = self._bytes = 0
+        self.last = ""
+
+    def feed(self, data: bytes, now: float) -> float:
+        """Take a piece, of which an empty one is the end; for how many seconds no more should be read."""
+        if now - self._since >= 1.0:
+            self._since, self._lines, self._bytes = now, 0, 0
+        *whole, rest = (self._rest + data).split(b"\n")
+        if not data or len(rest) > _LONGEST_ERROR_LINE:
+            whole.append(rest)
+            rest = b""
+        self._rest = rest
+        for line in whole[:_MOST_ERROR_LINES]:
+            text = line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace").rstrip()
+            if text:
+                self.last = text
+                self._receiver.noted(text)
+        if len(whole) > _MOST_ERROR_LINES:
+            self._receiver.noted(f"({len(whole) - _MOST_ERROR_LINES} lines were left out)")
+        self._lines += len(whole)
+        self._bytes += len(data)
+        much = self._lines >= _MOST_ERROR_LINES or self._bytes >= _MOST_ERROR_BYTES
+        return self._since + 1.0 - now if much else 0.0

@@ -1,0 +1,269 @@
+"""What in a tool's definition looks as if it were meant to mislead a model, or the person who reads it.
+
+These are warnings and no verdicts: nothing is forbidden because of one, and a text without any may still lie. They
+are shown wherever somebody decides about a tool.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from doorward.upstream.definition import Definition
+from doorward.visible import visible
+
+_LONG = 4_000
+"""Characters of one description; what is longer hides something simply by its length."""
+_SHORT = 100
+_MOST = 12
+_MOST_TEXTS = 5_000
+_DEEPEST = 40
+_QUOTED = 60
+
+_VARIATION = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_EMOJI = re.compile(
+    "[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff#*0-9]\ufe0f|[\U0001f000-\U0001faff\u2600-\u27bf]\u200d"
+)
+"""Pictures that carry a variation selector or a joiner because that is how they are written."""
+
+_AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        "tells the reader to ignore other instructions",
+        ("ignore", "disregard", "forget", "overrid", "supersede"),
+        (
+            r"\b(?:ignore|disregard|forget|override|supersedes?)\b",
+            r"\b(?:previous|prior|earlier|above|other|system|your|any)\b",
+            r"\b(?:instructions?|prompts?|rules|directions?|guidelines?|polic(?:y|ies))\b",
+        ),
+    ),
+    (
+        "asks to keep something from people",
+        ("user", "human", "person", "people", "operator", "any"),
+        (
+            r"\b(?:do not|don't|never|without|must not|avoid|refrain from)\b",
+            r"\b(?:tell|inform|mention|notify|reveal|alert|disclose|warn|ask)(?:ing)?\b"
+            r"|\b(?:telling|informing|notifying|disclosing)\b",
+            r"\b(?:users?|humans?|persons?|people|operators?|anyone|anybody)\b",
+        ),
+    ),
+    (
+        "holds marks that imitate instructions to a model",
+        ("<", "["),
+        (
+            r"<\s*/?\s*(?:important|system|secret|instructions?|admin|hidden|assistant|critical)\s*>"
+            r"|\[/?(?:inst|system)\]|<\|[a-z_]{2,20}\|>",
+        ),
+    ),
+    (
+        "names a place where keys and secrets are kept",
+        (
+            "~/",
+            "$home",
+            "/home/",
+            "/root",
+            "/etc/",
+            "id_",
+            "mcp.json",
+            ".ssh",
+            ".aws",
+            ".gnupg",
+            ".netrc",
+            ".kube",
+            ".env",
+        ),
+        (
+            r"(?:~|\$home|/home/[^\s/]{1,40}|/root)/\.[a-z]|/etc/(?:passwd|shadow)\b|\bid_(?:rsa|ed25519)\b"
+            r"|\bmcp\.json\b|\.(?:ssh|aws|gnupg|netrc|kube)\b|(?<!\w)\.env\b",
+        ),
+    ),
+    (
+        "speaks of taking secrets or what was said before",
+        (
+            "key",
+            "password",
+            "credential",
+            "secret",
+            "token",
+            "environment",
+            "prompt",
+            "history",
+            "previous",
+            "conversation",
+        ),
+        (
+            r"\b(?:read|load|fetch|open|cat|collect|include|send|pass|provide|copy|paste|extract|give|exfiltrate)\b",
+            r"\b(?:ssh keys?|private keys?|api[ _-]?keys?|passwords?|credentials?|secrets|access tokens?"
+            r"|environment variables|system prompt|(?:conversation|chat) history|previous messages"
+            r"|(?:whole|entire|full) conversation)\b",
+        ),
+    ),
+    (
+        "directs how other tools are used",
+        ("tool", "before"),
+        (
+            r"\b(?:before|whenever|every time|each time|always|first|instead of|must|prior to)\b",
+            r"\b(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing))\b",
+            r"\b(?:any|another|other|every|all|each)\b.{0,20}\btools?\b|\bthis tool (?:first|before)\b"
+            r"|\bbefore (?:using|calling|running) (?:this|any)\b",
+        ),
+    ),
+    (
+        "asks for data in a parameter in silence or under a threat",
+        ("parameter", "argument", "field"),
+        (
+            r"\b(?:pass|put|place|send|include|encode|write|append|store)\b",
+            r"\b(?:parameter|argument|field)\b",
+            r"\b(?:secretly|hidden|silently|quietly|otherwise|or else|will not work|won't work|will fail)\b",
+        ),
+    ),
+    ("gives the reader another role", ("you",), (r"\byou are now\b|\bfrom now on,? you\b|\byou must act as\b",)),
+    (
+        "asks to send something to an address",
+        ("http", "@"),
+        (r"\b(?:send|forward|upload|post|e-?mail|bcc)\b", r"\bhttps?://|\b\w[\w.+-]{0,60}@\w"),
+    ),
+)
+"""What such texts say: a warning is due when every pattern of a row is found in one sentence. Looking for each by
+itself takes time in proportion to the text, whatever a server writes there to make it take long; and where none of the
+letters between occurs, which is quickly seen, there is no need to look."""
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*<])")
+_LONGEST_SENTENCE = 400
+_MOST_READ = 20_000
+_BLOB = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{120,}={0,2}(?![A-Za-z0-9+/_-])")
+_SECRET_PARAMETER = re.compile(
+    r"pass(?:word|wd|phrase)|secret|private[_-]?key|api[_-]?key|credential|auth[_-]?token|access[_-]?token"
+    r"|ssh|conversation|chat[_-]?history|system[_-]?prompt|side[_-]?note|reasoning|chain[_-]?of[_-]?thought",
+    re.IGNORECASE,
+)
+_WORDS = frozenset(("description", "title", "$comment"))
+_VALUES = frozenset(("enum", "const", "default", "examples"))
+
+
+def warnings(definition: Definition) -> tuple[str, ...]:
+    """Each a clause that says where and what; at most a dozen, and then how many more there are."""
+    found: dict[str, None] = {}
+    for place, text in _texts(definition):
+        for what in _of_text(text):
+            found.setdefault(f"{place} {what}")
+    for place, name in _parameters(definition.input_schema, "parameter", 0):
+        if _SECRET_PARAMETER.search(name):
+            found.setdefault(f"{place} asks by its name for something confidential")
+    every = tuple(found)
+    if len(every) <= _MOST:
+        return every
+    return (*every[:_MOST], f"{len(every) - _MOST} more of the kind")
+
+
+def _of_text(text: str) -> Iterator[str]:
+    if len(text) < _SHORT and text.isascii() and text.replace("_", "").isalnum():
+        return
+    if not text.isascii():
+        yield from _hidden(text)
+    elif "\x1b" in text or not text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
+        yield f"holds control characters ({_excerpt(text)})"
+    if len(text) > _LONG:
+        yield f"is {len(text)} characters long"
+    lowered = text[:_MOST_READ].lower()
+    for words, stems, parts in _compiled():
+        if any(stem in lowered for stem in stems) and all(part.search(lowered) for part in parts):
+            found = (one for one in _sentences(lowered) if all(part.search(one) for part in parts))
+            if (sentence := next(found, None)) is not None:
+                yield f"{words} ({_quoted(sentence)})"
+    if (match := _BLOB.search(text)) is not None and len(set(match[0])) > 16:
+        yield f"holds {len(match[0])} characters that may be encoded text"
+
+
+@functools.cache
+def _compiled() -> list[tuple[str, tuple[str, ...], list[re.Pattern[str]]]]:
+    """Only when there is a first tool to look at: compiling takes longer than many a start of Doorward needs it."""
+    return [(words, stems, [re.compile(part) for part in parts]) for words, stems, parts in _AIMED]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, of a bounded length each: what belongs together stands together."""
+    for sentence in _ENDS.split(text):
+        for at in range(0, len(sentence), _LONGEST_SENTENCE // 2):
+            yield sentence[at : at + _LONGEST_SENTENCE]
+            if at + _LONGEST_SENTENCE >= len(sentence):
+                break
+
+
+def _hidden(text: str) -> Iterator[str]:
+    plain = _EMOJI.sub("", text).replace("\r", "").replace("\u00a0", " ").replace("\u202f", " ")
+    if visible(plain) != plain:
+        yield f"holds hidden characters ({_excerpt(plain)})"
+    elif _VARIATION.search(plain):
+        yield "holds variation selectors, which can carry a message"
+
+
+def _excerpt(text: str) -> str:
+    """The first hidden character, as it is written out, with a little of what stands around it."""
+    shown = visible(text)
+    at = next((n for n, (a, b) in enumerate(zip(text, shown, strict=False)) if a != b), 0)
+    return _quoted(shown[max(0, at - 15) : at + 45])
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(visible(text, lines=False).replace("\\n", " ").split())
+    return f"“{line if len(line) <= _QUOTED else line[:_QUOTED] + '…'}”"
+
+
+def _texts(definition: Definition) -> Iterator[tuple[str, str]]:
+    """Every text of a definition that a model may come to read, and where it stands."""
+    yield "its name", definition.name
+    yield "its title", definition.title
+    yield "its description", definition.description
+    annotations = definition.annotations or {}
+    if isinstance(annotations.get("title"), str):
+        yield "the title in its annotations", annotations["title"]
+    left = _MOST_TEXTS
+    for schema, where in ((definition.input_schema, "parameter"), (definition.output_schema, "result")):
+        for found in _in_schema(schema, where, 0):
+            yield found
+            left -= 1
+            if not left:
+                yield "its schema", " " * (_LONG + 1)
+                return
+
+
+def _in_schema(node: Any, place: str, depth: int) -> Iterator[tuple[str, str]]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, list):
+        for item in node:
+            yield from _in_schema(item, place, depth + 1)
+    if not isinstance(node, dict):
+        return
+    for key, value in node.items():
+        if key in _WORDS and isinstance(value, str):
+            yield f"the {key.strip('$')} of {place}", value
+        elif key in _VALUES:
+            for text in _leaves(value, depth):
+                yield f"a value of {place}", text
+        elif key in ("properties", "patternProperties", "$defs", "definitions") and isinstance(value, dict):
+            for name, spec in value.items():
+                inner = f"{place} {visible(str(name), lines=False)[:60]}"
+                yield inner, str(name)
+                yield from _in_schema(spec, inner, depth + 1)
+        else:
+            yield from _in_schema(value, place, depth + 1)
+
+
+def _leaves(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list) and depth <= _DEEPEST:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item, depth + 1)
+
+
+def _parameters(schema: Any, place: str, depth: int) -> Iterator[tuple[str, str]]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or depth > _DEEPEST:
+        return
+    for name, spec in properties.items():
+        where = f"{place} {visible(str(name), lines=False)[:60]}"
+        yield where, str(name)
+        yield from _parameters(spec, where, depth + 1)

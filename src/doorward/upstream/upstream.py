@@ -1,0 +1,133 @@
+"""One server of the file, whether or not it runs at this moment, with what is known of its tools."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from doorward.upstream.answering import Hooks, Result
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.definition import Definition
+from doorward.upstream.server import Server
+from doorward.visible import visible
+
+Make = Callable[[ServerConfig, Callable[[Server], None]], Server]
+"""Makes what connects to a server, and says whom it tells when something changed."""
+
+_LONGEST_NAME = 200
+_GRACE = 1.0
+_GOVERNING = ("name", "tier", "cost", "allow", "deny", "auto_approve", "tools", "timeout_seconds")
+"""What the operator says about calls, and the process behind them need not know."""
+
+
+class Upstream:
+    def __init__(
+        self,
+        config: ServerConfig,
+        make: Make,
+        on_change: Callable[[Upstream], None],
+        definitions: tuple[Definition, ...],
+    ) -> None:
+        self.config = config
+        self.server = make(config, lambda _: on_change(self))
+        self.definitions = definitions
+        """What it listed last, be that in an earlier process."""
+        self.problems: tuple[str, ...] = ()
+        """What is wrong with its tools, as clauses."""
+        self.listed: tuple[Definition, ...] | None = None
+        """The list of its that was last looked at."""
+        self.told: tuple[str, str] | None = None
+        """The state and problem that were last told of."""
+        self.since = 0.0
+        """Since when that is so."""
+        self.predecessor: asyncio.Task[None] | None = None
+        """The end of the server that had this id before, whose folder this one uses after it."""
+        self.over = False
+        """Whether the file has it no more, or has another in its place."""
+        self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def id(self) -> str:
+        return self.config.id
+
+    @property
+    def state(self) -> str:
+        return self.server.state if self.config.enabled else "disabled"
+
+    @property
+    def problem(self) -> str:
+        """What is not as it should be, as a sentence; empty when nothing is, or nobody wants it to run."""
+        if not self.config.enabled:
+            return self.config.problem
+        words = [self.server.problem, *self.problems]
+        return "; ".join(word.rstrip(".") for word in words if word) + "." if any(words) else ""
+
+    @property
+    def calls_itself(self) -> str:
+        """Its name and version, by its own word."""
+        said = self.server.info.server
+        words = [said[key] for key in ("name", "version") if isinstance(said.get(key), str)]
+        return visible(" ".join(words)[:_LONGEST_NAME], lines=False)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], hooks: Hooks | None, seconds: float) -> Result:
+        """One call of one of its tools. A server that nobody has needed yet is started for it."""
+        server = self.server
+        if server.state == "stopped":
+            await self.begin()
+        return await server.call(tool, arguments, hooks, seconds)
+
+    async def begin(self) -> None:
+        """Start it if it is not, as soon as the one before it has ended."""
+        if self.predecessor is not None:
+            await asyncio.wait([self.predecessor])
+            self.predecessor = None
+        if not self.over and self.server.state == "stopped":
+            self.server.start()
+
+    async def up(self) -> None:
+        """Start it if need be, and wait until it is ready or is known not to be; no longer than it may take."""
+        await self.begin()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.start_seconds + _GRACE):
+                while self.server.state == "starting":
+                    waiting = asyncio.get_running_loop().create_future()
+                    self._waiting.append(waiting)
+                    await waiting
+
+    def row(self, tenant: str) -> dict[str, Any]:
+        """What is stored of it."""
+        state, problem = self.told or ("", "")
+        return {
+            "id": self.id,
+            "tenant": tenant,
+            "name": self.config.name,
+            "transport": self.config.transport,
+            "origin": origin(self.config),
+            "enabled": int(self.config.enabled),
+            "state": state,
+            "problem": problem,
+            "since": self.since,
+        }
+
+    def changed(self) -> None:
+        """Wake whoever waits for another state."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+
+def origin(config: ServerConfig) -> str:
+    """What makes it this server and no other: its program, or its address, hashed, since that can hold a secret."""
+    what = config.url if config.transport == "http" else config.command
+    return hashlib.sha256(f"{config.transport}\n{what}".encode()).hexdigest()
+
+
+def same_process(one: ServerConfig, other: ServerConfig) -> bool:
+    """Whether a change of the file left alone everything that a running server depends on."""
+    return all(
+        getattr(one, field) == getattr(other, field) for field in one.__struct_fields__ if field not in _GOVERNING
+    )

@@ -1,0 +1,91 @@
+"""`${NAME}` in the texts of a server's entry: replaced from the environment, and watched for secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from doorward import redact
+
+_PIECES = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
+_ORDINARY = re.compile(
+    r"HOME|USER|LOGNAME|USERNAME|HOSTNAME|PWD|PATH|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|TEMP|TMP|XDG_\w+"
+)
+"""Variables that hold no secret; hiding their values would hide every path and name in what a server says."""
+_TELLING = re.compile(
+    r"(?:^|[_-])(?:key|pat|auth|pwd|pass|dsn|signature|connection[_-]?string)(?:$|[_-])", re.IGNORECASE
+)
+"""Names of variables and headers that tell of a secret, beside those that are hidden everywhere."""
+_OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)=(.+)", re.DOTALL)
+
+
+class Malformed(ValueError):
+    """A text has `${` and no variable behind it."""
+
+
+class Variables:
+    """The variables of one entry: what they stood for, which were missing, and what is secret in the texts."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._secrets: list[str] = []
+        self.missing: list[str] = []
+        """The names without a value and without a default, each once. One that is set to nothing has no value."""
+
+    def expanded(self, text: str, *, secret: bool = True) -> str:
+        """The text with its variables replaced; one that is missing stays as it is written, and is noted.
+
+        What a variable stood for counts as a secret, unless the text is a path or the variable an ordinary one.
+        """
+
+        def value(found: re.Match[str]) -> str:
+            name, default = found[1], found[2]
+            if name is None:
+                if found[0] == "$$":
+                    return "$"
+                raise Malformed
+            given = self._environment.get(name, "")
+            if given:
+                if secret and not _ORDINARY.fullmatch(name):
+                    self._secrets.append(given)
+                return given
+            if default is not None:
+                return str(default)
+            if name not in self.missing:
+                self.missing.append(name)
+            return str(found[0])
+
+        return _PIECES.sub(value, text) if "$" in text else text
+
+    def hide(self, value: str) -> None:
+        """This value is a secret by the place where it stands; of `Bearer abc` so is `abc`."""
+        self._secrets += [value, *value.split()[1:]]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All of them, in every spelling in which a sentence may quote them, the longest first."""
+        return tuple(redact.secrets({"secret": list(dict.fromkeys(self._secrets))}))
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a variable or header of this name holds a secret, as far as one can tell."""
+    return redact.names_a_secret(name) or _TELLING.search(name) is not None
+
+
+def secrets_in_words(words: tuple[str, ...]) -> list[str]:
+    """The values behind options such as `--api-key`, in one word or in two."""
+    found, before = [], ""
+    for word in words:
+        joined = _OPTION.fullmatch(word)
+        if joined is not None and names_a_secret(joined[1]):
+            found.append(joined[2])
+        elif before and not word.startswith("-"):
+            found.append(word)
+        before = word if word.startswith("-") and joined is None and names_a_secret(word.lstrip("-")) else ""
+    return found
+
+
+def secrets_in_address(url: str) -> list[str]:
+    """The values of query parameters such as `token`."""
+    return [value for name, value in parse_qsl(urlsplit(url).query) if names_a_secret(name)]

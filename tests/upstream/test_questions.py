@@ -1,0 +1,183 @@
+"""Questions wait in memory, few at a time, and what is answered is held against what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from doorward.clock import Clock
+from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
+from doorward.events import Bus, Event
+from doorward.facts import Access
+from doorward.model import Call, Caller
+from doorward.upstream.answering import Given, Wanted
+from doorward.upstream.questions import MOST, MOST_EACH, Question, Questions
+
+AGENT = Caller("local", "bot", "ai", Access.FULL, "ada")
+ADA, EVE = Caller("local", "ada", "human", Access.FULL), Caller("rival", "eve", "human", Access.ROOT)
+FORM = {
+    "type": "object",
+    "properties": {"age": {"type": "integer", "minimum": 1}, "mail": {"type": "string", "description": "a\u200bb"}},
+    "required": ["age"],
+}
+
+
+class House:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        bus = Bus()
+        bus.subscribe(self.events.append)
+        self.questions = Questions(bus, Clock())
+        self.told: list[Question] = []
+
+    def call(self, id: str = "c1") -> Call:
+        class Named:
+            name = "mcp/notes/asks"
+
+        named: Any = Named()
+        return Call(id, AGENT, named, {}, "general", "mcp", "", "", "/", "digest")
+
+    def ask(self, wanted: Wanted | None = None, call: str = "c1") -> asyncio.Task[Given]:
+        return asyncio.ensure_future(self.questions.ask(self.call(call), wanted or form(), self.told.append))
+
+
+def form(schema: Any = FORM, message: str = "How old?") -> Wanted:
+    return Wanted(server="notes", kind="form", message=message, params={"requestedSchema": schema})
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+async def turns() -> None:
+    """Let the event loop go round, so that whoever asks has asked, and whoever is cancelled has ended."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_an_answer_reaches_the_call_that_waits(house: House):
+    asking = house.ask()
+    await turns()
+    (question,) = house.questions.waiting("local")
+    assert question.form is not None
+    assert question.form["properties"]["mail"]["description"] == "a\\u200bb"
+    house.questions.answer(ADA, question.id, "accept", {"age": 36})
+    assert await asking == Given(action="accept", content={"age": 36})
+    assert house.questions.waiting("local") == []
+    assert [event.name for event in house.events] == ["question:asked", "question:answered"]
+    assert "36" not in str(house.events)
+    assert "How old" not in str(house.events)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({}, "'age' is missing"),
+        (None, "'age' is missing"),
+        ({"age": "x"}, "parameter age"),
+        ({"age": 0}, "parameter age"),
+        ({"age": 1, "more": 1}, "has no field 'more'; its fields: age, mail"),
+    ],
+)
+async def test_what_does_not_fit_the_form_is_refused_and_the_question_stays(house: House, content: Any, words: str):
+    asking = house.ask()
+    await turns()
+    with pytest.raises(BadParams, match=words):
+        house.questions.answer(ADA, house.told[0].id, "accept", content)
+    assert not asking.done()
+    house.questions.answer(ADA, house.told[0].id, "cancel", content)
+    assert await asking == Given(action="cancel")
+
+
+async def test_only_people_of_the_same_tenant_answer_and_only_once(house: House):
+    asking = house.ask()
+    await turns()
+    id = house.told[0].id
+    for who, error in ((AGENT, NotPermitted), (EVE, NotFound)):
+        with pytest.raises(error):
+            house.questions.answer(who, id, "decline", None)
+    assert house.questions.waiting("rival") == []
+    house.questions.answer(ADA, id, "decline", None)
+    with pytest.raises(Conflict):
+        house.questions.answer(ADA, id, "accept", {"age": 1})
+    assert await asking == Given(action="decline")
+    with pytest.raises(NotFound):
+        house.questions.answer(ADA, id, "decline", None)
+
+
+async def test_a_call_that_ends_takes_its_question_along(house: House):
+    asking = house.ask()
+    await turns()
+    over = house.questions.over(house.told[0].id)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert over.done()
+    assert house.questions.over("gone").done()
+    assert house.questions.waiting("local") == []
+    assert [getattr(event, "action", "") for event in house.events] == ["", "gone"]
+
+
+async def test_there_are_never_more_than_so_many(house: House):
+    asking = [house.ask(call=f"c{at // MOST_EACH}") for at in range(MOST)]
+    await turns()
+    with pytest.raises(Conflict, match=f"{MOST} questions wait"):
+        await house.ask(call="other")
+    asking.pop().cancel()
+    await turns()
+    with pytest.raises(Conflict, match=f"{MOST_EACH} questions of this call"):
+        await house.ask(call="c0")
+    for one in asking:
+        one.cancel()
+    await asyncio.wait(asking)
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (7, "is not the schema of an object"),
+        ({"properties": []}, "is not the schema of an object"),
+        ({"type": "object", "properties": {"a": {"$ref": "http://10.0.0.1/x"}}}, "not a schema that can be read"),
+        ({"type": "object", "properties": {"a": {"description": "x" * 40_000}}}, "larger than the 32768 bytes"),
+    ],
+)
+async def test_a_form_that_nobody_could_be_shown_is_not_asked(house: House, schema: Any, words: str):
+    with pytest.raises(BadParams, match=words):
+        await house.ask(form(schema))
+    assert house.told == []
+    assert house.questions.waiting("local") == []
+
+
+async def test_what_a_person_reads_hides_nothing_and_has_an_end(house: House):
+    asking = house.ask(form(message="\x1b[2J\u202e" + "x" * 9_000))
+    await turns()
+    message = house.told[0].message
+    assert message.startswith("\\u001b[2J\\u202exxx")
+    assert message.endswith("… (9005 characters)")
+    asking.cancel()
+
+
+async def test_a_model_is_asked_only_through_the_client_that_takes_the_question_to_it(house: House):
+    wanted = Wanted(server="notes", kind="sampling", message="", params={"messages": []})
+    with pytest.raises(NotPermitted, match="offers its model"):
+        await house.ask(wanted)
+
+    def take(question: Question) -> None:
+        house.told.append(question)
+        house.questions.take(question.id)
+
+    asking = asyncio.ensure_future(house.questions.ask(house.call(), wanted, take))
+    await turns()
+    id = house.told[1].id
+    assert house.questions.waiting("local") == [], "it is no question to people"
+    with pytest.raises(NotPermitted):
+        house.questions.answer(ADA, id, "accept", None)
+    with pytest.raises(NotPermitted):
+        house.questions.sampled(ADA, id, {"role": "assistant"})
+    house.questions.sampled(AGENT, id, {"role": "assistant"})
+    house.questions.sampled(AGENT, id, None)
+    assert await asking == Given(action="accept", content={"role": "assistant"})
+    assert house.events == []

@@ -1,0 +1,200 @@
+"""A tool as a command: its server's words in full view and plainly its server's, its schema as it is."""
+
+from __future__ import annotations
+
+import pytest
+from scripted import tool
+from upstream_house import Answering, upstairs
+
+from doorward.executions.notices import Progress
+from doorward.model import Credential, Request
+
+ODD = {"class": 1, "from": "a", "$filter": "b", "a-b": [1], "ctx": {}, "self": 0, "params": None, "é\u200b": "x", "": 1}
+
+
+@pytest.fixture
+async def house(opened, monkeypatch):
+    async with upstairs(opened, monkeypatch, it=Answering()) as house:
+        yield house
+
+
+async def offering(house, *tools, **more):
+    """The commands that these tools of a server become."""
+    house.servers["it"].tools = list(tools)
+    await house.file({"id": "it", "name": "It", **more})
+    await house.ready()
+    return [house.command(name) for name in house.names()]
+
+
+async def test_parameters_of_any_name_reach_the_server_as_they_are(house):
+    schema = {"type": "object", "properties": {"class": {"type": "integer"}, "a-b": True, "never": False}}
+    (command,) = await offering(house, tool("odd", inputSchema=schema))
+    done = await house.run(command.name, by="", text="first")
+    assert done.status == "done"
+    done = await house.driver.ask(command.name, by="", room="den", params=ODD)
+    assert done.status == "done", done
+    assert house.servers["it"].calls[-1]["arguments"] == ODD
+    parked = await house.driver.ask(command.name, room="den", params=ODD)
+    assert parked.status == "parked", parked
+
+
+async def test_what_does_not_fit_the_schema_reaches_nobody(house):
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer", "minimum": 1}, "never": False},
+        "required": ["n"],
+        "additionalProperties": False,
+    }
+    (command,) = await offering(house, tool("strict", inputSchema=schema))
+    for params in ({}, {"n": 0}, {"n": "1"}, {"n": 1, "never": 1}, {"n": 1, "more": 1}):
+        outcome = await house.driver.ask(command.name, by="", room="den", params=params)
+        assert outcome.code == "bad_params", outcome
+    assert house.servers["it"].calls == []
+    assert "valid: n, never" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"type": "object", "properties": {"a": {"$ref": "https://evil.example/schema.json"}}}, "not followed"),
+        ({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}}, "not followed"),
+        ({"type": "object", "properties": {"a": {"pattern": "("}}}, "cannot be used"),
+        ({"type": "object", "properties": {"a": {"type": "strin"}}}, "cannot be used"),
+        ({"type": "array"}, "is not one of an object"),
+        ({"type": ["object", "null"]}, "is not one of an object"),
+    ],
+)
+async def test_a_tool_whose_schema_is_of_no_use_is_withheld_and_the_others_live_on(house, schema, why):
+    bad, good = await offering(house, tool("bad", inputSchema=schema), tool("good"))
+    assert why in bad.withheld
+    outcome = await house.run(bad.name, by="", a=1)
+    assert (outcome.code, outcome.rule) == ("not_permitted", "house: withheld")
+    assert (await house.run(good.name, by="")).status == "done"
+    shown = (await house.driver.owner("mcp/tools")).result["items"]
+    assert [bool(one["withheld"]) for one in shown] == [True, False]
+
+
+async def test_what_a_schema_leaves_out_is_taken_as_it_is_meant(house):
+    (command,) = await offering(house, tool("bare", inputSchema={}))
+    assert (await house.run(command.name, by="", anything=1)).status == "done"
+
+
+async def test_a_schema_of_an_older_draft_with_references_of_its_own_is_taken(house):
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"a": {"$ref": "#/definitions/name"}},
+        "definitions": {"name": {"type": "string"}},
+    }
+    (command,) = await offering(house, tool("old", inputSchema=schema))
+    assert command.withheld == ""
+    assert (await house.run(command.name, by="", a=1)).code == "bad_params"
+    assert (await house.run(command.name, by="", a="x")).status == "done"
+
+
+async def test_schemas_that_are_odd_and_valid_break_nothing(house):
+    odd = {
+        "any": {"anyOf": [True, {"type": "null"}, {"anyOf": [{"type": "string"}]}]},
+        "kinds": {"type": ["integer", "null"]},
+        "values": {"enum": [None, 1.5, "a", [1], {"b": 2}]},
+        "many": {"enum": [f"value-{number}" for number in range(5_000)]},
+        "ref": {"$ref": "#/$defs/x"},
+        "told": {"description": "d", "title": "t", "examples": [1], "default": None, "const": 1, "$comment": "c"},
+        "line\nbreak": {"type": "string"},
+        "self": {"$ref": "#"},
+    }
+    schema = {"type": "object", "properties": odd, "$defs": {"x": {"type": "string"}}, "required": ["kinds"]}
+    (command,) = await offering(house, tool("odd", inputSchema=schema))
+    assert command.withheld == ""
+    assert "\n" not in command.usage
+    assert len(command.usage) < 2_100
+    missing = await house.run(command.name, by="")
+    assert (missing.code, "--kinds=<" in missing.hint) == ("bad_params", True)
+    args = (("kinds", "1"), ("any", "x"), ("ref", "abc"), ("self", '{"kinds": 2}'), ("values", "a"))
+    typed = await house.driver.ask(command.name, by="", room="den", args=args)
+    assert typed.status == "done", typed
+    given = {"kinds": 1, "any": "x", "ref": "abc", "self": {"kinds": 2}, "values": "a"}
+    assert house.servers["it"].calls[-1]["arguments"] == given
+
+
+async def test_the_words_of_a_server_are_shown_as_such_and_hide_nothing(house):
+    schema = {"type": "object", "properties": {"a": {"description": "Say\u200b it", "enum": ["x\u200b"]}}}
+    said = "Tells\u202e the time.\x1b[2J\nIn two lines."
+    (command,) = await offering(house, tool("now", description=said, inputSchema=schema))
+    assert command.description.splitlines()[:3] == [
+        "Tool now of the MCP server it; these are that server's words:",
+        "Tells\\u202e the time.\\u001b[2J",
+        "In two lines.",
+    ]
+    assert "Doorward warns: its description holds hidden characters" in command.description
+    assert command.summary == "it: Tells\\u202e the time.\\u001b[2J"
+    assert command.schema["properties"]["a"] == {"description": "Say\\u200b it", "enum": ["x\u200b"]}
+    described = await house.driver.ask("help/describe", by="", room="", params={"command": command.name})
+    assert "Doorward warns" in described.result["description"]
+
+
+async def test_words_without_measure_are_cut(house):
+    schema = {"type": "object", "properties": {"a": {"description": "y" * 50_000}}}
+    (command,) = await offering(house, tool("now", description="x" * 50_000, inputSchema=schema))
+    assert len(command.description) < 7_000
+    assert len(command.summary) < 200
+    assert len(command.schema["properties"]["a"]["description"]) < 2_100
+
+
+async def test_what_a_tool_gives_is_declared_only_where_that_can_be_used(house):
+    output = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tools = [tool("a", outputSchema=output), tool("b", outputSchema={"type": "array"}), tool("c")]
+    bad = tool("d", outputSchema={"type": "object", "properties": {"n": {"$ref": "https://evil.example/"}}})
+    commands = await offering(house, *tools, bad)
+    assert [command.returns for command in commands] == [output, None, None, None]
+    house.servers["it"].answers["a"] = {"content": [], "structuredContent": {"n": "not a number"}}
+    done = await house.run("mcp/it/a", by="")
+    assert (done.status, done.result.structured_content) == ("done", {"n": "not a number"})
+
+
+async def test_tools_that_cannot_be_named_are_left_out_and_said(house):
+    commands = await offering(house, tool("fine"), tool("\u200b"), tool("---"), tool("x" * 200))
+    assert [command.offer.definition.name for command in commands] == ["fine", "x" * 200]
+    (server,) = (await house.driver.owner("mcp/servers")).result["items"]
+    assert (server["tools"], server["state"]) == (2, "ready")
+    assert "a tool is left out: its name holds characters that nobody can see" in server["problem"]
+    assert "no letter and no digit" in server["problem"]
+
+
+async def test_two_servers_that_claim_one_name_both_lose_it(house):
+    house.servers |= {"a": Answering(tool("b_c")), "a_b": Answering(tool("c"))}
+    await house.file({"id": "a", "name": "A"}, {"id": "a_b", "name": "A B"})
+    await house.ready()
+    wires = [house.command(name).wire for name in house.names()]
+    assert [wire.rpartition("_")[0] for wire in wires] == ["a_b_c", "a_b_c"]
+    assert (await house.run("a_b_c", by="")).code == "unknown_command"
+    assert (await house.run("mcp/a_b/c", by="")).status == "done"
+    assert len(house.servers["a_b"].calls) == 1
+    assert house.servers["a"].calls == []
+
+
+async def test_progress_of_a_tool_is_progress_of_its_call(house):
+    (command,) = await offering(house, tool("slow"))
+
+    def before(wire, asked):
+        token = asked["params"]["_meta"]["progressToken"]
+        about = {"progressToken": token, "progress": 1, "total": 4, "message": "one of four"}
+        wire.say({"method": "notifications/progress", "params": about})
+
+    house.servers["it"].before = before
+    seen = []
+    request = Request(command=command.name, credential=Credential(owner=True), door="test", room="den", params={})
+    outcome = await house.house.gate.handle(request, seen.append)
+    assert outcome.status == "done"
+    assert [(one.fraction, one.message) for one in seen if isinstance(one, Progress)] == [(0.25, "one of four")]
+
+
+async def test_what_did_not_change_stays_the_same_command(house):
+    tools = [tool(f"t{number}") for number in range(20)]
+    before = await offering(house, *tools)
+    house.servers["other"] = Answering(tool("more"))
+    await house.file({"id": "it", "name": "It"}, {"id": "other", "name": "Other"})
+    await house.ready()
+    after = {command.name: command for command in house.house.services.registry}
+    assert all(after[command.name] is command for command in before)
+    assert "mcp/other/more" in after

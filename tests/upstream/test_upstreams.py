@@ -1,0 +1,213 @@
+"""Tools of servers as commands: what the file says holds, and a change of it touches nothing else (R11.1, R11.2)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scripted import tool
+from upstream_house import Answering, upstairs
+
+from doorward.errors import Unreachable
+from doorward.facts import Access, Effects, Tier
+from doorward.model import Credential
+
+_AGENT = Credential(owner=True, speak_as="helper")
+TIME, FILES = {"id": "time", "name": "Time"}, {"id": "files", "name": "Files"}
+
+
+@pytest.fixture
+async def house(opened, monkeypatch):
+    servers = {
+        "time": Answering(tool("now", description="Tells the time."), tool("add")),
+        "files": Answering(tool("read_file"), tool("Write-File")),
+    }
+    async with upstairs(opened, monkeypatch, **servers) as house:
+        yield house
+
+
+async def test_tools_become_commands_under_two_names(house):
+    await house.file(TIME, FILES)
+    await house.ready()
+    assert house.names() == ["mcp/time/now", "mcp/time/add", "mcp/files/read_file", "mcp/files/write-file"]
+    assert house.command("files_Write-File").name == "mcp/files/write-file"
+    assert house.command("time_now").wire == "time_now"
+    outcome = await house.run("time_now", by="", zone="UTC")
+    assert (outcome.status, outcome.command) == ("done", "mcp/time/now")
+    assert house.servers["time"].calls[-1]["arguments"] == {"zone": "UTC"}
+
+
+async def test_a_tool_has_the_facts_that_the_operator_says_and_none_that_its_server_claims(house):
+    house.servers["time"].tools = [tool("now", annotations={"readOnlyHint": True}), tool("add")]
+    terms = {"add": {"tier": "information", "cost": 1, "timeoutSeconds": 5}, "now": {}}
+    await house.file({**TIME, "tier": "code", "tools": terms})
+    await house.ready()
+    now, add = house.command("mcp/time/now"), house.command("mcp/time/add")
+    assert (now.facts.tier, now.facts.access, now.reads_only) == (Tier.CODE, Access.EDIT, False)
+    assert now.facts.effects == Effects.READ | Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD
+    assert (add.facts.tier, add.facts.access, add.reads_only) == (Tier.INFORMATION, Access.READ, True)
+    assert (add.facts.cost, add.facts.timeout) == (1, 7)
+    assert "claims, unchecked, that it only reads" in now.description
+    assert now.facts.house_wide
+    assert now.asks_first
+    assert add.asks_first
+
+
+async def test_what_is_not_allowed_or_is_denied_does_not_exist(house):
+    await house.file({**TIME, "tools": ["now"]}, {**FILES, "denyTools": ["Write*"]})
+    await house.ready()
+    assert house.names() == ["mcp/time/now", "mcp/files/read_file"]
+    outcome = await house.run("mcp/time/add", by="")
+    assert outcome.code == "unknown_command"
+
+
+@pytest.mark.parametrize(
+    ("entry", "more", "asks"),
+    [
+        ({}, {}, True),
+        ({"autoApprove": True}, {}, False),
+        ({"autoApprove": ["now"]}, {}, False),
+        ({"autoApprove": ["n*"]}, {}, False),
+        ({"autoApprove": ["add"]}, {}, True),
+        ({}, {"toolApprovalRequired": False}, False),
+        ({"tools": {"now": {"autoApprove": False}}}, {"toolApprovalRequired": False}, True),
+        ({"tools": {"now": {"autoApprove": True}}}, {}, False),
+    ],
+)
+async def test_approval_is_asked_for_unless_the_operator_says_otherwise(house, entry, more, asks):
+    await house.file({**TIME, **entry}, **more)
+    await house.ready()
+    outcome = await house.run("mcp/time/now")
+    assert outcome.status == ("parked" if asks else "done")
+    assert len(house.servers["time"].calls) == (0 if asks else 1)
+    assert (await house.run("mcp/time/now", by="")).status == "done"
+
+
+async def test_an_approved_call_runs_once_and_as_it_was_shown(house):
+    await house.file(TIME)
+    await house.ready()
+    parked = await house.run("mcp/time/add", a=1)
+    shown = await house.driver.owner("approval/show", id=parked.ticket)
+    assert "of the MCP server time" in shown.result["difference"]
+    await house.driver.owner("approval/approve", id=parked.ticket)
+    done = await house.driver.ask("", room="den", ticket=parked.ticket)
+    again = await house.driver.ask("", room="den", ticket=parked.ticket)
+    assert (done.status, again.code) == ("done", "not_approved")
+    assert [call["arguments"] for call in house.servers["time"].calls] == [{"a": 1}]
+
+
+async def test_a_recipe_rules_over_tools_as_over_any_command(house):
+    await house.file({**TIME, "autoApprove": True, "tier": "information"}, {**FILES, "autoApprove": True})
+    await house.ready()
+    await house.room("shop", "support")
+    offered = [one.name for one in house.house.gate.offered(house.house.gate.caller(_AGENT), "shop")]
+    assert "mcp/files/read_file" not in offered
+    assert (await house.run("mcp/files/read_file", room="shop")).code == "not_permitted"
+
+
+async def test_a_change_of_the_file_touches_only_what_it_changes(house):
+    await house.file(TIME, FILES)
+    await house.ready()
+    command = house.command("mcp/time/now")
+    await house.file(TIME, {**FILES, "args": ["--more"]})
+    await house.ready()
+    assert [len(one.wires) for one in (house.servers["time"], house.servers["files"])] == [1, 2]
+    assert house.command("mcp/time/now") is command
+    assert house.servers["files"].wires[0].closed
+    await house.file(TIME)
+    assert house.names() == ["mcp/time/now", "mcp/time/add"]
+    await house.file()
+    assert house.names() == []
+
+
+async def test_new_terms_hold_at_once_and_start_nothing_anew(house):
+    await house.file(TIME)
+    await house.ready()
+    assert (await house.run("mcp/time/now")).status == "parked"
+    await house.file({**TIME, "autoApprove": True, "cost": 2, "name": "Clock"})
+    assert (await house.run("mcp/time/now")).status == "done"
+    assert house.command("mcp/time/now").facts.cost == 2
+    assert len(house.servers["time"].wires) == 1
+
+
+async def test_a_disabled_server_has_no_commands(house):
+    await house.file(TIME)
+    await house.ready()
+    await house.file({**TIME, "enabled": False})
+    assert house.names() == []
+    assert house.upstreams.get("time").state == "disabled"
+    await house.file(TIME)
+    await house.ready()
+    assert (await house.run("mcp/time/now", by="")).status == "done"
+
+
+async def test_tools_are_offered_again_before_their_server_is_back(house, opened):
+    """A restart changes no list, and a call starts the server that it needs, and no other."""
+    await house.file(TIME, FILES)
+    await house.ready()
+    await house.upstreams.stop()
+    async with opened() as driver:
+        house.driver = driver
+        assert house.names() == ["mcp/time/now", "mcp/time/add", "mcp/files/read_file", "mcp/files/write-file"]
+        assert {one.state for one in house.upstreams} == {"stopped"}
+        assert (await house.run("mcp/time/now", by="")).status == "done"
+        assert [one.state for one in house.upstreams] == ["ready", "stopped"]
+
+
+async def test_a_server_that_is_away_costs_its_caller_an_error_and_nobody_else_anything(house):
+    await house.file(TIME, FILES)
+    await house.ready()
+    house.servers["time"].refuses = Unreachable("The server time is on strike.")
+    house.servers["time"].wire.receiver.lost(Unreachable("It went away."))
+    outcome = await house.run("mcp/time/now", by="")
+    assert (outcome.status, outcome.code, outcome.retry) == ("failed", "unreachable", "later")
+    assert "on strike" in outcome.message or "went away" in outcome.message
+    assert (await house.run("mcp/files/read_file", by="")).status == "done"
+    assert "mcp/time/now" in house.names()
+
+
+async def test_other_tools_are_offered_when_their_server_says_so(house):
+    await house.file(TIME)
+    await house.ready()
+    await house.lists("time", tool("now", description="Tells the time."), tool("later"))
+    assert house.names() == ["mcp/time/now", "mcp/time/later"]
+    assert (await house.run("mcp/time/add", by="")).code == "unknown_command"
+
+
+async def test_a_failed_tool_says_so_with_what_it_answered(house):
+    await house.file(TIME)
+    await house.ready()
+    content = [{"type": "text", "text": "no such zone: token=hunter2-hunter2"}]
+    house.servers["time"].answers["now"] = {"content": content, "isError": True}
+    outcome = await house.run("mcp/time/now", by="", zone="Mars")
+    assert (outcome.status, outcome.code) == ("failed", "command_failed")
+    assert "no such zone" in outcome.text
+    assert "hunter2" not in json.dumps(await house.driver.ledger())
+
+
+async def test_names_of_commands_that_come_later_keep_their_meaning(house):
+    """The catalogue goes before tools, whoever was there first."""
+    await house.file({"id": "shell", "name": "shell"})
+    house.servers["shell"] = Answering(tool("word_count"))
+    await house.ready()
+    assert house.command("shell_word_count").name == "mcp/shell/word_count"
+    catalogue = house.house.services.catalogue
+    entries = json.loads(catalogue.file.read_text())
+    entries["commands"].append({"name": "word_count", "summary": "Count words.", "program": "wc", "effects": ["read"]})
+    catalogue.file.write_text(json.dumps(entries))
+    await catalogue.load()
+    assert catalogue.problem == ""
+    assert house.command("shell_word_count").name == "shell/word_count"
+    assert house.command("mcp/shell/word_count").wire != "shell_word_count"
+    entries["commands"].pop()
+    catalogue.file.write_text(json.dumps(entries))
+    await catalogue.load()
+    assert house.command("shell_word_count").name == "mcp/shell/word_count"
+
+
+async def test_names_that_models_were_taught_keep_their_meaning(house):
+    house.servers["read"] = Answering(tool("file"))
+    await house.file({"id": "read", "name": "read"})
+    await house.ready()
+    assert house.command("read_file").name == "file/read"
+    assert house.command("mcp/read/file").wire.startswith("read_file_")
