@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import msgspec
-from starlette.testclient import TestClient
 
 from doorward.doors.http import Server
 from doorward.doors.mcp import addresses, owntools, prompts
@@ -37,8 +37,9 @@ async def test_the_request_on_the_page_is_answered(driver: Any) -> None:
     first, *lines = head.splitlines()
     headers = dict(line.split(": ", 1) for line in lines)
     headers["Authorization"] = f"Bearer {await driver.token('claude')}"
-    with TestClient(Server(driver.house.gate, driver.house.services).public, headers=headers) as client:
-        answer = client.post(first.split()[1], content=body.strip().encode())
+    transport = httpx2.ASGITransport(Server(driver.house.gate, driver.house.services).public)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+        answer = await client.post(first.split()[1], content=body.strip().encode())
     assert answer.status_code == 200, answer.text
     assert answer.json()["result"]["structuredContent"]["items"][0]["id"] == "general"
 

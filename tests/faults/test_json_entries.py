@@ -14,12 +14,12 @@ import pytest
 import doorward
 from doorward.app import FAMILIES
 from doorward.calltext import typed
-from doorward.edited.jsontext import parse as parse_configuration
-from doorward.edited.unreadable import Unreadable
 from doorward.cli.data import JsonText
 from doorward.cli.questions import value_of
 from doorward.doors.http import Server
 from doorward.doors.ports import version_in
+from doorward.edited.jsontext import parse as parse_configuration
+from doorward.edited.unreadable import Unreadable
 from doorward.errors import BadParams, DoorwardError
 from doorward.recipes.recipe import parse
 from doorward.registry import Registry

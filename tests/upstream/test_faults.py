@@ -33,6 +33,7 @@ async def failure(server: Server, within: float = 10.0) -> DoorwardError:
 async def beside(place: Yard, faulty: Server, within: float) -> DoorwardError:
     """The one error of a call to the faulty server, while another server goes on answering all the time."""
     healthy = place.server(id="healthy")
+    await place.until(lambda: faulty.state == "ready")
     await echo(healthy)
     trouble = asyncio.ensure_future(failure(faulty, within))
     answered = 0

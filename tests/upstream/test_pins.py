@@ -110,8 +110,12 @@ async def test_a_change_is_known_across_a_restart_and_while_nobody_looked(trusti
     async with opened() as driver:
         trusting.driver = driver
         assert trusting.command("mcp/time/now").withheld == ""
-        await trusting.ready()
-        assert (await trusting.run("mcp/time/now")).code == "not_permitted"
+        first = await trusting.run("mcp/time/now")
+        assert (first.status, first.code, first.effect) == ("failed", "not_permitted", "none")
+        trusting.upstreams.refresh()
+        second = await trusting.run("mcp/time/now")
+        assert (second.status, second.code) == ("refused", "not_permitted")
+        assert trusting.servers["time"].calls == []
         await trusting.upstreams.stop()
     async with opened() as driver:
         trusting.driver = driver

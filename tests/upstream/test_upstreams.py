@@ -8,6 +8,7 @@ import pytest
 from scripted import tool
 from upstream_house import Answering, upstairs
 
+from doorward.doors.mcp.offers import Offers
 from doorward.errors import Unreachable
 from doorward.facts import Access, Effects, Tier
 from doorward.model import Credential
@@ -172,6 +173,20 @@ async def test_other_tools_are_offered_when_their_server_says_so(house):
     await house.lists("time", tool("now", description="Tells the time."), tool("later"))
     assert house.names() == ["mcp/time/now", "mcp/time/later"]
     assert (await house.run("mcp/time/add", by="")).code == "unknown_command"
+
+
+async def test_what_is_offered_to_clients_is_worked_out_anew(house):
+    offers = Offers(house.house.services)
+    agent = house.house.gate.caller(_AGENT)
+    await house.file(TIME)
+    await house.ready()
+    before = offers.of(agent, "den")
+    assert before.has("mcp/time/add")
+    assert offers.of(agent, "den") is before
+    await house.lists("time", tool("now", description="Tells the time."))
+    assert not offers.of(agent, "den").has("mcp/time/add")
+    await house.lists("time", tool("now", description="Another."))
+    assert not offers.of(agent, "den").has("mcp/time/now")
 
 
 async def test_a_failed_tool_says_so_with_what_it_answered(house):

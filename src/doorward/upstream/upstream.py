@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from doorward.errors import NotPermitted
 from doorward.upstream.answering import Hooks, Result
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.definition import Definition
@@ -47,6 +48,8 @@ class Upstream:
         """The end of the server that had this id before, whose folder this one uses after it."""
         self.over = False
         """Whether the file has it no more, or has another in its place."""
+        self._compared: tuple[Definition, ...] | None = None
+        self._digests: dict[str, str] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -72,12 +75,26 @@ class Upstream:
         words = [said[key] for key in ("name", "version") if isinstance(said.get(key), str)]
         return visible(" ".join(words)[:_LONGEST_NAME], lines=False)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], hooks: Hooks | None, seconds: float) -> Result:
-        """One call of one of its tools. A server that nobody has needed yet is started for it."""
+    async def call(
+        self, definition: Definition, arguments: Mapping[str, Any], hooks: Hooks | None, seconds: float
+    ) -> Result:
+        """One call of one of its tools. A server that nobody has needed yet is started for it.
+
+        It may have come back as another than it was when this call was let in, so what it offers now is looked at.
+        """
         server = self.server
-        if server.state == "stopped":
-            await self.begin()
-        return await server.call(tool, arguments, hooks, seconds)
+        if server.state in ("stopped", "starting"):
+            await self.up()
+        if server.definitions is not self._compared:
+            self._compared = server.definitions
+            self._digests = {one.name: one.digest for one in server.definitions}
+        if self._digests.get(definition.name) != definition.digest and server.state == "ready":
+            raise NotPermitted(
+                f"The server {self.id} no longer has the tool {definition.name} as it was when this call was let in;"
+                " nothing was called.",
+                hint=f"See what changed: doorward servers approve {self.id}",
+            )
+        return await server.call(definition.name, arguments, hooks, seconds)
 
     async def begin(self) -> None:
         """Start it if it is not, as soon as the one before it has ended."""

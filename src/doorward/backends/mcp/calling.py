@@ -79,7 +79,7 @@ async def call_tool(
 async def called(ctx: Context, offer: ToolOffer, params: Mapping[str, Any]) -> Blocks:
     """What the server answers, as it came. An answer that calls itself an error is a failure with the same content."""
     server = offer.upstream.id
-    result = await offer.upstream.call(offer.definition.name, params, hooks_for(ctx, server), offer.timeout)
+    result = await offer.upstream.call(offer.definition, params, hooks_for(ctx, server), offer.timeout)
     blocks = Blocks(content=relinked(server, result.content), structured_content=result.structured)
     if result.is_error:
         raise CommandFailed(

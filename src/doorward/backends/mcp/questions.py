@@ -12,7 +12,7 @@ from doorward.backends.context import Context, Listing, listing
 from doorward.backends.mcp.family import family
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, NoUndo
-from doorward.errors import DoorwardError, NotPermitted
+from doorward.errors import CommandFailed, DoorwardError, NotPermitted
 from doorward.executions.notices import Asked
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream.answering import Given, Wanted
@@ -106,6 +106,8 @@ async def asked(ctx: Context, wanted: Wanted) -> Given:
     except DoorwardError as error:
         ctx.execution.log(wanted.server, "warning", f"A question was declined: {error.message}")
         log.warning("a question of the server %s was declined: %s", wanted.server, error.message)
+        if wanted.kind == "sampling":  # which has no answer that says no, so the server is told by an error
+            raise CommandFailed(f"The server {wanted.server} asks for a model's answer: {error.message}") from error
         return Given(action="decline")
 
 
