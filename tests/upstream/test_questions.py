@@ -153,15 +153,18 @@ async def test_a_form_that_nobody_could_be_shown_is_not_asked(house: House, sche
 
 
 async def test_what_a_person_reads_hides_nothing_and_has_an_end(house: House):
-    asking = house.ask(form(message="\x1b[2J\u202e" + "x" * 9_000))
+    asking = house.ask(form(message="\x1b[2J\u202e" + "x" * 20_000))
     await turns()
     message = house.told[0].message
     assert message.startswith("\\u001b[2J\\u202exxx")
-    assert message.endswith("… (9005 characters)")
+    assert message.endswith("… (20005 characters)")
     asking.cancel()
 
 
 async def test_a_model_is_asked_only_through_the_client_that_takes_the_question_to_it(house: House):
+    large = Wanted(server="notes", kind="sampling", message="", params={"messages": ["x" * 1_000_000]})
+    with pytest.raises(BadParams, match="more than the 1000000 bytes"):
+        await house.ask(large)
     wanted = Wanted(server="notes", kind="sampling", message="", params={"messages": []})
     with pytest.raises(NotPermitted, match="offers its model"):
         await house.ask(wanted)

@@ -115,6 +115,8 @@ async def test_a_change_of_the_file_touches_only_what_it_changes(house):
     assert [len(one.wires) for one in (house.servers["time"], house.servers["files"])] == [1, 2]
     assert house.command("mcp/time/now") is command
     assert house.servers["files"].wires[0].closed
+    assert (await house.run("mcp/files/read_file", by="")).status == "done"
+    assert house.servers["files"].wire.asked("tools/call")
     await house.file(TIME)
     assert house.names() == ["mcp/time/now", "mcp/time/add"]
     await house.file()
@@ -165,6 +167,18 @@ async def test_a_server_that_is_away_costs_its_caller_an_error_and_nobody_else_a
     assert "on strike" in outcome.message or "went away" in outcome.message
     assert (await house.run("mcp/files/read_file", by="")).status == "done"
     assert "mcp/time/now" in house.names()
+
+
+async def test_a_server_that_never_gets_ready_costs_its_caller_no_more_than_a_call_may_take(house, opened):
+    await house.file({**TIME, "timeoutSeconds": 1})
+    await house.ready()
+    await house.upstreams.stop()
+    house.servers["time"].mute = {"initialize", "server/discover"}
+    async with opened() as driver:
+        house.driver = driver
+        outcome = await house.run("mcp/time/now", by="")
+        assert (outcome.status, outcome.code) == ("failed", "timed_out")
+        assert "time did not become ready within 1 seconds" in outcome.message
 
 
 async def test_other_tools_are_offered_when_their_server_says_so(house):

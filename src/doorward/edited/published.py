@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -45,7 +46,11 @@ class Published:
 
     def __init__(self, text: bytes) -> None:
         self.schema: dict[str, Any] = json.loads(text)
-        self._validator = jsonschema_rs.Draft202012Validator(
+
+    @functools.cached_property
+    def _validator(self) -> jsonschema_rs.Draft202012Validator:
+        """Made when there is something to judge, since that can take a tenth of a second."""
+        return jsonschema_rs.Draft202012Validator(
             self.schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
         )
 

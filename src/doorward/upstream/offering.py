@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from doorward import redact
 from doorward.facts import Tier
 from doorward.upstream import naming, suspicion
 from doorward.upstream.config import ServerConfig, ToolTerms
-from doorward.upstream.definition import Definition
+from doorward.upstream.definition import Definition, read
 from doorward.upstream.naming import Names, Tool, unusable
 from doorward.upstream.pins import MOST, Pin, Pins
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from doorward.upstream.upstream import Upstream
 
 _NOTHING_SAID = ToolTerms()
+_SHORTEST_SECRET = 4
+"""Hiding a shorter one would hide ordinary words."""
+_encode = msgspec.json.Encoder().encode
 
 
 class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -45,9 +49,24 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return Tool(self.upstream.id, self.definition.name)
 
     @functools.cached_property
+    def shown(self) -> Definition:
+        """Its definition as others may read it: without the secrets that its server was given, if it repeats them."""
+        whole = self.without_secrets(self.definition.whole)
+        return self.definition if whole is self.definition.whole else read(whole)
+
+    def without_secrets(self, whole: dict[str, Any]) -> dict[str, Any]:
+        """The same object when there are none in it."""
+        known = [secret for secret in self.upstream.config.secrets if len(secret) >= _SHORTEST_SECRET]
+        text = _encode(whole).decode() if known else ""
+        if not any(_encode(secret).decode()[1:-1] in text for secret in known):
+            return whole
+        hidden: dict[str, Any] = _without(whole, known)
+        return hidden
+
+    @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
         """What in its definition looks as if it were meant to mislead."""
-        return suspicion.warnings(self.definition)
+        return suspicion.warnings(self.shown)
 
     @property
     def changed(self) -> bool:
@@ -57,6 +76,7 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def mark(self) -> tuple[object, ...]:
         """Two offers with one mark are the same."""
         return (
+            self.upstream,
             self.definition.digest,
             self.names,
             self.tier,
@@ -161,6 +181,16 @@ def _withheld(server: str, definition: Definition, names: Names) -> str:
         f" may run it before a person has looked. See the difference and decide with: doorward servers approve {server}"
         f" {definition.name}"
     )
+
+
+def _without(value: Any, known: list[str]) -> Any:
+    if isinstance(value, str):
+        return redact.without(value, known)
+    if isinstance(value, list):
+        return [_without(one, known) for one in value]
+    if isinstance(value, dict):
+        return {redact.without(key, known): _without(one, known) for key, one in value.items()}
+    return value
 
 
 def matches(pattern: str, name: str) -> bool:

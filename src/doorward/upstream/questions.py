@@ -26,8 +26,10 @@ MOST = 200
 """How many questions wait at once."""
 MOST_EACH = 5
 """How many of them belong to one call."""
-_LONGEST = 4_000
-"""Characters of a question; a person would not read a longer one, and so could not answer it."""
+_LONGEST = 10_000
+"""Characters of a question that are shown, which is all that the client behind us takes."""
+_LARGEST_REQUEST = 1_000_000
+"""Bytes of what a model is asked, since it is kept until there is an answer."""
 _LARGEST_FORM = 32_768
 """Bytes of the form that belongs to a question."""
 Action = Literal["accept", "decline", "cancel"]
@@ -46,7 +48,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     form: dict[str, Any] | None = None
     """The JSON Schema of what an answer holds; None where yes or no is all."""
     request: dict[str, Any]
-    """What the server sent, for the model that is asked by it."""
+    """What the server sent, for the model that is asked by it; empty where people are asked."""
     asked_at: float
     call: str
     command: str
@@ -155,7 +157,7 @@ class Questions:
             kind=wanted.kind,
             message=_shown(wanted),
             form=_form(wanted),
-            request=wanted.params,
+            request=_request(wanted),
             asked_at=self._clock.now(),
             call=call.id,
             command=call.command.name,
@@ -238,6 +240,15 @@ def _shown(wanted: Wanted) -> str:
         address = visible(str(wanted.params.get("url", ""))[:_LONGEST], lines=False)
         lines.append(f"It wants you to open this address, which Doorward does not do for you: {address}")
     return "\n".join(lines)
+
+
+def _request(wanted: Wanted) -> dict[str, Any]:
+    """What a model is asked; what a person is asked is in the message and the form."""
+    if wanted.kind != "sampling":
+        return {}
+    if len(_encode(wanted.params)) > _LARGEST_REQUEST:
+        raise BadParams(f"What {wanted.server} asks a model has more than the {_LARGEST_REQUEST} bytes that are taken.")
+    return wanted.params
 
 
 def _form(wanted: Wanted) -> dict[str, Any] | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doorward.errors import NotPermitted
+from doorward.errors import NotPermitted, TimedOut
 from doorward.upstream.answering import Hooks, Result
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.definition import Definition
@@ -84,7 +85,9 @@ class Upstream:
         """
         server = self.server
         if server.state in ("stopped", "starting"):
-            await self.up()
+            await self.up(seconds)
+        if server.state == "starting":
+            raise TimedOut(f"The server {self.id} did not become ready within {seconds:g} seconds.")
         if server.definitions is not self._compared:
             self._compared = server.definitions
             self._digests = {one.name: one.digest for one in server.definitions}
@@ -104,11 +107,11 @@ class Upstream:
         if not self.over and self.server.state == "stopped":
             self.server.start()
 
-    async def up(self) -> None:
+    async def up(self, within: float = math.inf) -> None:
         """Start it if need be, and wait until it is ready or is known not to be; no longer than it may take."""
         await self.begin()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.config.start_seconds + _GRACE):
+            async with asyncio.timeout(min(within, self.config.start_seconds + _GRACE)):
                 while self.server.state == "starting":
                     waiting = asyncio.get_running_loop().create_future()
                     self._waiting.append(waiting)

@@ -202,8 +202,8 @@ class Upstreams:
         self.refresh()
 
     async def approved(self, offer: ToolOffer) -> dict[str, Any]:
-        """The definition of a tool that people stand behind, as it came."""
-        return await self._pins.approved(offer.upstream.id, offer.definition.name)
+        """The definition of a tool that people stand behind, without secrets."""
+        return offer.without_secrets(await self._pins.approved(offer.upstream.id, offer.definition.name))
 
     def problems(self, server: str = "") -> list[str]:
         """What is not as it should be with servers that are meant to be there, or with one of them."""
@@ -289,4 +289,4 @@ async def _guarded(work: Coroutine[Any, Any, None]) -> None:
 
 def _unless_new(offer: ToolOffer, known: ToolOffer | None) -> ToolOffer:
     """The offer that was there before, if it is the same: whatever was made of it is then kept."""
-    return known if known is not None and known.mark == offer.mark and known.upstream is offer.upstream else offer
+    return known if known is not None and known.mark == offer.mark else offer

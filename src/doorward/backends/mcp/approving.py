@@ -89,7 +89,7 @@ async def _shown(ctx: Context, server: str, waiting: list[ToolOffer]) -> Approve
                 "tool": offer.definition.name,
                 "command": offer.names.canonical,
                 "why": "changed" if offer.changed else "new",
-                "difference": difference(before, offer.definition.whole),
+                "difference": difference(before, offer.shown.whole),
                 "warnings": list(offer.warnings),
             }
         )

@@ -30,7 +30,7 @@ def one_line(text: str, longest: int) -> str:
 
 
 def summary(offer: ToolOffer) -> str:
-    definition = offer.definition
+    definition = offer.shown
     said = definition.description.strip().partition("\n")[0] or definition.title
     server = offer.upstream.id
     return f"{server}: {one_line(said, _LONGEST_SUMMARY)}" if said.strip() else f"{server}: {definition.name}"
@@ -38,7 +38,7 @@ def summary(offer: ToolOffer) -> str:
 
 def description(offer: ToolOffer) -> str:
     """What a model reads: whose words these are, the words, what the server claims, and what Doorward warns of."""
-    definition = offer.definition
+    definition = offer.shown
     lines = [f"Tool {definition.name} of the MCP server {offer.upstream.id}; these are that server's words:"]
     lines.append(_cut(definition.description or definition.title, _LONGEST_DESCRIPTION) or "(none)")
     if claimed := claims(definition.annotations):
@@ -57,7 +57,7 @@ def claims(annotations: dict[str, Any] | None) -> str:
 
 def for_approval(offer: ToolOffer) -> str:
     """What a person reads beside the parameters before deciding."""
-    definition, config = offer.definition, offer.upstream.config
+    definition, config = offer.shown, offer.upstream.config
     lines = [f"It calls the tool {definition.name} of the MCP server {config.id}, which says of it:"]
     lines.append(_cut(definition.description or definition.title, _LONGEST_WORDS) or "(nothing)")
     if claimed := claims(definition.annotations):

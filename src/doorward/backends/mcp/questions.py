@@ -116,7 +116,7 @@ def _tell(ctx: Context, question: Question) -> None:
     if question.kind != "sampling":
         ctx.execution.progress(
             ctx.execution.fraction,
-            f"{question.server} asks something, and waits for a person: doorward approvals answer {question.id}",
+            f"{question.server} asks something: doorward approvals answer {question.id}",
         )
 
 

@@ -39,7 +39,7 @@ class ToolCommand(Command):
     def __init__(self, offer: ToolOffer) -> None:
         definition = offer.definition
         self.offer = offer
-        self._declare(offer, describing.parameters(definition.input_schema))
+        self._declare(offer, describing.parameters(offer.shown.input_schema))
         self.version = definition.digest
         self.asks_first = offer.asks_first
         self.withheld = self.withheld or offer.withheld
@@ -67,7 +67,7 @@ class ToolCommand(Command):
             category=f"mcp/{offer.upstream.id}",
             schema=schema,
             arguments=_Arguments((key, key) for key in schema["properties"]),
-            returns=_results(offer.definition.output_schema),
+            returns=_results(offer.shown.output_schema),
             wire=offer.names.wire,
         )
 

@@ -92,7 +92,7 @@ def _unseen(upstreams: Upstreams, server: str) -> list[str]:
 
 async def _facts(ctx: Context, command: ToolCommand) -> ToolFacts:
     offer = command.offer
-    changed = difference(await ctx.house.upstreams.approved(offer), offer.definition.whole) if offer.changed else ""
+    changed = difference(await ctx.house.upstreams.approved(offer), offer.shown.whole) if offer.changed else ""
     return {
         "server": offer.upstream.id,
         "tool": offer.definition.name,

@@ -22,6 +22,8 @@ class Aggregated:
         self._own = own_prompts
         self._shown: dict[tuple[str, str], tuple[Any, list[Entry]]] = {}
         """What each server's lists became, since all callers that see them see the same."""
+        self._prompts_listed: list[tuple[str, bool, Any]] = []
+        self._prompt_names: dict[Tool, str] = {}
 
     def resources(self, offer: Offer) -> list[Entry]:
         return offer.made("upstream resources", lambda: self._listed(offer, "resources", "uri"))
@@ -52,13 +54,23 @@ class Aggregated:
         return known[1]
 
     def _prompts(self, offer: Offer) -> dict[str, tuple[Tool, Entry]]:
-        called = prompt_names(self._upstreams, self._own)
+        called = self._called()
         return {
             name: (whose, {**in_full_view(entry), "name": name})
             for upstream in self._of(offer, PROMPT)
             for entry in upstream.server.prompts
             if (name := called.get(whose := Tool(upstream.id, entry["name"]))) is not None
         }
+
+    def _called(self) -> dict[Tool, str]:
+        """What all prompts are called here; worked out again only when a server lists others."""
+        listed = [(one.id, one.config.enabled, one.server.prompts) for one in self._upstreams]
+        known = self._prompts_listed
+        if len(listed) != len(known) or any(
+            now[:2] != then[:2] or now[2] is not then[2] for now, then in zip(listed, known, strict=True)
+        ):
+            self._prompts_listed, self._prompt_names = listed, prompt_names(self._upstreams, self._own)
+        return self._prompt_names
 
     def _of(self, offer: Offer, what: str) -> list[Upstream]:
         """The servers that this caller may have this of, here."""

@@ -92,11 +92,10 @@ class Questioning:
         asking: set[asyncio.Task[None]] = set()
 
         def put(notice: Notice) -> None:
-            if type(notice) is not Asked:
-                if watch is not None:
-                    watch(notice)
-            elif self._takes(ask, notice):
+            if type(notice) is Asked and self._takes(ask, notice):
                 asking.add(asyncio.create_task(self._asked(ask, notice.question)))
+            elif watch is not None:
+                watch(notice)
 
         try:
             outcome = await self._gate.handle(request, put)
@@ -261,12 +260,11 @@ class _Held:
         self.task.add_done_callback(lambda _: loop.call_later(_KEPT, then))
 
     def _put(self, notice: Notice) -> None:
-        if type(notice) is not Asked:
-            if self._watch is not None:
-                self._watch(notice)
-        elif self._takes(self._ask, notice):
+        if type(notice) is Asked and self._takes(self._ask, notice):
             self.waiting.append(notice.question)
             self._changed.set()
+        elif self._watch is not None:
+            self._watch(notice)
 
 
 def _request(question: Question, why: str) -> tuple[str, dict[str, Any]]:

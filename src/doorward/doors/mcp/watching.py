@@ -51,8 +51,10 @@ class Watcher:
             self._doing = "It waits for its turn."
         elif isinstance(notice, Logged):
             self._log(notice)
-        else:
+        elif notice.kind == "sampling":
             return
+        else:
+            self._doing = f"{notice.server} asks something: doorward approvals answer {notice.question}"
         self._moved = self._moved or not isinstance(notice, Logged)
         self._news = True
         if self._telling is None:
