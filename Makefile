@@ -9,15 +9,15 @@ PEERS := fastmcp mcp-proxy
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: help run test lint conformance bench docs filters lock clean bubblewrap
+.PHONY: help run test lint conformance bench docs filters lock clean bubblewrap compiled
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
 
-run: .venv/ready bubblewrap ## set up and start Doorward, and say where to look
+run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where to look
 	@exec $(BIN)/doorward up
 
-test: .venv/ready .venv/node/ready bubblewrap lint ## set up and run every check and every test
+test: .venv/ready .venv/node/ready bubblewrap compiled lint ## set up and run every check and every test
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 lint: .venv/ready ## style, types, layers, generated docs
@@ -29,7 +29,7 @@ lint: .venv/ready ## style, types, layers, generated docs
 conformance: .venv/ready .venv/node/ready ## run the official MCP conformance suite against Doorward, and sum up
 	@PYTHONPATH=tests $(BIN)/python tests/conformance/conform.py
 
-bench: .venv/ready .venv/peers/ready bubblewrap ## measure, and print each number beside its target
+bench: .venv/ready .venv/peers/ready bubblewrap compiled ## measure, and print each number beside its target
 	@$(BIN)/python -m bench
 
 docs: .venv/ready ## write the generated pages under docs/ anew
@@ -46,6 +46,10 @@ lock: .venv/uv ## resolve the dependencies anew into lock/
 bubblewrap: .venv/uv
 	@sh setup/bubblewrap.sh .venv/bubblewrap-tried
 
+# Whatever the settings of this machine say, no process shall have to compile what hundreds of others have.
+compiled: .venv/ready
+	@$(BIN)/python -m compileall -q src
+
 clean: ## remove the environment and all caches
 	@rm -rf .venv .mypy_cache .ruff_cache .hypothesis .coverage dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -58,7 +62,7 @@ clean: ## remove the environment and all caches
 	@touch $@
 
 .venv/ready: .venv/uv pyproject.toml lock/dev.txt
-	@$(BIN)/uv pip sync -q --require-hashes lock/dev.txt
+	@$(BIN)/uv pip sync -q --compile-bytecode --require-hashes lock/dev.txt
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
 
