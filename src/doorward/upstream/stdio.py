@@ -18,6 +18,7 @@ from doorward.sandbox.kept import Kept, KeptProfile
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import Connect, Connection, Receiver
 from doorward.upstream.framing import Lines, TooLong
+from doorward.upstream.trust import trusted
 
 LONGEST_LINE = 16 * 1024 * 1024
 _PIECE = 256 * 1024
@@ -47,16 +48,18 @@ def connector(keeper: Keeper, folder: Path, grace: float = _GRACE) -> Connect:
     async def connect(config: ServerConfig, receiver: Receiver) -> Connection:
         home = str(folder / config.id)
         around = config.sandbox
+        trust = trusted(os.environ) if around.network else {}
         profile = KeptProfile(
             id=config.id,
             home=home,
-            read=around.read,
+            read=(*around.read, *trust.values()),
             write=around.write,
             network=around.network,
             memory_bytes=around.memory_bytes,
             processes=around.processes,
         )
-        kept = await keeper.keep(profile, [config.command, *config.args], config.env, config.folder or home)
+        environment = {**trust, **config.env}
+        kept = await keeper.keep(profile, [config.command, *config.args], environment, config.folder or home)
         return StdioConnection(config.id, kept, receiver, grace)
 
     return connect
