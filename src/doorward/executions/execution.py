@@ -51,7 +51,6 @@ class Execution:
         "_followers",
         "_means",
         "_progressed",
-        "_task",
         "_waited_for",
         "_watch",
         "asked_at",
@@ -63,6 +62,7 @@ class Execution:
         "fraction",
         "parent",
         "state",
+        "task",
         "transparent",
         "written",
     )
@@ -87,7 +87,7 @@ class Execution:
         self.ended_at: float | None = None
         self._means = means
         self._watch = watch
-        self._task: asyncio.Task[object] = task
+        self.task: asyncio.Task[object] = task
         self._base = task.cancelling()
         self._followers: tuple[Watch, ...] = ()
         self._announced = False
@@ -235,7 +235,7 @@ class Execution:
             return False
         if not self.cancelled_by:
             self.cancelled_by = by
-            if self._task is asyncio.current_task():
+            if self.task is asyncio.current_task():
                 asyncio.get_running_loop().call_soon(self._deliver)
             else:
                 self._deliver()
@@ -253,11 +253,11 @@ class Execution:
     @property
     def is_being_stopped(self) -> bool:
         """Whether it, or the task that carries it, was cancelled and has not ended yet."""
-        return self._task.cancelling() > self._base
+        return self.task.cancelling() > self._base
 
     def claim(self) -> bool:
         """Whether the cancellation that has arrived was for this call alone; to be asked once, at its end."""
-        return self._delivered and self._task.uncancel() <= self._base
+        return self._delivered and self.task.uncancel() <= self._base
 
     def encloses(self, other: Execution) -> bool:
         """Whether the other runs inside this one, or is it, and so cannot outlive it."""
@@ -287,7 +287,7 @@ class Execution:
         """Cancel the task where it waits. A task cannot do that to itself: it might wait for something else by then."""
         if not self.ended:
             self._delivered = True
-            self._task.cancel()
+            self.task.cancel()
 
     def _tell(self, stream: Stream, text: str) -> None:
         if text and (self._watch is not None or self._followers):

@@ -9,16 +9,20 @@ from doorward.command import Command, Undo
 from doorward.errors import NotPermitted
 from doorward.gate.approve import Approver
 from doorward.gate.authorize import Authorizer
+from doorward.gate.deadlines import Deadlines
 from doorward.gate.execute import ContextFor, preview
 from doorward.model import ApprovalTerms, Call, Caller, Permit, Ruling
 from doorward.recipes.policy import Limits
 
 
 class DryRun:
-    def __init__(self, authorizer: Authorizer, approver: Approver, context_for: ContextFor) -> None:
+    def __init__(
+        self, authorizer: Authorizer, approver: Approver, context_for: ContextFor, deadlines: Deadlines
+    ) -> None:
         self._authorizer = authorizer
         self._approver = approver
         self._context_for = context_for
+        self._deadlines = deadlines
 
     def ruling(self, call: Call) -> Ruling:
         try:
@@ -55,7 +59,7 @@ class DryRun:
             allowed = self._authorizer.rule(call.caller, call.room, self._authorizer.command(command.facts.reveals))
             if not allowed.allowed:
                 return f"Not shown: it would reveal what only {command.facts.reveals} may show, and {allowed.reason}"
-        ending = await preview(permit, self._context_for)
+        ending = await preview(permit, self._context_for, self._deadlines)
         if ending.error is not None:
             return {"wouldFail": ending.error.message, "code": ending.error.code}
         return ending.result

@@ -14,6 +14,7 @@ from doorward import redact
 from doorward.command import Foreseen, as_builtins
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
 from doorward.executions.execution import Execution, State
+from doorward.gate.deadlines import Deadlines, Limit
 from doorward.logs import SECRETS
 from doorward.model import Permit
 
@@ -41,33 +42,34 @@ class Ending(msgspec.Struct, frozen=True):
         return "timed_out" if isinstance(self.error, TimedOut) else "failed"
 
 
-async def execute(permit: Permit, context_for: ContextFor, execution: Execution) -> Ending:
+async def execute(permit: Permit, context_for: ContextFor, execution: Execution, deadlines: Deadlines) -> Ending:
     """Run the permitted command. Never raises; a cancelled task ends as Cancelled."""
     call = permit.call
-    ending = await _within_time(permit, call.command(context_for(permit, execution), call.params))
+    work = call.command(context_for(permit, execution), call.params)
+    ending = await _within_time(permit, deadlines, work, task=execution.task)
     if ending.cancelled and execution.cancelled_by:
         by = Cancelled(f"{call.command.name} was cancelled by {execution.cancelled_by}.")
         return Ending(error=by, cancelled=True)
     return ending
 
 
-async def preview(permit: Permit, context_for: ContextFor) -> Ending:
+async def preview(permit: Permit, context_for: ContextFor, deadlines: Deadlines) -> Ending:
     """Run what tells the command's effect, which changes nothing."""
     call = permit.call
     if call.command.effect is None:
         raise TypeError(f"{call.command.name} cannot tell its effect")
     arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
-    return await _within_time(permit, call.command.effect(context_for(permit, None), **arguments))
+    return await _within_time(permit, deadlines, call.command.effect(context_for(permit, None), **arguments))
 
 
-async def foresee(permit: Permit, context_for: ContextFor) -> Foreseen | None:
+async def foresee(permit: Permit, context_for: ContextFor, deadlines: Deadlines) -> Foreseen | None:
     """What the command would do, for people to approve; changes nothing. None when it cannot be known beforehand."""
     call = permit.call
     if call.command.foresee is None:
         return None
     arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
     work = call.command.foresee(context_for(permit, None), **arguments)
-    ending = await _within_time(permit, work, lambda foreseen: foreseen)
+    ending = await _within_time(permit, deadlines, work, lambda foreseen: foreseen)
     if ending.cancelled:
         raise asyncio.CancelledError
     if ending.error is not None:
@@ -75,22 +77,28 @@ async def foresee(permit: Permit, context_for: ContextFor) -> Foreseen | None:
     return msgspec.convert(ending.result, Foreseen | None)
 
 
-async def _within_time(permit: Permit, work: Awaitable[Any], shape: Callable[[Any], Any] = as_builtins) -> Ending:
+async def _within_time(
+    permit: Permit,
+    deadlines: Deadlines,
+    work: Awaitable[Any],
+    shape: Callable[[Any], Any] = as_builtins,
+    task: asyncio.Task[Any] | None = None,
+) -> Ending:
     call = permit.call
-    limit: asyncio.Timeout | None = None
+    limit: Limit | None = None
     try:
         if type(work) is CoroutineType:
             work = _Begun(work)
             if work.over:
                 return Ending(shape(work.result))
-        async with asyncio.timeout(permit.timeout) as limit:
+        with Limit(deadlines, task or _this_task(), permit.timeout) as limit:
             return Ending(shape(await work))
     except DoorwardError as error:
         return Ending(error=error)
     except asyncio.CancelledError:
         return Ending(error=Cancelled(f"{call.command.name} was cancelled."), cancelled=True)
     except Exception:
-        if limit is not None and limit.expired():
+        if limit is not None and limit.expired:
             return Ending(
                 error=TimedOut(f"{call.command.name} was stopped after {permit.timeout:g} s, the most it may take.")
             )
@@ -101,6 +109,13 @@ async def _within_time(permit: Permit, work: Awaitable[Any], shape: Callable[[An
                 f"{call.command.name} failed because of a defect in Doorward; the log has the details under {call.id}."
             )
         )
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("a command runs in a task, or nobody could stop it")
+    return task
 
 
 class _Begun:

@@ -36,6 +36,7 @@ from doorward.gate.approve import Approver, Parked
 from doorward.gate.authenticate import Authenticator
 from doorward.gate.authorize import Authorizer
 from doorward.gate.cache import Cache
+from doorward.gate.deadlines import Deadlines
 from doorward.gate.dryrun import DryRun
 from doorward.gate.energy import Energy, Reservation
 from doorward.gate.execute import ContextFor, Ending, execute, foresee
@@ -85,7 +86,8 @@ class Gate:
         self._context_for = context_for
         self._cache = Cache(clock)
         self._loose: set[asyncio.Task[Outcome | None]] = set()
-        self._dry_run = DryRun(authorizer, self._approver, context_for)
+        self._deadlines = Deadlines()
+        self._dry_run = DryRun(authorizer, self._approver, context_for, self._deadlines)
 
     async def handle(self, request: Request, watch: Watch | None = None) -> Outcome:
         """Pass one request through the gate; every way it can end is an Outcome. `watch` is told what goes on."""
@@ -159,7 +161,7 @@ class Gate:
             if not place.taken_at_once():
                 await place.turn()
             briefly = msgspec.structs.replace(permit, timeout=min(permit.timeout, approvals.foresee_seconds))
-            foreseen = await foresee(briefly, self._context_for)
+            foreseen = await foresee(briefly, self._context_for, self._deadlines)
         return self._approver.park(permit.call, terms, foreseen)
 
     async def _approved(self, permit: Permit, ticket: Approval) -> Permit:
@@ -192,7 +194,7 @@ class Gate:
         if started:
             execution.announce()
         self._throttle.note(call)
-        ending = await execute(permit, self._context_for, execution)
+        ending = await execute(permit, self._context_for, execution, self._deadlines)
         execution.end(ending.state)
         outcome = await self._finish(permit, execution, reservation, ending, execution.seconds)
         if not execution.claim() and ending.cancelled:

@@ -1,0 +1,68 @@
+"""How long work may take: one timer for all of it, since a timer for each call would cost more than most calls do.
+
+The timer is set for the deadline that comes first and looks at all others when it rings; work that ends in time never
+touches it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any
+
+
+class Deadlines:
+    def __init__(self) -> None:
+        self._limits: set[Limit] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, limit: Limit, loop: asyncio.AbstractEventLoop) -> None:
+        self._limits.add(limit)
+        if self._timer is None or self._timer.when() > limit.when:
+            self._set(limit.when, loop)
+
+    def remove(self, limit: Limit) -> None:
+        self._limits.discard(limit)
+
+    def _set(self, when: float, loop: asyncio.AbstractEventLoop) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(when, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = loop.time()
+        for limit in [limit for limit in self._limits if limit.when <= now]:
+            self._limits.discard(limit)
+            limit.expire()
+        if self._limits:
+            self._set(min(limit.when for limit in self._limits), loop)
+
+
+class Limit:
+    """Cancels the task that works in it when its time is over, and turns that cancellation into a TimeoutError."""
+
+    __slots__ = ("_base", "_deadlines", "_task", "expired", "when")
+
+    def __init__(self, deadlines: Deadlines, task: asyncio.Task[Any], seconds: float) -> None:
+        loop = task.get_loop()
+        self.when = loop.time() + seconds
+        self.expired = False
+        self._deadlines = deadlines
+        self._task = task
+        self._base = task.cancelling()
+        deadlines.add(self, loop)
+
+    def expire(self) -> None:
+        self.expired = True
+        self._task.cancel()
+
+    def __enter__(self) -> Limit:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._deadlines.remove(self)
+        if self.expired and self._task.uncancel() <= self._base and kind is asyncio.CancelledError:
+            raise TimeoutError from error
