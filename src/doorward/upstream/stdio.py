@@ -80,6 +80,10 @@ class StdioConnection:
         self._lines = Lines(longest)
         self._ready: deque[bytes] = deque()
         self._unwritten = bytearray()
+        self._waits_for_room = False
+        self._closed_input = False
+        self._expected = 0
+        """How many answers are still to come, or fewer: whatever comes is counted as one."""
         self._errors = _ErrorLines(receiver)
         self._waking: asyncio.TimerHandle | None = None
         self._parting: asyncio.TimerHandle | None = None
@@ -105,22 +109,42 @@ class StdioConnection:
     ) -> None:
         if self._over:
             raise Unreachable(f"The server {self._name} has ended.")
-        if self._unwritten:
-            if len(self._unwritten) + len(frame) > _MOST_UNREAD:
-                raise Unreachable(f"The server {self._name} does not read what it is sent.")
-            self._unwritten += frame
-            self._unwritten += b"\n"
-            return
-        line = frame + b"\n"
+        if self._closed_input:
+            raise Unreachable(f"The server {self._name} takes no more messages: it closed its input.")
+        unwritten = self._unwritten
+        if len(unwritten) + len(frame) > _MOST_UNREAD and unwritten:
+            raise Unreachable(f"The server {self._name} does not read what it is sent.")
+        gathers = not unwritten and self._expected > 0
+        unwritten += frame
+        unwritten += b"\n"
+        if id is not None:
+            self._expected += 1
+        if gathers:
+            self._loop.call_soon(self._written)
+        elif len(unwritten) == len(frame) + 1:
+            self._written()
+            if self._closed_input:
+                raise Unreachable(f"The server {self._name} takes no more messages: it closed its input.")
+
+    def _written(self) -> None:
+        """Write what waits, or have it written when there is room. While others wait for answers, what comes in one
+        turn of the loop is written at once: whoever is busy is not woken up for each line."""
         try:
-            written = os.write(self._kept.stdin, line)
+            written = os.write(self._kept.stdin, self._unwritten) if self._unwritten else 0
         except BlockingIOError:
             written = 0
-        except OSError as error:
-            raise Unreachable(f"The server {self._name} takes no more messages: it closed its input.") from error
-        if written < len(line):
-            self._unwritten += line[written:]
-            self._loop.add_writer(self._kept.stdin, self._writable)
+        except OSError:
+            self._closed_input = True
+            written = len(self._unwritten)
+            if self._parting is None and not self._over:
+                self._parting = self._loop.call_later(_LAST_WORDS, self._lost, "closed its input, and lives on")
+        del self._unwritten[:written]
+        if self._unwritten and not self._waits_for_room:
+            self._waits_for_room = True
+            self._loop.add_writer(self._kept.stdin, self._written)
+        elif not self._unwritten and self._waits_for_room:
+            self._waits_for_room = False
+            self._loop.remove_writer(self._kept.stdin)
 
     def drop(self, id: int, notice: bytes) -> None:
         if not self._over:
@@ -173,6 +197,7 @@ class StdioConnection:
         except TooLong:
             self._lost(f"wrote a line of more than {self._longest} bytes, which no message may have")
             return False
+        self._expected = max(0, self._expected - len(lines))
         if len(lines) == 1 and not self._ready:
             self._receiver.received(lines[0])
         else:
@@ -192,19 +217,6 @@ class StdioConnection:
     def _deliver(self) -> None:
         while self._ready and not self._resting and not self._over:
             self._receiver.received(self._ready.popleft())
-
-    def _writable(self) -> None:
-        try:
-            written = os.write(self._kept.stdin, self._unwritten)
-        except BlockingIOError:
-            return
-        except OSError:
-            self._unwritten.clear()
-            self._loop.remove_writer(self._kept.stdin)
-            return  # that it is gone is said by whoever watches its end
-        del self._unwritten[:written]
-        if not self._unwritten:
-            self._loop.remove_writer(self._kept.stdin)
 
     def _complains(self) -> None:
         try:
