@@ -101,6 +101,31 @@ def test_the_word_behind_an_option_that_names_a_secret_is_hidden() -> None:
     assert shown == ["--api-key", redact.HIDDEN, *words[2:]]
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--pat", "abcdef"], ["--pat", redact.HIDDEN]),
+        (["-key", "abcdef"], ["-key", redact.HIDDEN]),
+        (["--key=abcdef"], [f"--key={redact.HIDDEN}"]),
+        (["--token=ab"], [f"--token={redact.HIDDEN}"]),
+        (["--key=2", "--key", "2,2", "--path=/srv/keys", "--author", "anna"],) * 2,
+        (
+            ["--url=https://x.example/?a=12345&sig_key=abcd"],
+            [f"--url=https://x.example/?a=12345&sig_key={redact.HIDDEN}"],
+        ),
+    ],
+)
+def test_what_an_option_that_tells_of_a_secret_is_given_is_hidden(words: list[str], shown: list[str]) -> None:
+    """As the name of a parameter `key` has many meanings, and a value of two letters is no secret."""
+    assert redact.params({"args": words, "key": "abcdef"}) == {"args": shown, "key": "abcdef"}
+
+
+@pytest.mark.parametrize("name", ["key", "pat", "api%5Fkey", "X-Signature"])
+def test_the_part_of_an_address_that_tells_of_a_secret_is_hidden(name: str) -> None:
+    shown = redact.text(f"GET https://x.example/mcp?page=1000&{name}=abcdef&x=12345#end")
+    assert shown == f"GET https://x.example/mcp?page=1000&{name}={redact.HIDDEN}&x=12345#end"
+
+
 def test_long_values_are_reduced_and_stay_told_apart() -> None:
     shown = redact.params({"a": "x" * 3_000, "b": "x" * 2_999 + "y", "c": list(range(3_000)), "d": "x" * 2_000})
     assert shown["a"].startswith("[3000 characters, sha256 ")
@@ -156,3 +181,18 @@ def test_text_made_to_be_slow_to_read_is_read_in_one_pass(unit: str) -> None:
     """A pattern that starts anew at every letter takes minutes for this; the test only ends in time if none does."""
     text = (unit * 300_000)[:300_000]
     assert len(redact.text(text)) <= 2 * len(text)
+
+
+_FEW = st.text("ab…", max_size=30)
+
+
+@given(_FEW, st.text("ab…", min_size=4, max_size=9))
+def test_in_front_of_each_cut_the_longest_beginning_of_a_secret_is_hidden(words: str, secret: str) -> None:
+    whole = words.replace(secret, redact.HIDDEN)
+    expected, done = "", 0
+    for end in [at for at, letter in enumerate(whole) if letter == "…"]:
+        length = next((n for n in range(min(len(secret), end), 3, -1) if whole[:end].endswith(secret[:n])), 0)
+        if length:
+            expected += whole[done : max(done, end - length)] + redact.HIDDEN
+            done = end
+    assert redact.without(words, [secret]) == expected + whole[done:]

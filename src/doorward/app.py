@@ -251,6 +251,7 @@ async def _assemble(
         make=server,
         taken=tools.taken,
         put=tools.put,
+        prepare=tools.prepare,
         read=ReadingCommands(registry).put,
     )
 
@@ -264,6 +265,9 @@ async def _assemble(
 
     catalogue = CatalogueBook(home.path, configured.shell.catalogue, store, events, clock, offer)
     servers = ServerBook(home.path, configured.upstream.file, store, events, clock, upstreams.configure)
+    sandbox.governed_by(
+        lambda: (home.settings, home.recipes, *home.recipes.glob("*.json"), catalogue.file, servers.file)
+    )
     approvals = Approvals(store, rooms, events, clock, configured)
     energy = Energy(store, clock, configured)
     throttle = Throttle(clock, configured)
@@ -278,6 +282,7 @@ async def _assemble(
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry)
+    resolver = Resolver(registry, authorizer, key, _workspaces(home, configured), upstreams.absent)
     slots = Slots(configured)
     executions = Executions(clock, events, configured, asyncio.get_running_loop())
 
@@ -311,13 +316,14 @@ async def _assemble(
         ask=ask,
         rules_on=authorizer.rule,
         offered=authorizer.offered,
+        absent=resolver.absent,
         energy_of=energy.shown,
         running=slots.running,
         stop=stop,
     )
     gate = Gate(
         authenticator=Authenticator(people, tokens),
-        resolver=Resolver(registry, authorizer, key, _workspaces(home, configured)),
+        resolver=resolver,
         authorizer=authorizer,
         throttle=throttle,
         slots=slots,

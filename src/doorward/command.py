@@ -19,6 +19,8 @@ _JSON_WORDS = {None: "null", True: "true", False: "false"}
 
 Run = Callable[..., Awaitable[Any]]
 """`async def run(ctx, **params)`; the result is anything that has a JSON form."""
+Meant = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
+"""From the registry and well-formed parameters to the command that is meant and its parameters; None: there is none."""
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -91,6 +93,9 @@ class Command:
     """Whether its words are Doorward's or a plugin's, which must be complete; what somebody else says is taken as it
     comes."""
 
+    private = False
+    """Whether it exists only for the tenant that owns the house: others do not even learn that there is such a name."""
+
     unlisted = False
     """Whether it is left out of lists of tools: a client reaches it by another method of its protocol."""
 
@@ -124,6 +129,8 @@ class Command:
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
         self.foresee: Run | None = None
+        self.meant: Meant | None = None
+        """Which command is meant, where this one only puts it in other words; see `means`."""
         self.words = ""
         """The parameter that takes, as a list, what a person types behind the name of a program; empty for none."""
         self.beside_words: tuple[str, ...] = ()
@@ -153,6 +160,14 @@ class Command:
         """Decorator: `foresee` works out, changing nothing, the effect that people shall approve, as `Foreseen`."""
         self.foresee = foresee
         return foresee
+
+    def means(self, meant: Meant) -> Meant:
+        """Decorator: the command only puts another one in other words, and `meant` tells which, and its parameters.
+
+        The gate then judges, runs and records that one. Where `meant` finds none, the command itself runs and says why.
+        """
+        self.meant = meant
+        return meant
 
     def check(self, params: Mapping[str, Any]) -> None:
         """Refuse parameters that do not fit the schema, naming the first fault in a full sentence."""

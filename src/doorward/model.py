@@ -9,7 +9,7 @@ import msgspec
 
 from doorward.command import Command
 from doorward.errors import Effect, Retry
-from doorward.facts import Access
+from doorward.facts import Access, Tier
 
 Kind = Literal["human", "ai", "service"]
 
@@ -81,6 +81,18 @@ class Request(msgspec.Struct, frozen=True):
     """Groups the calls of one model answer, for the limit per response."""
     dry_run: bool = False
     cache: bool = False
+
+
+class Absent(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that is not there now, and why: what it belongs to is switched off, away, or not known yet."""
+
+    name: str
+    tier: Tier
+    message: str
+    why: str
+    """The latter half of the message, which does not speak of a command."""
+    hint: str = ""
+    retry_after: float | None = None
 
 
 class Call(msgspec.Struct, frozen=True):

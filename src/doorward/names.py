@@ -9,6 +9,11 @@ CANONICAL = re.compile(r"[a-z][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_.-]*){0,2}")
 WIRE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,47}")
 _WIRE_MAX = 48
 
+RESUME_APPROVED, RUN_COMMAND = "resume_approved", "run_command"
+SEARCH_COMMANDS, DESCRIBE_COMMAND = "search_commands", "describe_command"
+OF_DOORS = frozenset((RESUME_APPROVED, RUN_COMMAND, SEARCH_COMMANDS, DESCRIBE_COMMAND))
+"""What doors call the tools that they have beside the commands; no tool of a server can have such a name."""
+
 
 def is_canonical(name: str) -> bool:
     return len(name) <= 200 and CANONICAL.fullmatch(name) is not None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 HIDDEN = "[redacted]"
 
@@ -17,6 +19,13 @@ _NAMES = (
     r"|credential"
 )
 _SECRET_KEY = re.compile(_NAMES, re.IGNORECASE)
+_TELLING = re.compile(
+    r"(?:^|[_-])(?:key|pat|auth|pwd|pass|dsn|signature|connection[_-]?string)(?:$|[_-])", re.IGNORECASE
+)
+"""Names of variables, headers, options and parts of addresses that tell of a secret, beside those above. As the name of
+a parameter a word such as `key` has too many other meanings."""
+_OPTION = re.compile(r"(--?[A-Za-z][\w-]{0,63}=)(.+)", re.DOTALL)
+_QUERY = re.compile(r"([?&]([\w.~%+-]{1,64})=)([^\s&#\"'<>]+)")
 _SECRET_VALUE = re.compile(
     r"\beyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON web tokens
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # keys of model and payment services
@@ -38,7 +47,7 @@ _ASSIGNED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-_CUT = re.compile("…")
+_CUT = "…"
 _SHORTEST_SHAPE = 10
 _LONGEST_KEY = 200
 _SHORTEST = 4
@@ -54,6 +63,8 @@ def text(value: str, known: Sequence[str] = ()) -> str:
         value = _AFTER_COLON.sub(HIDDEN, value)
     elif "=" not in value:
         return value
+    if "?" in value:
+        value = _QUERY.sub(_query_hidden, value)
     return _ASSIGNED.sub(rf"\g<1>{HIDDEN}", value)
 
 
@@ -89,11 +100,46 @@ def without(value: str, known: Sequence[str]) -> str:
     """A text without these secrets, and without their beginnings where a sentence was shortened."""
     for secret in known:
         value = value.replace(secret, HIDDEN)
-        for end in [match.start() for match in _CUT.finditer(value)][::-1]:
-            length = next((n for n in range(min(len(secret), end), 0, -1) if value.endswith(secret[:n], 0, end)), 0)
-            if length >= _SHORTEST:
-                value = value[: end - length] + HIDDEN + value[end:]
+        if _CUT in value:
+            value = _without_beginnings(value, secret)
     return value
+
+
+def _without_beginnings(value: str, secret: str) -> str:
+    """Hide the longest beginning of a secret in front of each `…`.
+
+    The text comes from anybody, and may consist of these marks alone or of half secrets, so it is read once: at each
+    character it is known how much of the secret's beginning ends there, and what of it remains when the next does not
+    fit.
+    """
+    last = value.rfind(_CUT)
+    at = value.find(secret[:_SHORTEST], 0, last)
+    if at < 0:
+        return value
+    secret = secret[:last]
+    shorter = _shorter(secret)
+    shown, done, fits = [], 0, 0
+    while at <= last:
+        letter = value[at]
+        if letter == _CUT and fits >= _SHORTEST:
+            shown += [value[done : max(done, at - fits)], HIDDEN]
+            done = at
+        while fits and (fits == len(secret) or secret[fits] != letter):
+            fits = shorter[fits - 1]
+        fits += secret[fits] == letter
+        at += 1
+    return "".join([*shown, value[done:]])
+
+
+def _shorter(secret: str) -> list[int]:
+    """For each beginning of a secret, the length of the longest shorter one that it ends with."""
+    found, fits = [0], 0
+    for letter in secret[1:]:
+        while fits and secret[fits] != letter:
+            fits = found[fits - 1]
+        fits += secret[fits] == letter
+        found.append(fits)
+    return found
 
 
 def _params(given: Mapping[str, Any], secret: Collection[str], known: Sequence[str], largest: int) -> dict[str, Any]:
@@ -131,6 +177,16 @@ def names_a_secret(key: str) -> bool:
     return _is_telling(key) if len(key) <= 64 else _SECRET_KEY.search(key, 0, _LONGEST_KEY) is not None
 
 
+def tells_of_a_secret(name: str) -> bool:
+    """Whether a variable, header, option or part of an address of this name holds a secret, as far as one can tell."""
+    return names_a_secret(name) or _TELLING.search(name, 0, _LONGEST_KEY) is not None
+
+
+def _query_hidden(found: re.Match[str]) -> str:
+    is_one = len(found[3]) >= _SHORTEST and tells_of_a_secret(unquote(found[2]))
+    return f"{found[1]}{HIDDEN}" if is_one else found[0]
+
+
 @functools.lru_cache(4_096)
 def _is_telling(key: str) -> bool:
     """For the few names that parameters have, asked for in every call."""
@@ -163,11 +219,25 @@ def _value(value: Any, known: Sequence[str], largest: int) -> Any:
 
 
 def _listed(values: Sequence[Any], known: Sequence[str], largest: int) -> list[Any]:
-    """Item by item; a word behind one such as `--token` is its value, and hidden."""
-    shown = []
-    expected = False
+    """Item by item; a word behind one such as `--token` is its value, and hidden, and so is what stands behind its `=`.
+
+    Too short to be a secret is only what such as `--key` is followed by, which means many things.
+    """
+    shown: list[Any] = []
+    shortest: float = math.inf
     for item in values:
         word = item if isinstance(item, str) else ""
-        shown.append(HIDDEN if expected and word and not word.startswith("-") else _value(item, known, largest))
-        expected = word.startswith("--") and "=" not in word and names_a_secret(word)
+        joined = _OPTION.fullmatch(word) if word.startswith("-") else None
+        if joined is not None and len(joined[2]) >= _shortest(joined[1]):
+            shown.append(f"{joined[1]}{HIDDEN}")
+        else:
+            hidden = not word.startswith("-") and len(word) >= shortest
+            shown.append(HIDDEN if hidden else _value(item, known, largest))
+        shortest = _shortest(word) if word.startswith("-") and joined is None else math.inf
     return shown
+
+
+def _shortest(option: str) -> float:
+    """How long the value of an option must be to be hidden."""
+    name = option.strip("-=")
+    return 1 if names_a_secret(name) else _SHORTEST if tells_of_a_secret(name) else math.inf

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from doorward.command import Command, Family, Undo, Undoer
 from doorward.errors import UnknownCommand
-from doorward.names import folded
+from doorward.names import OF_DOORS, folded
 
 
 class Registry:
@@ -34,6 +34,10 @@ class Registry:
     def __len__(self) -> int:
         return len(self._names.commands)
 
+    def public(self) -> int:
+        """How many commands there are that are not private."""
+        return sum(not command.private for command in self)
+
     def __contains__(self, name: str) -> bool:
         return name in self._names.commands
 
@@ -54,16 +58,22 @@ class Registry:
         self._slices = slices
 
     def spoken_for(self, *, beside: str) -> frozenset[str]:
-        """Every name, folded, that means something even without the slice of that name."""
+        """Every name, folded, that means something even without the slice of that name, at a door or in the house."""
         names = self._assembled({name: part for name, part in self._slices.items() if name != beside})
-        return frozenset((*names.folded, *(folded(alias) for alias in names.aliases)))
+        return frozenset((*OF_DOORS, *names.folded, *(folded(alias) for alias in names.aliases)))
 
-    def resolve(self, name: str, offered: Iterable[str] | None = None) -> Command:
+    def resolve(self, name: str, offered: Iterable[str] | None = None, *, private: bool = True) -> Command:
         """The command meant by `name`, in any spelling that can mean only one.
 
         A refusal names the three nearest commands among those `offered` to the caller, so that nobody learns
-        of commands it may not use.
+        of commands it may not use. Without `private`, commands that are private do not exist.
         """
+        command = self._found(name)
+        if command is None or (command.private and not private):
+            raise UnknownCommand(_unknown(name, list(self._names.commands if offered is None else offered)))
+        return command
+
+    def _found(self, name: str) -> Command | None:
         names = self._names
         command = names.commands.get(name)
         if command is not None:
@@ -72,9 +82,7 @@ class Registry:
         if canonical is None:
             candidates = names.folded.get(folded(name), set())
             canonical = next(iter(candidates)) if len(candidates) == 1 else None
-        if canonical is not None:
-            return names.commands[canonical]
-        raise UnknownCommand(_unknown(name, list(names.commands if offered is None else offered)))
+        return None if canonical is None else names.commands[canonical]
 
     def _assembled(self, slices: Mapping[str, _Slice]) -> _Names:
         names = _Names()

@@ -52,6 +52,18 @@ async def test_its_number_outside_is_the_programs_own_and_no_helper_stays_beside
         assert {name_of(number) for number in processes(str(kept_home(place)))} == {"bwrap"}
 
 
+async def test_whether_one_has_the_network_is_known_until_nothing_of_it_is_left(place: Place) -> None:
+    """Doors that trust programs of this account ask."""
+    async with ending(await place.bash("read -r line")):
+        assert not place.sandbox.keeps_with_network
+        async with ending(await place.bash("read -r line", network=True)):
+            assert place.sandbox.keeps_with_network
+        assert not place.sandbox.keeps_with_network
+        with pytest.raises(CommandFailed):
+            await place.keep("bash", network=True, start_in="/nowhere")
+        assert not place.sandbox.keeps_with_network
+
+
 def kept_home(place: Place) -> Path:
     return place.home / "servers" / "keeper"
 
@@ -146,6 +158,23 @@ async def test_a_path_that_was_replaced_after_the_check_is_noticed_before_anythi
         (tmp_path / "given").symlink_to("home")
         with pytest.raises(SandboxUnavailable, match="was replaced by something else meanwhile"):
             grants.check(os.getpid())
+
+
+@pytest.mark.parametrize("held", ["file", "links", "recipes", "recipes/kept", "new"])
+def test_what_says_what_programs_may_do_is_changed_by_none_of_them(held: str, tmp_path: Path) -> None:
+    """Not where it is, and not on the way there: whoever may change a symlink says what is found behind it."""
+    place = Path(os.path.realpath(tmp_path))
+    for name in ("home", "file", "links", "more", "recipes/kept", "new", "free"):
+        (place / name).mkdir(parents=True)
+    (place / "file" / "servers.json").write_text("{}")
+    (place / "links" / "second").symlink_to("../file")
+    (place / "more" / "first").symlink_to(place / "links" / "second")
+    governing = (place / "more" / "first" / "servers.json", place / "recipes", place / "new" / "catalogue.json")
+    with Grants("server", place / "home", governing) as grants:
+        grants.add([str(place / "free")], writable=True)
+        grants.add([str(place / held)], writable=False)
+        with pytest.raises(SandboxUnavailable, match="says what programs may do"):
+            grants.add([str(place / held)], writable=True)
 
 
 def test_a_rule_is_made_for_the_very_folder_that_was_checked(tmp_path: Path) -> None:

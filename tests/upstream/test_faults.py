@@ -155,6 +155,27 @@ async def test_a_server_that_exits_at_once_is_waited_for_longer_each_time_and_th
     assert server.problem == words
 
 
+@pytest.mark.parametrize(
+    ("complaint", "words"),
+    [
+        (
+            "loader:13\n  throw err;\n\nError: Cannot find module 'x'\n    at f (y:1)\n  code: 'A'\n}\n\nNode.js v22.",
+            "'x'",
+        ),
+        ("Traceback:\n  File x\nshop.errors.StockError: none left\n\nbye", "shop.errors.StockError: none left"),
+        ("starting\nwarehouse not found\nbye", "warehouse not found"),
+        ("one\ntwo\nthree\nfour", "two / three / four"),
+    ],
+)
+async def test_what_a_server_ended_of_is_told_and_not_just_its_last_line(
+    place: Yard, complaint: str, words: str
+) -> None:
+    error = await failure(place.made(config("faulty", "--exit", "1", "--complain", complaint)))
+    told = error.message.partition("its last words: ")[2].partition(". It is tried")[0]
+    assert told.endswith(words)
+    assert "Node.js" not in told
+
+
 async def test_a_program_that_is_not_there_is_named(place: Yard) -> None:
     server = place.made(ServerConfig(id="faulty", name="faulty", command="/nowhere/at-all"))
     error = await failure(server)
@@ -199,7 +220,7 @@ async def test_definitions_that_are_none_or_come_twice_are_left_out(place: Yard)
     server = place.server("--same-name")
     await place.until(lambda: server.state == "ready")
     assert [one.name for one in server.definitions] == ["echo"]
-    for clause in ("1 tools are left out: each must be an object", "'same'", "'bare' is left out"):
+    for clause in ("1 of the tools is left out: each must be an object", "'same'", "'bare' is left out"):
         assert clause in server.problem
 
 

@@ -14,6 +14,7 @@ from scripted_web import Answer, Asked, Reply, ScriptedWeb, scripted
 from doorward.errors import DoorwardError, Unreachable
 from doorward.strictjson import MAX_BYTES
 from doorward.upstream.authorizing import Fixed, NotLetIn
+from doorward.upstream.budget import Budget
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import Rejected
 from doorward.upstream.http import HttpConnection
@@ -337,6 +338,38 @@ async def test_a_message_that_never_ends_is_cut_off() -> None:
         _, _, error, _ = await far.ask("tools/call", 1, {"name": "x", **META})
         assert f"more than {MAX_BYTES} bytes" in error.message
         await far.server.hung_up.wait()
+
+
+@pytest.mark.parametrize("junk", [b"\n", b":\n", b"data:\n"])
+async def test_lines_that_bring_no_message_cost_their_server_time_and_nobody_else(
+    junk: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, spent, turns = 100_000, [], 0
+
+    def spend(_: Budget, size: int, now: float) -> float:
+        spent.append(size)
+        return 0.0
+
+    async def server(asked: Asked, reply: Reply) -> None:
+        await reply.stream()
+        await reply.raw(b"%x\r\n%b\r\n" % (lines * len(junk), junk * lines))
+        await reply.event()
+        await reply.event({"jsonrpc": "2.0", "id": 1, "result": {}})
+        await reply.end()
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(Budget, "spend", spend)
+    async with line(server) as far:
+        other = asyncio.create_task(others())
+        assert (await far.ask("tools/call", 1, {"name": "x", **META}))[1] == 1
+        other.cancel()
+    assert sum(spent) >= 64 * (lines - 256)
+    assert turns >= len(spent) >= lines * len(junk) // 16_384
 
 
 async def test_a_stream_waits_while_the_session_rests() -> None:

@@ -80,13 +80,23 @@ async def test_a_redirect_to_a_private_address_costs_a_clear_problem_and_nothing
     assert inner.connections == 0
 
 
-async def test_a_session_that_was_forgotten_is_begun_anew_and_the_call_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, b"gone"),
+        (400, b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"},"id":null}'),
+        (404, b'{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":%d}'),
+    ],
+)
+async def test_a_session_that_was_forgotten_is_begun_anew_and_the_call_is_answered(
+    tmp_path: Path, status: int, body: bytes
+) -> None:
     sessions = ["s-1", "s-2"]
 
     async def forgets(asked: Asked, reply: Reply) -> None:
         session = asked.headers.get("mcp-session-id")
         if asked.method == "POST" and asked.message["method"] == "tools/call" and session == "s-1":
-            await reply.whole(404, b"no such session")
+            await reply.whole(status, body.replace(b"%d", b"%d" % asked.message["id"]))
         elif asked.method == "POST" and asked.message["method"] == "initialize":
             await answered(asked, reply, OLD, Mcp_Session_Id=sessions.pop(0))
         else:
@@ -139,3 +149,34 @@ async def test_garbage_costs_its_caller_one_error_and_the_next_call_is_answered(
         with pytest.raises(Unreachable):
             await server.call("knock", {"badly": True}, None, 10)
         assert (await server.call("knock", {}, None, 10)).content
+
+
+async def test_a_refusal_shows_what_the_server_says_and_a_server_that_is_gone_is_noticed_at_once(
+    tmp_path: Path,
+) -> None:
+    gone = asyncio.Event()
+
+    async def refuses(asked: Asked, reply: Reply) -> None:
+        if gone.is_set():
+            reply.closes = True
+            return
+        if asked.method == "POST" and asked.message["method"] == "tools/call":
+            await reply.whole(400, {"error": {"message": "Too\u200b many\nwishes."}})
+        else:
+            await answered(asked, reply, OLD, Mcp_Session_Id="s")
+
+    async with connected(refuses, tmp_path) as (server, _):
+        with pytest.raises(
+            Unreachable, match=r"Server far: .*answered 400, .*It says: Too\\u200b many wishes\."
+        ) as caught:
+            await server.call("knock", {}, None, 10)
+        assert caught.value.retry_after is not None
+        assert server.state == "ready"
+        gone.set()
+        with pytest.raises(Unreachable, match=r"[Ss]erver far"):
+            await server.call("knock", {}, None, 10)
+        async with asyncio.timeout(10):
+            while server.state == "ready":
+                await asyncio.sleep(0)
+        with pytest.raises(Unreachable, match=r"[Ss]erver far.*It is tried again in \d+ second"):
+            await server.call("knock", {}, None, 10)

@@ -15,6 +15,7 @@ from doorward.upstream.web import BadAddress, Web, origin, shown, split
 
 LOCAL = ("127.0.0.0/8",)
 SECRET = {"Authorization": "Bearer for-the-first-alone", "X-Api-Key": "also-secret", "Mcp-Method": "ping"}
+SECRET["Mcp-Session-Id"] = "whoever-has-it-is-me"
 
 
 async def fine(asked: Asked, reply: Reply) -> None:
@@ -73,7 +74,7 @@ async def test_a_redirect_elsewhere_carries_the_message_and_no_secret() -> None:
     (asked,) = inner.asked
     assert asked.body == b"{}"
     assert asked.headers["mcp-method"] == "ping"
-    assert not {"authorization", "x-api-key"} & set(asked.headers)
+    assert not {"authorization", "x-api-key", "mcp-session-id"} & set(asked.headers)
 
 
 async def test_a_redirect_on_the_same_origin_keeps_what_it_was_sent_with() -> None:

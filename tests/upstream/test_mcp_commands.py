@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from scripted import tool
+from scripted import Scripted, tool
 from upstream_house import Answering, upstairs
 
 from doorward.errors import Unreachable
 from doorward.model import Credential
+from doorward.upstream.config import ServerConfig
+from doorward.upstream.server import Server
+from doorward.upstream.trial import tried
 
 TIME, FILES = {"id": "time", "name": "Time"}, {"id": "files", "name": "Files"}
 
@@ -42,7 +47,7 @@ async def test_the_status_names_servers_that_are_down(house):
     await house.upstreams.restart("files")
     status = (await house.driver.owner("system/status")).result
     assert status["state"] == "degraded"
-    assert any(problem.startswith("server files: ") and "on strike" in problem for problem in status["problems"])
+    assert any(problem.startswith("server files: It is on strike.") for problem in status["problems"])
     assert [(one["id"], one["state"]) for one in status["servers"]] == [("time", "ready"), ("files", "waiting")]
 
 
@@ -112,6 +117,54 @@ async def test_a_test_connects_afresh_and_leaves_a_running_server_alone(house):
     failed = (await house.driver.owner("mcp/test", server="files")).result
     assert (failed["ok"], failed["tools"]) == (False, [])
     assert "on strike" in failed["problem"]
+
+
+async def test_a_disabled_server_can_be_tested_and_not_restarted(house):
+    await house.file({**TIME, "enabled": False}, {"id": "files", "env": {"A": "${DOORWARD_NOT_SET}"}, "enabled": False})
+    tested = (await house.driver.owner("mcp/test", server="time")).result
+    assert (tested["ok"], tested["enabled"], tested["tools"]) == (True, False, ["now", "add"])
+    lacking = (await house.driver.owner("mcp/test", server="files")).result
+    assert (lacking["ok"], "DOORWARD_NOT_SET, which is not set" in lacking["problem"]) == (False, True)
+    refused = await house.run("mcp/restart", by="", room="", server="time")
+    assert (refused.status, refused.message) == ("failed", "The server time is disabled, so nothing was started.")
+    assert "doorward servers enable time" in refused.hint
+    assert (await house.driver.owner("mcp/logs", server="time")).result == {"items": [], "state": "disabled"}
+
+
+async def test_a_test_of_a_server_that_never_answers_and_is_slow_to_end_says_what_is_wrong(clock):
+    class Slow(Scripted):
+        async def connect(self, config, receiver):
+            wire = await super().connect(config, receiver)
+            wire.close = asyncio.Event().wait
+            return wire
+
+    slow = Slow()
+    slow.mute = {"initialize", "server/discover"}
+    config = ServerConfig(id="slow", name="Slow", command="x", start_seconds=0.01)
+    tested = await tried(config, lambda config, on_change: Server(config, slow.connect, clock, on_change))
+    assert (tested.ok, tested.problem.partition(". ")[0]) == (
+        False,
+        "The server slow did not say within 0.01 seconds what it can do",
+    )
+
+
+async def test_names_in_an_entry_that_fit_no_tool_are_remarked(house):
+    terms = {"tools": ["now", "ad*", "resources.read"], "denyTools": ["rm"], "autoApprove": ["nwo", "now"]}
+    await house.file({**TIME, **terms}, FILES)
+    time, files = (await house.run("mcp/servers")).result["items"]
+    assert time["remarks"] == [
+        "denyTools names rm, and it has no such tool.",
+        "autoApprove names nwo, and it has no such tool.",
+    ]
+    assert files["remarks"] == []
+
+
+async def test_a_server_that_is_away_says_when_it_is_tried_again(house):
+    house.servers["files"].refuses = Unreachable("The server files is on strike.")
+    await house.upstreams.restart("files")
+    time, files = (await house.run("mcp/servers")).result["items"]
+    assert time["retrySeconds"] is None
+    assert 0 <= files["retrySeconds"] <= 0.5
 
 
 @pytest.mark.parametrize("command", ["mcp/test", "mcp/approve", "mcp/restart"])
@@ -184,3 +237,83 @@ async def test_another_tenant_sees_and_calls_no_server(house):
     events = await house.driver.ask("event/list", token=token, room="", params={})
     assert not [one for one in events.result["items"] if one["event"].startswith(("upstream:", "servers:"))]
     assert calls == len(house.servers["time"].calls) == 1
+
+
+async def test_for_another_tenant_tools_of_servers_do_not_exist_by_any_way_of_asking(house):
+    await house.driver.owner("user/create", id="boss", access="root", tenant="rival")
+    token = await house.driver.token("laptop", user="boss", tenant="rival", kind="human", access="root")
+
+    async def told(command, /, **params):
+        outcome = await house.driver.ask(command, token=token, room="", params=params)
+        return outcome.status, outcome.code, outcome.message.replace("then", "now").partition(";")[0], outcome.hint
+
+    for way in (lambda name: told(name, x=1), lambda name: told("help/describe", command=name)):
+        for there, nowhere in (("mcp/time/now", "mcp/time/then"), ("time_now", "time_then")):
+            assert await way(there) == await way(nowhere)
+            assert (await way(there))[1] == "unknown_command"
+    theirs = await house.driver.ask("system/status", token=token, room="", params={})
+    ours = await house.driver.owner("system/status")
+    assert theirs.result["commands"] == ours.result["commands"] - 3
+
+
+@pytest.mark.parametrize("name", ["mcp/files/read_file", "files_read_file"])
+async def test_a_tool_of_a_server_that_is_disabled_starting_or_down_is_missing_for_that_reason(house, name):
+    house.servers |= {"slow": Answering(tool("wait")), "gone": Answering(tool("leave"))}
+    house.servers["slow"].mute = {"tools/list"}
+    house.servers["gone"].refuses = Unreachable("Nobody is at home.")
+    await house.file(TIME, {**FILES, "enabled": False}, {"id": "slow"}, {"id": "gone"})
+    disabled = await house.run(name, by="")
+    assert disabled.code == "unknown_command"
+    assert disabled.message == f"There is no command {name!r} now. The server files is disabled."
+    assert disabled.hint == "Enable it: doorward servers enable files"
+    await house.upstreams.get("gone").up()
+    starting = await house.run("mcp/slow/wait", by="")
+    assert "The server slow is still starting." in starting.message
+    assert (starting.retry, starting.retry_after) == ("later", 2.0)
+    down = await house.run("gone_leave", by="")
+    assert "Server gone: Nobody is at home. It is tried again in 1 second." in down.message
+    await house.shop("mcp/time/*")
+    for hidden in (name, "mcp/slow/wait", "gone_leave"):
+        assert " now. " not in (await house.run(hidden, room="shop")).message
+    called = await house.run("mcp/call", by="", server="files", tool="read_file")
+    assert "The server files is disabled." in called.message
+
+
+class Asking(Answering):
+    """Asks a question once two calls are under way, and answers both with what it was told, as a failure."""
+
+    def _reply(self, wire, asked):
+        if asked.get("method") == "tools/call":
+            self.calls.append(asked)
+            if len(self.calls) == 2:
+                form = {"type": "object", "properties": {}}
+                params = {"message": "Go on?", "requestedSchema": form}
+                wire.say({"id": "q", "method": "elicitation/create", "params": params})
+        elif asked.get("id") == "q":
+            told = [{"type": "text", "text": asked["result"]["action"]}]
+            for call in self.calls:
+                wire.answer(call, {"content": told, "isError": True})
+        else:
+            super()._reply(wire, asked)
+
+
+async def test_a_question_among_calls_of_one_person_is_theirs_and_among_those_of_several_nobodys(house):
+    house.servers["asks"] = Asking(tool("go"))
+    await house.file({"id": "asks", "autoApprove": True})
+    await house.ready()
+    agent = asyncio.ensure_future(house.run("mcp/asks/go"))
+    owner = asyncio.ensure_future(house.run("mcp/asks/go", by=""))
+    async with asyncio.timeout(10):
+        while not (waiting := house.house.services.questions.waiting("local")):
+            await asyncio.sleep(0)
+    await house.driver.owner("mcp/answer", question=waiting[0].id, action="decline")
+    for outcome in (await agent, await owner):
+        assert (outcome.result.content[0]["text"], outcome.hint) == ("decline", "")
+    house.servers["asks"].calls.clear()
+    await house.driver.owner("user/create", id="bob", access="root")
+    bobs = await house.driver.token("laptop", user="bob", kind="human", access="root")
+    bob = asyncio.ensure_future(house.driver.ask("mcp/asks/go", token=bobs, room="", params={}))
+    agent = asyncio.ensure_future(house.run("mcp/asks/go"))
+    for outcome in (await agent, await bob):
+        assert outcome.result.content[0]["text"] == "cancel"
+        assert "calls of several people are under way" in outcome.hint

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 import pytest
 from guarded_server import Guarded, visit
 from scripted_web import Asked, Reply, scripted
@@ -169,7 +170,7 @@ async def test_client_credentials_with_a_token_url_ask_there_before_the_first_re
         assert far.guarded.made == 1
         kept = far.kept()
         assert kept.tokens is not None
-        far.file.write(Kept(kept.issuer, None, Tokens("access-1", "", Clock().now() + 1), ""))
+        far.file.write(msgspec.structs.replace(kept, tokens=Tokens("access-1", "", Clock().now() + 1)))
         assert (await far.call(auth))["result"] == {}
     assert far.guarded.made == 2, "a token about to end is replaced before it is refused"
 
@@ -186,6 +187,8 @@ async def test_client_credentials_with_a_token_url_ask_there_before_the_first_re
         ({"registration_endpoint": ""}, {}, "does not register clients"),
         ({}, {"resource": "https://other.example/mcp"}, "must be its own address"),
         ({}, {"resource": "http://127.0.0.1:1/mcp"}, "must be its own address"),
+        ({}, {"authorization_servers": ["http://192.0.2.1"]}, "must be an address with https"),
+        ({"token_endpoint": "http://192.0.2.1/token"}, {}, "must be an address with https"),
         ({}, {"authorization_servers": []}, "which authorization server"),
         ({}, {"authorization_servers": ["https://" + "a" * 1_000]}, "which authorization server"),
     ],
@@ -261,6 +264,38 @@ async def test_credentials_of_an_entry_are_not_shown_to_another_authorization_se
             await far.call(auth)
     assert not other.guarded.forms
     assert not other.guarded.basics
+
+
+async def test_a_secret_is_shown_elsewhere_only_where_its_entry_says_so(tmp_path: Path) -> None:
+    """A server may name whomever it likes; the first that it names is nobody's word but its own."""
+    async with world(tmp_path) as other, world(tmp_path) as far:
+        far.guarded.resource = {"authorization_servers": [other.guarded.root]}
+        other.guarded.good = far.guarded.good
+        auth = Auth(type="client_credentials", client_id="us", client_secret="x")
+        with pytest.raises(NotLetIn, match="shown to the server's own address only") as refused:
+            await far.call(auth)
+        assert "tokenUrl" in refused.value.hint
+        assert not other.guarded.basics
+        auth = msgspec.structs.replace(auth, token_url=f"{other.guarded.root}/token")
+        assert (await far.call(auth))["result"] == {}
+    assert other.guarded.basics == ["us:x"]
+
+
+async def test_a_description_elsewhere_is_read_over_https_alone(tmp_path: Path) -> None:
+    async with world(tmp_path) as far:
+        far.guarded.challenge = 'Bearer resource_metadata="http://192.0.2.1/about"'
+        with pytest.raises(NotLetIn, match="must be an address with https, or one of its own"):
+            await far.call()
+
+
+async def test_what_a_login_brought_is_not_used_under_another_name(tmp_path: Path) -> None:
+    async with world(tmp_path) as far:
+        await far.remote().log_in(far.entry(), opens)
+        auth = Auth(type="client_credentials", client_id="us", client_secret="x", scope="read")
+        assert (await far.call(auth))["result"] == {}
+        assert [form["grant_type"] for form in far.guarded.forms] == ["authorization_code", "client_credentials"]
+        with pytest.raises(NotLetIn, match="login"):
+            await far.call()
 
 
 async def test_what_was_registered_elsewhere_is_not_used_at_a_new_authorization_server(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 from scripted import tool
 from upstream_house import Answering, upstairs
 
+from doorward.errors import LedgerUnavailable
+
 NOW = tool("now", description="Tells the time.")
 OTHER = tool("now", description="Tells the time, and the password to everybody.")
 TIME = {"id": "time", "name": "Time"}
@@ -54,6 +56,24 @@ async def test_a_person_sees_the_difference_and_approves_just_that(trusting):
     assert (await trusting.run("mcp/time/now")).status == "done"
     nothing = await trusting.run("mcp/approve", by="", room="", server="time")
     assert nothing.code == "not_found"
+
+
+async def test_what_stays_withheld_when_it_is_approved_says_so(trusting):
+    bad = {**OTHER, "inputSchema": {"type": "object", "properties": {"a": {"type": "strin"}}}}
+    await trusting.lists("time", bad, tool("add"))
+    (approved,) = (await trusting.driver.owner("mcp/approve", server="time")).result["tools"]
+    assert approved["withheld"] == (
+        "Nobody may run mcp/time/now, because the schema of its parameters cannot be used: at properties.a.type, it is"
+        " not valid under any of the schemas listed in the 'anyOf' keyword."
+    )
+
+
+async def test_a_tool_that_there_is_not_is_not_merely_one_that_waits_for_nothing(trusting):
+    mistaken = await trusting.run("mcp/approve", by="", room="", server="time", tool="nwo")
+    assert (mistaken.code, mistaken.message) == (
+        "not_found",
+        "The server time has no tool 'nwo'; it has: now, add.",
+    )
 
 
 async def test_what_changed_once_more_since_it_was_shown_is_not_approved(trusting):
@@ -167,3 +187,45 @@ async def test_hidden_characters_in_a_difference_are_written_out(trusting):
     (one,) = tried.result["effect"]["tools"]
     assert "+description: Tells the time\\u202e." in one["difference"]
     assert any("hidden characters" in warning for warning in one["warnings"])
+
+
+async def test_a_server_that_was_seen_without_tools_is_known_across_a_restart(house, opened):
+    house.servers["time"].tools = []
+    await house.file({**TIME, "autoApprove": True})
+    await house.ready()
+    await house.upstreams.stop()
+    house.servers["time"].tools = [tool("erase")]
+    async with opened() as driver:
+        house.driver = driver
+        await house.ready()
+        assert house.upstreams.of("time")[0].new
+        assert (await house.run("mcp/time/erase")).status == "parked"
+        await house.upstreams.stop()
+
+
+async def test_the_first_that_was_seen_of_a_tool_holds_although_the_ledger_was_away_then(house, opened, monkeypatch):
+    """However often it changed until the ledger was back, and only the newest of that is kept."""
+    store, pins = house.house.services.store, house.upstreams._pins
+    write = store.write
+
+    async def away(*_, **__):
+        raise LedgerUnavailable("The disk is full.")
+
+    await house.file({**TIME, "autoApprove": True})
+    monkeypatch.setattr(store, "write", away)
+    await house.ready()
+    for number in range(5):
+        await house.lists("time", tool("now", description=f"It is {number}."), tool(f"tool-{number}"))
+    with pytest.raises(LedgerUnavailable):
+        await house.upstreams.approve("time", [one for one in house.upstreams.of("time") if one.changed])
+    assert len(pins._unsaved.statements(0.0)) <= 4
+    monkeypatch.setattr(store, "write", write)
+    await house.upstreams.stop()
+    async with opened() as driver:
+        house.driver = driver
+        shown = (await house.run("mcp/tools", by="", server="time")).result["items"]
+        assert [one["tool"] for one in shown] == ["now", "tool-4"]
+        assert "-description: Tells the time." in shown[0]["difference"]
+        assert (await house.run("mcp/time/now")).code == "not_permitted"
+        await driver.owner("mcp/approve", server="time", tool="now")
+        await house.upstreams.stop()

@@ -22,6 +22,12 @@ FORM = {
     "properties": {"age": {"type": "integer", "minimum": 1}, "mail": {"type": "string", "description": "a\u200bb"}},
     "required": ["age"],
 }
+DOUBLING = {
+    "type": "object",
+    "properties": {"age": {"$ref": "#/$defs/p20"}},
+    "$defs": {"p0": {}, **{f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n - 1}"}] * 2} for n in range(1, 21)}},
+}
+"""A small form for which a million looks at one value would be needed."""
 
 
 class House:
@@ -109,6 +115,17 @@ async def test_only_people_of_the_same_tenant_answer_and_only_once(house: House)
         house.questions.answer(ADA, id, "decline", None)
 
 
+async def test_a_person_is_not_the_agent_of_the_same_name(house: House):
+    asking = house.ask()
+    await turns()
+    (question,) = house.told
+    assert question.concerns(ADA), "the agent called for her"
+    assert not question.concerns(Caller("local", "bot", "human", Access.FULL)), "who is not the agent that called"
+    assert not question.concerns(Caller("local", "ada", "ai", Access.FULL))
+    asking.cancel()
+    await turns()
+
+
 async def test_a_call_that_ends_takes_its_question_along(house: House):
     asking = house.ask()
     await turns()
@@ -143,6 +160,7 @@ async def test_there_are_never_more_than_so_many(house: House):
         ({"properties": []}, "is not the schema of an object"),
         ({"type": "object", "properties": {"a": {"$ref": "http://10.0.0.1/x"}}}, "not a schema that can be read"),
         ({"type": "object", "properties": {"a": {"description": "x" * 40_000}}}, "larger than the 32768 bytes"),
+        (DOUBLING, "looked at more than 2000 times"),
     ],
 )
 async def test_a_form_that_nobody_could_be_shown_is_not_asked(house: House, schema: Any, words: str):

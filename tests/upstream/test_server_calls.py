@@ -111,9 +111,9 @@ async def test_calls_that_are_never_answered_open_the_breaker_and_one_answer_clo
     it.clock.advance(31)
     trying = asyncio.ensure_future(it.call())
     await turns()
-    with pytest.raises(Unreachable, match="tried again in 1 seconds"):
+    with pytest.raises(Unreachable, match="tried again in 1 second"):
         await it.call()
-    it.wire.answer(it.wire.asked("tools/call")[-1], {"content": [{"text": "back"}]})
+    it.wire.answer(it.wire.asked("tools/call")[-1], {"content": [{"type": "text", "text": "back"}]})
     assert await trying == "back"
     it.script.mute = set()
     assert await it.call() == "a"
@@ -155,15 +155,26 @@ async def test_a_disabled_or_stopped_server_says_so(watched: Make, clock: Any) -
     assert await it.call() == "a"
 
 
-@pytest.mark.parametrize("result", [{"content": "text"}, {"content": ["text"]}, {"content": None}])
-async def test_an_answer_without_content_is_no_answer(watched: Make, result: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        ({"content": "text"}, "without a list of `content`"),
+        ({"content": None}, "without a list of `content`"),
+        ({"content": ["text"]}, "entry 0 is no block, that is, an object with a `type`, but 'text'"),
+        (
+            {"content": [{"type": "text", "text": "x"}, {"text": "x"}]},
+            "entry 1 is no block, .* but an object with 'text'",
+        ),
+    ],
+)
+async def test_an_answer_without_content_is_no_answer(watched: Make, result: dict[str, Any], says: str) -> None:
     it = watched()
     await it.ready()
     it.script.mute = {"tools/call"}
     calling = asyncio.ensure_future(it.call())
     await turns()
     it.wire.answer(it.wire.asked("tools/call")[0], result)
-    with pytest.raises(Unreachable, match="without a list of `content`"):
+    with pytest.raises(Unreachable, match=says):
         await calling
 
 

@@ -46,6 +46,11 @@ def test_where_there_is_none_a_person_is_told_how_to_add_one(doorward: Doorward)
     assert (shown.code, "No MCP servers yet." in shown.out) == (0, True)
     assert "doorward servers import" in shown.out
     assert "doorward servers add" in shown.out
+    assert f"There is no file {file_of(doorward)}." in shown.out
+    file_of(doorward).write_text("{")
+    broken = doorward.on_terminal("doorward run --as=me --room= mcp/servers")
+    assert "There is no earlier version of it" in broken.out
+    assert f"The file {file_of(doorward)} names none." in broken.out
 
 
 def test_a_server_is_added_by_what_starts_it_or_by_its_address(doorward: Doorward) -> None:
@@ -89,7 +94,7 @@ def test_a_line_that_cannot_be_meant_is_refused_before_anything_is_asked(
 def test_a_server_is_tried_and_its_tools_are_listed(echoing: Doorward) -> None:
     tested = echoing.on_terminal("doorward servers test echo")
     assert (tested.code, "echo works after" in tested.out) == (0, True)
-    shown = echoing.on_terminal("doorward servers tools echo")
+    shown = echoing.on_terminal("doorward run --as=me --room= mcp/tools --server=echo")
     assert ["mcp/echo/echo", "system", "each", "call"] in [line.split()[:4] for line in shown.out.splitlines()]
 
 

@@ -208,6 +208,13 @@ class TestVariables:
         )
         assert servers[1].problem == ""
 
+    def test_what_one_lacks_that_is_disabled_anyway_is_no_problem(self) -> None:
+        server = one(command="x", env={"T": "${TOKEN}"}, enabled=False)
+        assert (server.problem, "the variable TOKEN" in server.lacks) == ("", True)
+
+    def test_two_dollar_signs_are_one_in_a_default_too(self) -> None:
+        assert one(command="x", args=["${NOT_SET:-100$$}"]).args == ("100$",)
+
     def test_a_default_may_be_nothing_because_somebody_wrote_so(self) -> None:
         assert one(command="x", env={"T": "${TOKEN:-}"}).env == {"T": ""}
 
@@ -218,6 +225,10 @@ class TestVariables:
 
 
 class TestSecrets:
+    def test_a_password_in_an_address_is_one_wherever_it_stands(self) -> None:
+        server = one(command="x", args=["postgres://ada:in-an-address@db"], env={"DB": "redis://:in-a-variable@db"})
+        assert set(server.secrets) >= {"in-an-address", "in-a-variable"}
+
     def test_what_is_secret_by_its_origin_or_place_is_known(self) -> None:
         server = one(
             {"MINE": "from-a-variable"},
@@ -262,7 +273,7 @@ FAULTS = [
     ({"id": "a", "command": "x", "args": "y"}, "servers[0].args", "'y' is not of type"),
     ({"id": "a", "command": "x", "args": ["y", 1]}, "servers[0].args[1]", "1 is not of type"),
     ({"id": "a", "command": "x", "env": {"1A": "y"}}, "servers[0].env['1A']", "not valid as a key"),
-    ({"id": "a", "command": "npx -y x"}, "servers[0].command", "what it is told in args"),
+    ({"id": "a", "command": "npx -y x"}, "servers[0].command", "with the words behind it in args"),
     ({"id": "a", "command": "./x"}, "servers[0].command", "absolute path"),
     ({"id": "a", "command": "x", "cwd": "here"}, "servers[0].cwd", "absolute path"),
     ({"id": "a", "command": "x", "sandbox": {"read": ["x"]}}, "servers[0].sandbox.read[0]", "absolute path"),

@@ -114,6 +114,7 @@ async def test_the_last_good_version_outlives_a_restart(shelf: Shelf) -> None:
     book = await shelf.book()
     assert ids(book) == ["one"]
     assert "not valid JSON" in book.problem
+    assert book.consequence == "Its last good version is in force."
     assert (await shelf.book(MCP_CONFIG_PATH=str(shelf.file))).servers.servers[0].id == "one"
 
 
@@ -124,6 +125,7 @@ async def test_the_last_good_version_of_another_file_is_not_this_ones(shelf: She
     other.write_text("{")
     book = await shelf.book(MCP_CONFIG_PATH=str(other))
     assert (ids(book), bool(book.problem)) == ([], True)
+    assert book.consequence == "There is no earlier version of it, so no server of it is connected."
 
 
 async def test_a_folder_that_is_gone_is_no_order_to_drop_every_server(shelf: Shelf, tmp_path: Path) -> None:
@@ -150,6 +152,8 @@ async def test_the_place_comes_from_the_environment_then_from_the_settings(shelf
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     assert (await shelf.book(str(second))).file == second
     assert (await shelf.book(str(second), MCP_CONFIG_PATH=str(first))).file == first
+    assert (await shelf.book("sub/mine.json")).file == shelf.home / "sub" / "mine.json"
+    assert (await shelf.book(MCP_CONFIG_PATH="mine.json")).file == Path.cwd() / "mine.json"
     with pytest.raises(Unusable, match="not plain text"):
         await shelf.book(MCP_CONFIG_PATH="a\x1bb")
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
+from doorward.doors.http import Server
 from doorward.model import Outcome
 
 SECRET = "geheim-4711-very-secret"
@@ -144,7 +146,7 @@ async def test_a_dry_run_shows_the_entry_and_writes_nothing(driver: Any) -> None
     assert shown.result["effect"] == {
         "id": "one",
         "entry": {"command": "npx", "args": ["-y", "x"], "env": ["A"]},
-        "notes": ["npx fetches programs from the network, which it may not use"],
+        "notes": ["npx fetches programs from the network, which it may not use; to let it: --network"],
     }
     assert not file_of(driver).exists()
 
@@ -165,11 +167,48 @@ async def test_what_the_file_would_refuse_changes_nothing(driver: Any) -> None:
     assert file_of(driver).read_text() == text
 
 
+async def test_an_id_that_is_none_is_answered_with_one_that_would_be(driver: Any) -> None:
+    refused = await driver.ask("mcp/add", by="", room="", params={"id": "My Notes", "command": "x"})
+    assert refused.message == (
+        "The id of a server is a small letter, then at most 30 small letters, digits, hyphens and underscores, such as"
+        " my-notes; given 'My Notes'."
+    )
+    assert refused.hint == ""
+
+
+async def test_a_change_that_changes_nothing_says_so(driver: Any) -> None:
+    await owner(driver, "mcp/add", id="one", command="/bin/true")
+    first, again = [(await owner(driver, "mcp/disable", id="one")).result for _ in range(2)]
+    assert (first["changed"], first["notes"]) == (True, [])
+    assert (again["changed"], again["notes"]) == (False, ["It was disabled already."])
+
+
+async def test_servers_of_one_name_from_two_clients_are_both_taken_over(driver: Any) -> None:
+    sources = [
+        {"file": "/a", "client": "cursor", "servers": {"db": {"command": "/bin/true", "args": ["a"]}}},
+        {"file": "/b", "client": "zed", "servers": {"db": {"command": "/bin/true", "args": ["b"]}}},
+        {"file": "/c", "client": "", "servers": {"db": {"command": "/bin/true", "args": ["b"]}}},
+    ]
+    done = (await owner(driver, "mcp/import", sources=sources)).result
+    assert [(one["id"], one["file"]) for one in done["items"]] == [("db", "/a"), ("db-2", "/b")]
+    assert done["items"][1]["notes"] == ["another server in this import is called db, so this one is db-2"]
+    assert [one["why"] for one in done["skipped"]] == ["it is the same as db-2, which is added"]
+
+
 async def test_a_broken_file_is_mended_by_people_and_not_from_here(driver: Any) -> None:
     file_of(driver).write_text('{"servers": [')
     refused = await driver.ask("mcp/add", by="", room="", params={"id": "one", "command": "x"})
     assert "is not valid" in refused.message
     assert file_of(driver).read_text() == '{"servers": ['
+    file_of(driver).write_bytes(b'\xef\xbb\xbf{"servers": []}')
+    await driver.house.services.servers.load()
+    listed = (await owner(driver, "mcp/servers")).result
+    assert "it begins with a byte order mark; valid: UTF-8 without one" in listed["problem"]
+    assert "no server of it is connected" in listed["problem"]
+    transport = httpx2.ASGITransport(app=Server(driver.house.gate, driver.house.services).public)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        health = (await client.get("/health")).json()
+    assert (health["status"], health["problems"]) == ("degraded", 1)
 
 
 async def test_an_import_says_what_each_may_reach_and_leaves_the_rest_alone(driver: Any, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from doorward.upstream.conversion import Converted, as_ours
 from doorward.upstream.entry import as_id
 from doorward.upstream.importing import elsewhere, in_file, of_clients
 from doorward.upstream.parse import parse
+from doorward.upstream.plain import in_plain
 
 TIME = {"command": "uvx", "args": ["mcp-server-time"]}
 
@@ -25,6 +26,13 @@ def written(folder: Path, name: str, value: Any) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(value if isinstance(value, str) else json.dumps(value))
     return file
+
+
+def programs(folder: Path, *names: str) -> Path:
+    """A folder with programs of these names."""
+    for name in names:
+        (folder / name).touch(0o755)
+    return folder
 
 
 def ours(entry: dict[str, Any], client: str = "", file: str = "") -> Converted:
@@ -165,6 +173,15 @@ class TestWhatAnEntryBecomes:
         found = ours({**TIME, "env": {"API_KEY": "abcdefgh", "SAFE_TOKEN": "${T}"}})
         assert found.notes == ("env holds API_KEY in plain text, which stays in Doorward's file; ${API_KEY} is better",)
 
+    def test_what_a_server_may_do_is_not_for_the_file_to_say(self) -> None:
+        terms = {"tier": "information", "cost": 0, "sampling": True, "sandbox": {"write": ["/srv"]}}
+        for client in ("claude-code", "doorward"):
+            found = ours({**TIME, **terms, "tools": {"now": {"autoApprove": True}}}, client=client)
+            reach = {"sandbox": terms["sandbox"]} if client == "doorward" else {}
+            assert found.entry == {**TIME, "tools": ["now"], **reach}
+            assert "tier, cost, sampling" in found.notes[-1]
+            assert "what it says of single tools" in found.notes[-1]
+
     def test_what_has_no_meaning_here_is_named(self) -> None:
         assert ours({**TIME, "sandboxEnabled": True}).notes == (
             "left out, since Doorward has no such field: 'sandboxEnabled'",
@@ -254,11 +271,44 @@ class TestReach:
         notes = tmp_path / "notes"
         notes.mkdir()
         entry = {"command": "npx", "args": [str(notes)]}
-        assert reach.advice(entry, tmp_path / "home", {}) == [
-            f"it is told of {notes}, which it may not read",
-            "npx fetches programs from the network, which it may not use",
+        environment = {"PATH": str(programs(tmp_path, "npx"))}
+        assert reach.advice(entry, tmp_path / "home", environment) == [
+            f"it is told of {notes}, which it may not read; to let it: --read {notes}",
+            "npx fetches programs from the network, which it may not use; to let it: --network",
         ]
-        assert reach.advice({**entry, "sandbox": {"write": [str(tmp_path)], "network": True}}, tmp_path / "h", {}) == []
+        granted = {**entry, "sandbox": {"write": [str(notes)], "network": True}}
+        assert reach.advice(granted, tmp_path / "h", environment) == []
+
+    def test_what_keeps_an_entry_from_working_is_said_when_it_is_added(self, tmp_path: Path) -> None:
+        home, kept = tmp_path / "home", tmp_path / "kept"
+        home.mkdir()
+        kept.mkdir()
+        granted = [str(home), str(tmp_path / "missing")]
+        env = {"MEMORY_FILE_PATH": str(kept / "memory.json"), "LEVEL": "/"}
+        entry = {"command": "nothing-like-it", "env": env, "sandbox": {"read": granted}}
+        program, own, missing, memory = reach.advice(entry, home, {"PATH": str(tmp_path)})
+        assert "there is no program nothing-like-it" in program
+        assert own.startswith(f"it cannot be given {home}, and does not start with it: Doorward's own folder")
+        assert missing == f"{tmp_path / 'missing'} is not there, and it does not start without it"
+        assert memory.endswith(f"memory.json, which it may not write; to let it: --write {kept}")
+        assert "older HTTP+SSE transport" in reach.advice({"url": "https://x.example/v1/sse"}, home, {})[0]
+
+    @pytest.mark.parametrize(
+        "entry",
+        [
+            {"command": "x", "args": ["--access-token", "abcdefgh"]},
+            {"command": "x", "args": ["--api-key=abcdefgh"]},
+            {"command": "x", "args": ["postgres://ada:abcdefgh@db.example/x"]},
+            {"command": "x", "env": {"DATABASE": "postgres://ada:abcdefgh@db.example/x"}},
+            {"url": "https://x.example/mcp?token=abcdefgh"},
+            {"url": "https://x.example/mcp", "auth": {"type": "bearer", "token": "abcdefgh"}},
+        ],
+    )
+    def test_a_secret_in_plain_text_is_found_wherever_it_stands(self, entry: dict[str, Any]) -> None:
+        (note,) = in_plain(entry)
+        assert "in plain text" in note
+        assert "abcdefgh" not in note
+        assert in_plain(json.loads(json.dumps(entry).replace("abcdefgh", "${SOME}"))) == []
 
 
 class TestKnownClients:

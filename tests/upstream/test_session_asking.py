@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from scripted import NEW, Asked, Message, Wire, calling, opened, turns
+from scripted import NEW, SECRET, Asked, Message, Wire, calling, opened, turns
 
 from doorward.errors import CommandFailed, TimedOut, Unreachable
 from doorward.upstream.answering import Given, Hooks
@@ -29,7 +29,7 @@ async def test_a_question_of_the_older_era_reaches_the_only_call_and_its_answer_
     await task
 
 
-async def test_a_question_is_declined_when_nobody_can_be_asked_or_nobody_knows_whose_it_is() -> None:
+async def test_a_question_is_cancelled_when_nobody_can_be_asked_or_nobody_knows_whose_it_is() -> None:
     session, wire, _ = await opened()
     question = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
     person = Asked()
@@ -44,9 +44,81 @@ async def test_a_question_is_declined_when_nobody_can_be_asked_or_nobody_knows_w
     wire.say({"id": 3, **question})
     await turns()
     answers = {message["id"]: message["result"] for message in wire.sent if "result" in message}
-    assert answers == {number: {"action": "decline"} for number in (1, 2, 3)}
+    assert answers == {number: {"action": "cancel"} for number in (1, 2, 3)}
     assert person.wanted == []
     first.cancel(), second.cancel()
+
+
+def _of(person: Asked, *who: str) -> list[Hooks]:
+    return [Hooks(ask=person, person=("local", one), log=lambda *_: None) for one in who]
+
+
+async def test_a_question_among_several_calls_for_one_person_reaches_that_person_until_the_last_is_over() -> None:
+    session, wire, _ = await opened()
+    person = Asked(Given(action="accept", content={"name": "x"}))
+    person.waits = asyncio.Event()
+    older, newer = [calling(session, hooks=hooks, within=0.05) for hooks in _of(person, "ada", "ada")]
+    await turns()
+    wire.say({"id": 1, "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
+    await turns()
+    wire.answer(wire.sent[1], {"content": []})
+    await newer
+    with pytest.raises(TimedOut):  # by then the older one would be over as well, were nobody asked
+        await calling(session, within=0.1)
+    person.waits.set()
+    await turns()
+    assert len(person.wanted) == 1
+    assert [one["result"] for one in wire.sent if "result" in one] == [{"action": "accept", "content": {"name": "x"}}]
+    wire.answer(wire.sent[0], {"content": []})
+    await older
+
+
+async def test_a_question_among_calls_for_several_people_is_put_to_none_and_each_is_told() -> None:
+    session, wire, heard = await opened()
+    person = Asked()
+    hooks = _of(person, "ada", "bob")
+    calls = [calling(session, hooks=one) for one in hooks]
+    await turns()
+    for number in (1, 2):
+        wire.say({"id": number, "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
+    await turns()
+    assert [one["result"] for one in wire.sent if "result" in one] == [{"action": "cancel"}] * 2
+    assert person.wanted == []
+    (remark,) = hooks[0].remarks
+    assert hooks[1].remarks == [remark]
+    assert "calls of several people are under way" in remark
+    assert ("fault", remark) in heard.notes
+    for one in calls:
+        one.cancel()
+
+
+async def test_what_a_server_asks_a_model_among_several_calls_is_refused_whoever_they_are_for() -> None:
+    session, wire, _ = await opened(sampling=True)
+    person = Asked()
+    calls = [calling(session, hooks=hooks) for hooks in _of(person, "ada", "ada")]
+    await turns()
+    wire.say({"id": 1, "method": "sampling/createMessage", "params": {"messages": []}})
+    await turns()
+    assert [one["error"]["code"] for one in wire.sent if "error" in one] == [-1]
+    assert person.wanted == []
+    for one in calls:
+        one.cancel()
+
+
+async def test_secrets_that_the_server_was_given_are_hidden_in_its_questions() -> None:
+    session, wire, _ = await opened()
+    person = Asked(Given(action="cancel"))
+    task = calling(session, hooks=Hooks(ask=person))
+    await turns()
+    form = {"type": "object", "properties": {"a": {"type": "string", "description": f"not {SECRET}"}}}
+    about = {"message": f"Is {SECRET} right?", "requestedSchema": form}
+    wire.say({"id": 1, "method": "elicitation/create", "params": about})
+    await turns()
+    (wanted,) = person.wanted
+    assert wanted.message == "Is [redacted] right?"
+    assert SECRET not in repr(wanted)
+    assert wanted.params["requestedSchema"]["properties"]["a"] == {"type": "string", "description": "not [redacted]"}
+    task.cancel()
 
 
 async def test_the_time_of_a_call_stands_still_while_a_person_thinks() -> None:

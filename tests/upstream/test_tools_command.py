@@ -166,9 +166,66 @@ async def test_what_a_tool_gives_is_declared_only_where_that_can_be_used(house):
     bad = tool("d", outputSchema={"type": "object", "properties": {"n": {"$ref": "https://evil.example/"}}})
     commands = await offering(house, *tools, bad)
     assert [command.returns for command in commands] == [output, None, None, None]
-    house.servers["it"].answers["a"] = {"content": [], "structuredContent": {"n": "not a number"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"structuredContent": {"n": "many"}}, "n: "),
+        ({"structuredContent": {}}, "'n' is missing"),
+        ({}, "it gave none"),
+    ],
+)
+async def test_an_answer_that_is_not_what_its_tool_declares_is_a_failure_with_its_words(house, given, says):
+    output = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    await offering(house, tool("a", outputSchema=output))
+    words = [{"type": "text", "text": "n is many"}]
+    house.servers["it"].answers["a"] = {"content": words, **given}
     done = await house.run("mcp/it/a", by="")
-    assert (done.status, done.result.structured_content) == ("done", {"n": "not a number"})
+    assert (done.status, done.result.content, done.result.structured_content) == ("failed", words, None)
+    assert "the tool a of server it was called" in done.message.lower()
+    assert says in done.message
+    house.servers["it"].answers["a"] = {"content": words, "structuredContent": {"n": 3}}
+    assert (await house.run("mcp/it/a", by="")).result.structured_content == {"n": 3}
+
+
+async def test_a_tool_that_runs_only_as_a_task_is_withheld_and_says_so(house):
+    required, optional = ({"taskSupport": word} for word in ("required", "optional"))
+    commands = await offering(house, tool("a", execution=required), tool("b", execution=optional))
+    assert [bool(command.withheld) for command in commands] == [True, False]
+    refused = await house.run("mcp/it/a", by="")
+    assert (refused.status, refused.code) == ("refused", "not_permitted")
+    assert "only as a task of MCP" in refused.message
+
+
+async def test_secrets_of_a_server_are_hidden_in_what_its_tools_answer_and_nowhere_else(house):
+    secret = 'k3y"with\nlines'
+    tools = [tool("a")]
+    house.servers["it"] = Answering(*tools)
+    await house.file(
+        {"id": "it", "name": "It", "env": {"API_KEY": secret}},
+        {"id": "plain", "command": "other"},
+        toolApprovalRequired=False,
+    )
+    house.servers["plain"] = Answering(*tools)
+    await house.ready()
+    blocks = [
+        {"type": "text", "text": json.dumps({"API_KEY": secret})},
+        {"type": "resource", "resource": {"uri": "x:y", "mimeType": "text/plain", "text": f"it is {secret}."}},
+    ]
+    answer = {"content": blocks, "structuredContent": {secret: [secret, 1]}}
+    house.servers["it"].answers["a"] = house.servers["plain"].answers["a"] = answer
+    done = await house.run("mcp/it/a", by="")
+    assert [block.get("text") or block["resource"]["text"] for block in done.result.content] == [
+        '{"API_KEY": "[redacted]"}',
+        "it is [redacted].",
+    ]
+    assert done.result.structured_content == {"[redacted]": ["[redacted]", 1]}
+    house.servers["it"].answers["a"] = {**answer, "isError": True}
+    failed = await house.run("mcp/it/a", by="")
+    assert failed.status == "failed"
+    assert "k3y" not in repr(failed)
+    assert (await house.run("mcp/plain/a", by="")).result.content[0] == blocks[0]
 
 
 async def test_tools_that_cannot_be_named_are_left_out_and_said(house):
@@ -217,3 +274,20 @@ async def test_what_did_not_change_stays_the_same_command(house):
     after = {command.name: command for command in house.house.services.registry}
     assert all(after[command.name] is command for command in before)
     assert "mcp/other/more" in after
+
+
+async def test_what_would_take_too_long_to_hold_against_a_schema_is_refused_by_how_deep_it_is(house):
+    """A union whose members all hold the same again is common, and its cost doubles with each level."""
+    one = {"$ref": "#/$defs/one"}
+    branches = [{"properties": {"kind": {"const": kind}, "inner": one}} for kind in ("a", "b", "c")]
+    schema = {"type": "object", "properties": {"x": one}, "$defs": {"one": {"anyOf": branches}}}
+    (command,) = await offering(house, tool("deep", inputSchema=schema))
+    few, many = {"kind": "a"}, {"kind": "a"}
+    for _ in range(2):
+        few = {"kind": "b", "inner": few}
+    for _ in range(40):
+        many = {"kind": "b", "inner": many}
+    assert (await house.run(command.name, by="", x=few)).status == "done"
+    outcome = await house.run(command.name, by="", x=many)
+    assert outcome.code == "bad_params"
+    assert "nested 42 levels deep; valid: at most" in outcome.message

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections import Counter
 
 import pytest
-from scripted import tool
+from scripted import tool, turns
 from upstream_house import Answering, upstairs
 
+from doorward.backends.mcp import describing
 from doorward.doors.mcp.offers import Offers
 from doorward.errors import Unreachable
 from doorward.facts import Access, Effects, Tier
@@ -240,3 +243,69 @@ async def test_names_that_models_were_taught_keep_their_meaning(house):
     await house.ready()
     assert house.command("read_file").name == "file/read"
     assert house.command("mcp/read/file").wire.startswith("read_file_")
+
+
+async def test_a_server_that_is_changed_twice_starts_after_the_first_of_its_processes_has_ended(house):
+    """The second was never started, so that its own end says nothing about the folder that they share."""
+    await house.file(TIME)
+    await house.ready()
+    server = house.servers["time"]
+    ended, close = asyncio.Event(), server.wire.close
+
+    async def slowly():
+        await ended.wait()
+        await close()
+
+    server.wire.close = slowly
+    for args in (["b"], ["c"]):
+        await house.file({**TIME, "args": args})
+        await turns(20)
+    assert len(server.wires) == 1
+    ended.set()
+    await house.ready()
+    assert len(server.wires) == 2
+
+
+async def test_whoever_ends_a_server_that_is_being_ended_waits_for_the_same_end(house):
+    await house.file(TIME)
+    await house.ready()
+    server, wire = house.upstreams.get("time").server, house.servers["time"].wire
+    ended, close = asyncio.Event(), wire.close
+
+    async def slowly():
+        await ended.wait()
+        await close()
+
+    wire.close = slowly
+    ends = [asyncio.ensure_future(server.stop()) for _ in range(2)]
+    await turns(20)
+    assert [one.done() for one in ends] == [False, False]
+    ended.set()
+    await asyncio.wait(ends)
+    assert (server.state, wire.closed) == ("stopped", 1)
+
+
+async def test_a_long_list_of_tools_is_taken_a_few_at_a_time(house, monkeypatch):
+    """Everybody else has a turn in between."""
+    await house.file(TIME)
+    await house.ready()
+    turn, made, describe = 0, Counter(), describing.description
+
+    def described(offer):
+        made[turn] += 1
+        return describe(offer)
+
+    async def turning():
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(describing, "description", described)
+    watching = asyncio.ensure_future(turning())
+    try:
+        await house.lists("time", *(tool(f"tool-{number}") for number in range(100)))
+    finally:
+        watching.cancel()
+    assert len(house.names()) == made.total() == 100
+    assert max(made.values()) <= 20

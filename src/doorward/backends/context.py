@@ -15,7 +15,7 @@ from doorward.command import Command
 from doorward.events import Bus
 from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
-from doorward.model import Call, Caller, Outcome, Ruling
+from doorward.model import Absent, Call, Caller, Outcome, Ruling
 from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
@@ -69,6 +69,8 @@ class Services(msgspec.Struct, kw_only=True):
     """What the gate would decide if this caller asked for that command in that room."""
     offered: Callable[[Caller, str], list[Command]]
     """Exactly what the gate would let this caller run in that room."""
+    absent: Callable[[Caller, str, str], Absent | None] = lambda _, __, ___: None
+    """Why a command is not there now, by its name, for a caller who might run it in that room if it were."""
     energy_of: Callable[[Caller], dict[str, Any] | None]
     """A caller's energy as level and word, or None while energy is switched off."""
     running: Callable[[], int]

@@ -10,16 +10,19 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, Listing, listing
+from doorward.backends.context import Context, Listing
 from doorward.command import READS_ONLY, Command, Example, Family, Undo, shortened
 from doorward.errors import BadParams, NotFound, NotPermitted, UnknownCommand
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.rooms.people import LOCAL
 
 family = Family("help", category="help")
 
 _WORDS = re.compile(r"[a-z0-9]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MOST_NAMED = 30
+_FEW, _MANY = 5, 100
+"""How many are shown unless somebody says how many: of what was searched for, and of a whole namespace."""
 _STOP = frozenset(
     {"a", "an", "the", "of", "in", "on", "for", "to", "is", "are", "was", "be", "i", "me", "my", "we", "what", "which"}
     | {"who", "how", "do", "does", "did", "can", "show", "give", "with", "and", "or", "all"}
@@ -31,6 +34,11 @@ class Found(TypedDict):
     summary: str
     usage: Annotated[str, Meta(description="Its parameters on one line")]
     score: Annotated[float, Meta(description="How well it fits; more is better")]
+
+
+class Finds(Listing[Found]):
+    total: Annotated[int, Meta(description="How many there are in all")]
+    next: Annotated[int | None, Meta(description="The offset of the next page; null when there is none")]
 
 
 class Use(TypedDict):
@@ -70,19 +78,22 @@ class Described(TypedDict):
     undo=READS_ONLY,
     examples=[
         Example("how do I read a file", {"query": "read a file"}),
-        Example("which commands are there for files", {"namespace": "file", "limit": 50}),
+        Example("which commands are there for files", {"namespace": "file"}),
     ],
     related=["help/describe"],
 )
 async def search(
     ctx: Context,
     query: Annotated[str, Meta(description="What you want to do, in a few words", max_length=500)] = "",
-    limit: Annotated[int, Meta(description="At most so many", ge=1, le=100)] = 5,
+    limit: Annotated[
+        int, Meta(description="At most so many; 0 stands for 5, and for 100 without a query", ge=0, le=100)
+    ] = 0,
     namespace: Annotated[
         str,
         Meta(description="Only what is in here, such as mcp/github; then all of it without a query", max_length=100),
     ] = "",
-) -> Listing[Found]:
+    offset: Annotated[int, Meta(description="Leave out so many: `next` of the page before", ge=0, le=1_000_000)] = 0,
+) -> Finds:
     """Find commands for a purpose among those you may run here, best first."""
     wanted, within = words(query), namespace.strip("/")
     if not query.strip() and not within:
@@ -93,12 +104,15 @@ async def search(
         raise NotFound(f"There is no namespace {shortened(namespace)} for you here; {_namespaces(offered)}.")
     scored = [(score(wanted, command) if query.strip() else 1.0, command) for command in among]
     best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].name))
-    return listing(
-        [
+    end = offset + (limit or (_FEW if query.strip() else _MANY))
+    return {
+        "items": [
             {"command": command.name, "summary": command.summary, "usage": command.usage, "score": round(points, 3)}
-            for points, command in best[:limit]
-        ]
-    )
+            for points, command in best[offset:end]
+        ],
+        "total": len(best),
+        "next": end if end < len(best) else None,
+    }
 
 
 @family.command(
@@ -125,7 +139,7 @@ async def describe(
             f"{', …' if len(inside) > _MOST_NAMED else ''}.",
             hint=f"Search in it: help/search --namespace={command.strip('/')}",
         )
-    found = ctx.house.registry.resolve(command, offered)
+    found = ctx.house.registry.resolve(command, offered, private=ctx.caller.tenant == LOCAL)
     ruling = ctx.may(found.name)
     if not ruling.allowed:
         raise NotPermitted(ruling.reason, rule=ruling.rule)
@@ -189,7 +203,10 @@ def _words_of(command: Command) -> _Words:
 
 
 def score(wanted: set[str], command: Command) -> float:
-    """How well a command answers: its name counts three times, its examples' words most of the rest."""
+    """How well a command answers: its name counts three times, its examples' words most of the rest.
+
+    One that knows every word of several goes before all that do not.
+    """
     if not wanted:
         return 0.0
     known = _words_of(command)
@@ -199,7 +216,8 @@ def score(wanted: set[str], command: Command) -> float:
         + (1.0 if word in known.told else 0.5 * (word in known.text))
         for word in wanted
     )
-    return points / (6 * len(wanted))
+    knows_all = len(wanted) > 1 and all(any(word in place for place in known) for word in wanted)
+    return points / (6 * len(wanted)) + knows_all
 
 
 def namespaces(commands: Iterable[Command]) -> dict[str, int]:

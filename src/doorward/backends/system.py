@@ -88,6 +88,12 @@ async def status(ctx: Context) -> Status:
     if ours:
         problems += [house.servers.problem] if house.servers.problem else []
         problems += house.upstreams.problems()
+        line = house.settings.line
+        if line.enabled and line.open and (networked := house.servers.servers.networked):
+            problems.append(
+                f"The line door takes only clients that show a token, since a server may use the network: "
+                f"{', '.join(networked)}. Set line.open to false if that is what you want."
+            )
     if level.word != "full":
         problems.append(f"sandbox {level}. {level.hint}".strip())
     return {
@@ -97,7 +103,7 @@ async def status(ctx: Context) -> Status:
         "process": os.getpid(),
         "memoryMb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024, 1),
         "running": house.running(),
-        "commands": len(house.registry),
+        "commands": len(house.registry) if ours else house.registry.public(),
         "recipes": len(house.recipes.recipes()),
         "rooms": len(house.rooms.of(ctx.caller.tenant)),
         "approvalsWaiting": len(waiting),

@@ -19,8 +19,9 @@ from doorward.cli.hospitality import hospitable
 from doorward.cli.live import Live
 from doorward.doors.local import Ask
 from doorward.errors import BadParams, DoorwardError, Unreachable, leaves
+from doorward.executions.notices import Watch
 from doorward.home import Home, Lock, short_path
-from doorward.model import Outcome
+from doorward.model import Outcome, Request
 from doorward.settings import home_folder
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
         await house.services.upstreams.look_for(ask.command)
         request = ask.request(house.services.registry)
         if live is None:
-            return msgspec.to_builtins(await house.gate.handle(request))
+            return msgspec.to_builtins(await _handled(house, request))
 
         live.alone = True
 
@@ -150,7 +151,15 @@ async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
                 execution.cancel(execution.call.caller.on_behalf_of or execution.call.caller.id)
 
         async with following.attention(live, stop):
-            return msgspec.to_builtins(await house.gate.handle(request, live.notice))
+            return msgspec.to_builtins(await _handled(house, request, live.notice))
+
+
+async def _handled(house: House, request: Request, watch: Watch | None = None) -> Outcome:
+    """Through the gate. A server that was started by this very call is there when it is asked again."""
+    outcome = await house.gate.handle(request, watch)
+    if outcome.code == Unreachable.code and outcome.retry_after == 0.0:
+        outcome = await house.gate.handle(request, watch)
+    return outcome
 
 
 async def _explained(home: Home, ask: Ask) -> Any:

@@ -88,7 +88,8 @@ class Live:
         if not self._draws:
             return
         self.rest()
-        click.echo(f"{asked.server} asks: {visible(asked.message)}", err=True)
+        what = f" {visible(asked.message)}" if asked.message else " something that only a person is shown"
+        click.echo(f"{asked.server} asks:{what}", err=True)
         answer = f"Answer in another terminal: doorward approvals answer {asked.question}"
         if self.alone:
             answer = "Nobody can answer while no server runs: start `doorward up`, and run it again."

@@ -32,10 +32,45 @@ def show_waiting() -> bool:
         head = click.style(f"{one['server']} asks", bold=True)
         click.echo(f"{head} for {one['caller']}, to go on with {one['command']}:")
         click.echo("\n".join(f"  {line}" for line in str(one["message"]).splitlines()))
-        fields = (one.get("form") or {}).get("properties", {})
+        form = one.get("form") or {}
+        fields = form.get("properties", {})
+        for name, spec in fields.items():
+            click.echo(f"  {visible(name, lines=False)}: {_about(spec, name in form.get('required', ()))}")
         words = " ".join(f"{visible(name, lines=False)}=…" for name in fields)
         report.note(f"  doorward approvals answer {one['id']} {words}".rstrip())
     return bool(waiting)
+
+
+def _about(spec: Any, needed: bool) -> str:
+    """What goes into a field: its title and description, of what type it is, what can be chosen, whether it must be."""
+    spec = spec if isinstance(spec, dict) else {}
+    said = [str(spec[key]) for key in ("title", "description") if spec.get(key)]
+    choices = _choices(spec)
+    kind = f"one of {', '.join(choices)}" if choices else str(spec.get("type", "string"))
+    if spec.get("type") == "array":
+        kind = f"a list of {', '.join(choices) or 'values'}, as JSON"
+    if isinstance(spec.get("format"), str):
+        kind += f" ({spec['format']})"
+    parts = [*said, kind, "required" if needed else "may be left out"]
+    if "default" in spec:
+        parts.append(f"otherwise {spec['default']}")
+    return visible("; ".join(parts), lines=False)
+
+
+def _choices(spec: Mapping[str, Any]) -> list[str]:
+    """What can be chosen, in each of the ways in which a form says so; what a value is called stands behind it."""
+    items = spec.get("items")
+    if isinstance(items, dict):
+        return _choices(items)
+    if isinstance(spec.get("enum"), list):
+        titles = spec.get("enumNames")
+        called = titles if isinstance(titles, list) and len(titles) == len(spec["enum"]) else [""] * len(spec["enum"])
+        return [
+            f"{value} ({title})" if title else str(value) for value, title in zip(spec["enum"], called, strict=True)
+        ]
+    some = spec.get("oneOf") or spec.get("anyOf")
+    known = [one for one in some if isinstance(one, dict) and "const" in one] if isinstance(some, list) else []
+    return [f"{one['const']} ({one['title']})" if one.get("title") else str(one["const"]) for one in known]
 
 
 @click.command("answer")
@@ -107,12 +142,8 @@ def _filled_in(asked: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, A
         return {} if click.confirm("Say yes?", default=False) else None
     content: dict[str, Any] = {}
     for name, spec in properties.items():
-        label = visible(str(spec.get("title") or spec.get("description") or name), lines=False)
-        choice = f" ({', '.join(map(str, spec['enum']))})" if isinstance(spec.get("enum"), list) else ""
-        needed = name in form.get("required", ())
-        text = click.prompt(
-            f"{label}{visible(choice)}{'' if needed else ' [may be left empty]'}", default="", show_default=False
-        )
+        label = f"{visible(name, lines=False)} ({_about(spec, name in form.get('required', ()))})"
+        text = click.prompt(label, default="", show_default=False)
         if text:
             content[name] = value_of(text, spec)
     return content if click.confirm(f"Send this to {asked['server']}?", default=True) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -10,7 +11,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.calltext import read_line
-from doorward.cli import client, completing, report
+from doorward.cli import client, completing, report, servers_shown
 from doorward.cli.following import STOPPED
 from doorward.cli.live import Live
 from doorward.doors.local import Ask
@@ -18,6 +19,11 @@ from doorward.model import Outcome
 
 DEFAULT_ROOM = "general"
 DEFAULT_AGENT = "terminal"
+_VIEWS = {
+    name: view
+    for command, view in (("servers", servers_shown.servers), ("tools", servers_shown.tools))
+    for name in (f"mcp/{command}", f"mcp_{command}")
+}
 _FLAGS = ("--json", "--dry-run", "--wait", "--cache")
 
 
@@ -111,10 +117,19 @@ def command(
     outcome = client.follow(ask, live)
     if outcome.status == "parked":
         outcome = _decided(ask, outcome, live, wait, as_json)
-    code = report.show(outcome, as_json, told=live.told)
+    code = _shown(name, outcome, as_json, live.told)
     if outcome.status == "parked":
         _say_how_to_go_on(outcome)
     ctx.exit(STOPPED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
+
+
+def _shown(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
+    """Some results have more fields than a terminal has columns; they look as their own command shows them."""
+    view = _VIEWS.get(name)
+    if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
+        return report.show(outcome, as_json, told=told)
+    view(outcome.result)
+    return 0
 
 
 def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) -> Outcome:
@@ -137,10 +152,15 @@ def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) 
 
 
 def _show_difference(ticket: str) -> None:
-    """What it would change, where that was foreseen."""
+    """What it would change, where that was foreseen; of a tool of another server only that server's words are known."""
     shown = client.run(Ask(command="approval/show", params={"id": ticket}))
     difference = shown.result.get("difference") if shown.status == "done" else ""
-    if difference:
+    if difference and shown.result["command"].startswith("mcp/"):
+        report.note("What is known of it:")
+        width = shutil.get_terminal_size().columns - 1
+        for line in difference.splitlines():
+            click.echo(click.wrap_text(line, width, initial_indent="  ", subsequent_indent="  "))
+    elif difference:
         report.note("It would change:")
         click.echo("\n".join(f"  {line}" for line in difference.rstrip("\n").splitlines()))
 

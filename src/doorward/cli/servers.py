@@ -68,8 +68,10 @@ def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **optio
     """
     params = _entry(program, **options)
     outcome = client.run(Ask(command="mcp/add", params={"id": id, **params}, dry_run=dry_run))
-    code = report.show(outcome, as_json)
-    if outcome.status == "done" and not dry_run and sys.stdout.isatty() and not as_json:
+    if dry_run:
+        click.get_current_context().exit(report.show(outcome, as_json))
+    code = _changed(outcome, as_json)
+    if outcome.status == "done" and sys.stdout.isatty() and not as_json:
         report.note(f"See whether it works: doorward servers test {id}")
     click.get_current_context().exit(code)
 
@@ -79,7 +81,7 @@ def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **optio
 @json_option
 def remove(server: str, as_json: bool) -> None:
     """Remove a server: it ends, and its tools are gone."""
-    as_owner("mcp/remove", as_json, id=server)
+    _change("mcp/remove", server, as_json)
 
 
 @command.command()
@@ -87,7 +89,7 @@ def remove(server: str, as_json: bool) -> None:
 @json_option
 def enable(server: str, as_json: bool) -> None:
     """Switch a server on."""
-    as_owner("mcp/enable", as_json, id=server)
+    _change("mcp/enable", server, as_json)
 
 
 @command.command()
@@ -95,7 +97,7 @@ def enable(server: str, as_json: bool) -> None:
 @json_option
 def disable(server: str, as_json: bool) -> None:
     """Switch a server off; its entry stays."""
-    as_owner("mcp/disable", as_json, id=server)
+    _change("mcp/disable", server, as_json)
 
 
 @command.command()
@@ -182,7 +184,7 @@ def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool
         ctx.exit(max(report.show(shown, as_json), _NOT_DONE) if as_json else _NOT_DONE)
     outcome = client.run(Ask(command="mcp/approve", params={**params, "mark": effect["mark"]}))
     if outcome.status == "done" and not as_json:
-        click.echo(f"Approved: {', '.join(one['tool'] for one in outcome.result['tools'])}.")
+        servers_shown.approved(outcome.result)
         ctx.exit(0)
     ctx.exit(report.show(outcome, as_json))
 
@@ -225,6 +227,21 @@ class _Showing(Live):
             super().notice(notice)
 
 
+def _change(command: str, server: str, as_json: bool) -> None:
+    click.get_current_context().exit(_changed(client.run(Ask(command=command, params={"id": server})), as_json))
+
+
+def _changed(outcome: Outcome, as_json: bool) -> int:
+    """A change of the file, and how to take it back."""
+    if outcome.status != "done" or as_json or not sys.stdout.isatty():
+        return report.show(outcome, as_json)
+    report.result({key: outcome.result[key] for key in ("id", "now", "file")})
+    for note in outcome.result["notes"]:
+        click.echo(servers_shown.wrapped("Note:", note))
+    report.note(servers_shown.undoing(outcome) if outcome.result["changed"] else f"execution {outcome.call}")
+    return 0
+
+
 def _list(as_json: bool) -> None:
     outcome = client.run(Ask(command="mcp/servers"))
     click.get_current_context().exit(_shown(outcome, as_json, servers_shown.servers))
@@ -244,7 +261,7 @@ def _as_refused(outcome: Outcome) -> Outcome:
         return outcome
     effect = outcome.result["effect"]
     return msgspec.structs.replace(
-        outcome, status="refused", code=effect["code"], message=effect["wouldFail"], result=None
+        outcome, status="refused", code=effect["code"], message=effect["wouldFail"], rule="", result=None
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from doorward.cli import client, report
-from doorward.cli.servers_shown import wrapped
+from doorward.cli.servers_shown import undoing, wrapped
 from doorward.doors.local import Ask
 from doorward.errors import NotFound
 from doorward.upstream.clientfiles import CLIENT_FILES, Machine
@@ -21,6 +21,7 @@ from doorward.visible import visible
 
 _NOT_DONE = 1
 _INDENT = 14
+_LIMITS = ("timeoutSeconds", "startSeconds", "pingSeconds", "memoryMb", "processes")
 
 
 def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> int:
@@ -53,9 +54,7 @@ def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> i
     ids = [one["id"] for one in outcome.result["items"]]
     click.echo(f"Added {', '.join(ids)} to {outcome.result['file']}.")
     click.echo(f"See whether one works: doorward servers test {ids[0]}")
-    report.note(
-        f"execution {outcome.call}; take it back with: doorward run --as=me --room= undo --execution={outcome.call}"
-    )
+    report.note(undoing(outcome))
     return 0
 
 
@@ -107,9 +106,14 @@ def _show(plan: dict[str, Any]) -> None:
             _line("reads", ", ".join(one["reads"]) or "nothing")
             _line("writes", ", ".join(one["writes"]) or "nothing")
             _line("network", "yes" if one["network"] else "no")
-        for key in ("env", "headers"):
+        for key in ("env", "headers", "auth", "cwd", "tools", "denyTools"):
             if entry.get(key):
-                _line(key, ", ".join(entry[key]))
+                _line(key, ", ".join(entry[key]) if isinstance(entry[key], list) else str(entry[key]))
+        if one["variables"]:
+            _line("is given", ", ".join(f"${{{name}}}" for name in one["variables"]))
+        limits = {**entry, **entry.get("sandbox", {})}
+        if said := [f"{key} {limits[key]:g}" for key in _LIMITS if key in limits]:
+            _line("limits", ", ".join(said))
         for text in one["notes"]:
             _line("note", text, fg="yellow")
     for one in plan["skipped"]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import Any
 
 import click
 
 from doorward.cli import report
+from doorward.model import Outcome
 from doorward.visible import visible
 
-_NONE = """No MCP servers yet.
+_NONE = """No MCP servers yet. {where}
 
 Take over those of the MCP clients on this machine:
   doorward servers import
@@ -18,6 +20,13 @@ Take over those of the MCP clients on this machine:
 Start one as a program, or reach one on the network:
   doorward servers add time --network -- uvx mcp-server-time
   doorward servers add search --url https://search.example/mcp"""
+
+_SILENT = {
+    "disabled": "It is disabled, so it writes nothing; what it wrote before is not kept.",
+    "stopped": "It does not run. Without `doorward up` a server starts only when one of its tools is called, and what"
+    " it writes then is not kept.",
+}
+"""Why a server that is in this state has written nothing."""
 
 
 def wrapped(head: str, text: str, indent: int = 2) -> str:
@@ -33,19 +42,42 @@ def servers(result: dict[str, Any]) -> None:
     if items:
         report.result({"items": [_server(one) for one in items]})
     else:
-        click.echo(_NONE)
+        click.echo(_NONE.format(where=_where(visible(result["file"], lines=False))))
     if result.get("problem"):
-        click.echo(f"{visible(result['problem'])} Its last good version is in force.", err=True)
+        click.echo(visible(result["problem"]), err=True)
     for one in items:
         if one.get("problem"):
-            click.echo(wrapped(f"{one['id']}:", one["problem"]), err=True)
-    changed = [one["id"] for one in items if one.get("changed")]
-    for id in changed:
-        report.note(f"Tools of {id} changed since they were approved: doorward servers approve {id}")
+            opening = f"The server {one['id']} "
+            said = one["problem"].removeprefix(opening)
+            said = f"It {said}" if said != one["problem"] else said
+            click.echo(wrapped(f"{one['id']}:", f"{said}{_again(one)}"), err=True)
+        for remark in one.get("remarks", ()):
+            click.echo(wrapped(f"{one['id']}:", remark), err=True)
+        if one.get("changed"):
+            report.note(f"Tools of {one['id']} changed since they were approved: doorward servers approve {one['id']}")
+        if one.get("new"):
+            report.note(f"New tools of {one['id']} ask until they are approved: doorward servers approve {one['id']}")
     found = result.get("elsewhere") or []
     if found:
         names = ", ".join(visible(one["name"], lines=False) for one in found)
         report.note(f"MCP clients on this machine have more: {names}. See them: doorward servers import")
+
+
+def _where(file: str) -> str:
+    return f"The file {file} names none." if os.path.exists(file) else f"There is no file {file}."
+
+
+def _again(one: dict[str, Any]) -> str:
+    seconds = one.get("retrySeconds")
+    if seconds is None:
+        return ""
+    return f" It is tried again in {max(round(seconds), 1)} seconds; at once: doorward servers restart {one['id']}"
+
+
+def undoing(outcome: Outcome) -> str:
+    """How to take a change of the file back."""
+    call = outcome.call
+    return f"execution {call}; take it back with: doorward run --as=me --room= undo --execution={call}"
 
 
 def _server(one: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +102,11 @@ def tools(result: dict[str, Any]) -> None:
     hidden = result.get("total", len(items)) - len(items)
     if hidden > 0:
         report.note(f"{hidden} more; name a server, or use --search.")
+    for problem in result.get("problems", ()):
+        click.echo(wrapped("Note:", problem), err=True)
     for one in items:
+        if one.get("withheld") and not one.get("changed"):
+            click.echo(wrapped(f"{one['command']}:", one["withheld"]), err=True)
         for warning in one.get("warnings", ()):
             click.echo(wrapped(f"{one['command']}:", warning), err=True)
 
@@ -100,7 +136,9 @@ def tested(result: dict[str, Any]) -> None:
             "prompts": result.get("prompts", 0),
         }
         report.result(shown)
-    elif result.get("log"):
+    if result["ok"] and not result.get("enabled", True):
+        report.note(f"It is disabled. Switch it on: doorward servers enable {result['server']}")
+    if not result["ok"] and result.get("log"):
         click.echo("The last that it wrote:")
         for line in result["log"][-20:]:
             click.echo(f"  {visible(line)}")
@@ -110,7 +148,17 @@ def logs(result: dict[str, Any]) -> None:
     for line in result["items"]:
         click.echo(visible(line if isinstance(line, str) else str(line.get("line", line))))
     if not result["items"]:
-        report.note("It has written nothing since Doorward started.")
+        report.note(_SILENT.get(result.get("state", ""), "It has written nothing since it was first started."))
+
+
+def approved(result: dict[str, Any]) -> None:
+    """What a person stands behind now, and which of it nobody may run all the same."""
+    names = [visible(one["tool"], lines=False) for one in result["tools"] if not one["withheld"]]
+    if names:
+        click.echo(f"Approved: {', '.join(names)}.")
+    for one in result["tools"]:
+        if one["withheld"]:
+            click.echo(wrapped(f"{one['command']}:", f"It stays withheld. {one['withheld']}"), err=True)
 
 
 def waiting(effect: dict[str, Any]) -> None:

@@ -13,6 +13,9 @@ from doorward.visible import visible
 
 _LONGEST_CELL = 200
 _LONGEST_NAME = 20
+_LONGEST_WORD = 12
+"""Characters of a longer word that stand on one line of a narrow column; it is folded then."""
+_NOTHING = (None, "", [], {})
 
 
 def show(value: Any) -> None:
@@ -37,13 +40,31 @@ def _rows(console: Console, items: list[Any]) -> None:
             console.print(Text(_cell(item)))
         return
     columns = list(dict.fromkeys(key for item in items for key in item))
+    if _least_width(columns, items) > console.width:
+        for item in items:
+            console.print(_table_of({key: one for key, one in item.items() if one not in _NOTHING}))
+            console.print()
+    else:
+        console.print(_table(columns, items))
+    console.print(Text(f"{len(items)} item{'' if len(items) == 1 else 's'}", style="dim"))
+
+
+def _table(columns: list[str], items: list[dict[str, Any]]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
         table.add_column(Text(visible(column)), overflow="fold")
     for item in items:
         table.add_row(*(Text(_cell(item.get(column))) for column in columns))
-    console.print(table)
-    console.print(Text(f"{len(items)} item{'' if len(items) == 1 else 's'}", style="dim"))
+    return table
+
+
+def _least_width(columns: list[str], items: list[dict[str, Any]]) -> int:
+    """How wide a table must be for most words to stand in one piece; narrower, nobody can read it."""
+    widths = [2 * (len(columns) - 1)]
+    for column in columns:
+        words = (len(word) for item in items for word in _cell(item.get(column)).split())
+        widths.append(max(len(column), min(max(words, default=0), _LONGEST_WORD)))
+    return sum(widths)
 
 
 def _fields(console: Console, fields: dict[str, Any]) -> None:
@@ -65,9 +86,17 @@ def _table_of(fields: dict[str, Any]) -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for key, value in fields.items():
-        inner = _table_of(value) if isinstance(value, dict) and value else Text(_cell(value, whole=True).rstrip("\n"))
-        table.add_row(Text(visible(key)), inner)
+        table.add_row(Text(visible(key)), _inner(value))
     return table
+
+
+def _inner(value: Any) -> Table | Text:
+    if isinstance(value, dict) and value:
+        return _table_of(value)
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        columns = dict.fromkeys(key for one in value for key in one)
+        return _table([key for key in columns if any(one.get(key) not in _NOTHING for one in value)], value)
+    return Text(_cell(value, whole=True).rstrip("\n"))
 
 
 def _cell(value: Any, *, whole: bool = False) -> str:

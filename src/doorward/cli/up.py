@@ -19,8 +19,9 @@ from doorward.doors.collecting import settle
 from doorward.doors.descriptors import make_room
 from doorward.doors.guard import who_is_refused
 from doorward.doors.http import Server
-from doorward.doors.line.door import guarded, opened
+from doorward.doors.line.door import opened
 from doorward.doors.line.environment import overridden
+from doorward.doors.line.openness import Openness
 from doorward.doors.mcp_stdio.hello import take_over
 from doorward.doors.mcp_stdio.host import Host
 from doorward.doors.ports import listen, near
@@ -82,8 +83,7 @@ async def _line_door(house: House) -> AsyncIterator[str]:
         if not line.certificate and not ipaddress.ip_address(host).is_loopback:
             warning = f"The line door on {host} is not encrypted: tokens can be read on the way. Set line.certificate."
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
-        if line.open and not guarded(house.settings).line.open:
-            warning = "Programs can reach the network or run unconfined, so the line door takes only who shows a token."
+        if warning := Openness(house.services).warning:
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
         yield f"line door listening on {host} port {port}, room {line.room}{', with TLS' if line.certificate else ''}"
 
@@ -119,4 +119,6 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         lines.append(f"A recipe is not valid, its last good version is in force: {problem}")
     if house.services.catalogue.problem:
         lines.append(f"The catalogue of programs cannot be used: {house.services.catalogue.problem}")
+    if house.services.servers.problem:
+        lines.append(f"{house.services.servers.problem} {house.services.servers.consequence}")
     click.echo("\n".join(lines))

@@ -48,7 +48,8 @@ class Server:
         )
 
     async def _health(self, request: Request) -> Response:
-        problems = len(self._services.recipes.problems) + bool(self._services.catalogue.problem)
+        services = self._services
+        problems = len(services.recipes.problems) + bool(services.catalogue.problem) + bool(services.servers.problem)
         state = {"status": "degraded" if problems else "ok", "version": __version__, "problems": problems}
         return JSONResponse(state)
 

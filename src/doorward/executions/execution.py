@@ -41,6 +41,14 @@ class Means(msgspec.Struct, frozen=True):
     """The loop that all of them run on; None: it is asked for each time, which takes a system call."""
 
 
+class Unanswered(msgspec.Struct, frozen=True):
+    """A question of another server that holds up a call until a person answers it."""
+
+    server: str
+    seconds: float
+    """How long its operator lets a call of it take."""
+
+
 class Execution:
     __slots__ = (
         "_announced",
@@ -63,7 +71,7 @@ class Execution:
         "parent",
         "state",
         "task",
-        "transparent",
+        "unanswered",
         "written",
     )
 
@@ -78,8 +86,8 @@ class Execution:
         self.cancelled_by = ""
         """Who stopped it; empty while nobody did."""
         self.fraction: float | None = None
-        self.transparent = False
-        """Whether it only stands for a call inside it, so that how far that is is how far it is."""
+        self.unanswered: Unanswered | None = None
+        """The question of another server that it waits for at this moment."""
         self.written: Written | None = None
         """What it has written so far; None while it wrote nothing."""
         self.asked_at = means.clock.steady()
@@ -143,8 +151,6 @@ class Execution:
         self.announce()
         self.fraction = None if fraction is None or fraction != fraction else min(1.0, max(0.0, fraction))
         self._doing = message[:_MOST_READ]
-        if self.parent is not None and self.parent.transparent:
-            self.parent.progress(fraction, message)
         now = self._means.clock.steady()
         if self._progressed is not None and now - self._progressed < _BETWEEN_PROGRESS and self.fraction != 1.0:
             return

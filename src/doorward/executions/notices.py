@@ -46,6 +46,7 @@ class Asked(msgspec.Struct, frozen=True, tag_field="type", tag="asked"):
     kind: str
     """`form` and `url` are for people; `sampling` is for the model of the client that called."""
     message: str
+    """The server's words, where the caller is a person; empty to anybody else."""
 
 
 Notice = Started | Output | Progress | Logged | Asked

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from doorward.command import Command
 from doorward.errors import NotPermitted
+from doorward.facts import Tier
 from doorward.model import ApprovalTerms, Call, Caller, Ruling
 from doorward.recipes.book import RecipeBook
 from doorward.recipes.policy import Policy
@@ -51,6 +52,13 @@ class Authorizer:
                 f"The recipe of room {room!r} is not there, so nothing is allowed in it.",
             )
         return policy.rule(command)
+
+    def might(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
+        """Whether this caller might run a command of that name and tier there, as far as room and recipe say."""
+        if not room:
+            return caller.kind == "human" and caller.rooms is None
+        policy = self.policy(caller, room)
+        return self.barred(caller, room) is None and policy is not None and policy.names(name, tier)
 
     def offered(self, caller: Caller, room: str) -> list[Command]:
         """Exactly the commands that `rule` allows."""

@@ -13,7 +13,7 @@ import msgspec
 from doorward import redact
 from doorward.command import Foreseen, as_builtins
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
-from doorward.executions.execution import Execution, State
+from doorward.executions.execution import Execution, State, Unanswered
 from doorward.gate.deadlines import Deadlines, Limit
 from doorward.logs import SECRETS
 from doorward.model import Permit
@@ -50,6 +50,8 @@ async def execute(permit: Permit, context_for: ContextFor, execution: Execution,
     if ending.cancelled and execution.cancelled_by:
         by = Cancelled(f"{call.command.name} was cancelled by {execution.cancelled_by}.")
         return Ending(error=by, cancelled=True)
+    if execution.unanswered is not None and isinstance(ending.error, TimedOut):
+        return Ending(error=_nobody_answered(permit, execution.unanswered))
     return ending
 
 
@@ -109,6 +111,16 @@ async def _within_time(
                 f"{call.command.name} failed because of a defect in Doorward; the log has the details under {call.id}."
             )
         )
+
+
+def _nobody_answered(permit: Permit, question: Unanswered) -> TimedOut:
+    seconds = min(permit.timeout, question.seconds)
+    return TimedOut(
+        f"{permit.call.command.name} was stopped after {seconds:g} s, the most it may take: the server"
+        f" {question.server} asked something meanwhile, and nobody answered.",
+        hint="Questions that wait are shown by `doorward approvals questions`; a larger timeoutSeconds in the server's"
+        " entry gives people more time.",
+    )
 
 
 def _this_task() -> asyncio.Task[Any]:

@@ -42,7 +42,7 @@ from doorward.gate.energy import Energy, Reservation
 from doorward.gate.execute import ContextFor, Ending, execute, foresee
 from doorward.gate.publisher import Publisher
 from doorward.gate.recorder import Recorder
-from doorward.gate.resolve import Resolver, as_asked
+from doorward.gate.resolve import Resolver
 from doorward.gate.slots import Inside, Place, Slots
 from doorward.gate.throttle import Throttle
 from doorward.model import ApprovalTerms, Call, Caller, Credential, Outcome, Permit, Request
@@ -128,7 +128,7 @@ class Gate:
     async def _pass(self, request: Request, seen: _Seen, watch: Watch | None, parent: Execution | None) -> Outcome:
         caller = seen.caller = parent.call.caller if parent else self._authenticator.caller(request.credential)
         ticket = await self._ticket(caller, request)
-        call = seen.call = self._resolver.call(caller, as_asked(request, ticket))
+        call = seen.call = self._resolver.call(caller, request, ticket)
         if request.dry_run:
             return await self._try_out(request, call)
         ruling, policy = self._authorizer.authorize(call)
@@ -342,7 +342,7 @@ class Gate:
         approval, call = parked.approval, seen.call
         if call is None:
             raise TypeError("only a resolved call can be parked")
-        message = f"{approval.command} waits for a person's approval."
+        message = outcomes.waiting(approval)
         try:
             await self._recorder.refused(
                 request,
@@ -358,7 +358,7 @@ class Gate:
         except LedgerUnavailable as error:
             return outcomes.refused(error, call, request)
         self._publisher.parked(approval)
-        return outcomes.parked(call, approval, message)
+        return outcomes.parked(call.id, approval)
 
     async def _refuse(self, request: Request, seen: _Seen, refusal: Refused) -> Outcome:
         try:

@@ -65,12 +65,18 @@ def refused(error: DoorwardError, call: Call | None, request: Request) -> Outcom
     )
 
 
-def parked(call: Call, approval: Approval, message: str) -> Outcome:
+def waiting(approval: Approval) -> str:
+    return f"{approval.command} waits for a person's approval."
+
+
+def parked(call: str, approval: Approval) -> Outcome:
+    """Also for whoever comes back while nobody has decided; `call` is then empty, as nothing more was asked for."""
+    message = waiting(approval)
     return Outcome(
         status="parked",
         code="approval_needed",
         message=message,
-        call=call.id,
+        call=call,
         command=approval.command,
         text=f"{message} Ticket: {approval.id}.",
         retry="later",

@@ -13,7 +13,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def as_text(result: Any) -> str:
-    """Lists as numbered lines, a program's output as it is, everything else as one indented value."""
+    """Lists as numbered lines, what programs wrote and servers gave as it is, everything else as one indented value."""
     if isinstance(result, dict) and isinstance(result.get("items"), list):
         items = result["items"]
         lines = [f"Found {len(items)} items:"]
@@ -23,7 +23,7 @@ def as_text(result: Any) -> str:
             lines.append(f"({_line(rest)})")
         return "\n".join(lines)
     if type(result) is Blocks:
-        return f"Result: {in_words(result)}"
+        return in_words(result)
     if isinstance(result, str):
         return f"Result: {result}"
     if is_programs(result):
@@ -133,8 +133,9 @@ def _block(block: dict[str, Any]) -> str:
 
 
 def _data(kind: Any, data: Any) -> str:
-    """What bytes that come as Base64 are, and about how many."""
-    return f"{kind or 'of no stated type'}, {len(str(data or '')) * 3 // 4} bytes"
+    """What bytes that come as Base64 are, and how many."""
+    digits = str(data or "").rstrip("=\n")
+    return f"{kind or 'of no stated type'}, {len(digits) * 3 // 4} bytes"
 
 
 def _line(item: Any) -> str:

@@ -11,12 +11,13 @@ import msgspec
 
 from doorward.approvals.approvals import Approval
 from doorward.calltext import typed
-from doorward.command import Command
-from doorward.errors import BadParams
+from doorward.command import Command, Meant
+from doorward.errors import BadParams, UnknownCommand
 from doorward.gate.authorize import Authorizer
 from doorward.ids import new_id
-from doorward.model import Call, Caller, Request
+from doorward.model import Absent, Call, Caller, Request
 from doorward.registry import Registry
+from doorward.rooms.people import LOCAL
 
 LARGEST_PARAMS = 16 * 1024 * 1024
 _canonical = msgspec.json.Encoder(order="sorted").encode
@@ -29,20 +30,27 @@ class Resolver:
         authorizer: Authorizer,
         key: bytes,
         workspace_of: Callable[[str], str],
+        absent: Callable[[str], Absent | None] = lambda _: None,
     ) -> None:
+        """`absent` knows why a command is not there that would be, if all were well."""
         self._registry = registry
         self._authorizer = authorizer
         self._key = key
         self._workspace_of = workspace_of
+        self._absent = absent
 
-    def call(self, caller: Caller, request: Request) -> Call:
+    def call(self, caller: Caller, request: Request, ticket: Approval | None = None) -> Call:
         """The request as a call, or a refusal that says what would be valid."""
+        if ticket is not None and request.params is None and request.args is None:
+            request = self._as_approved(caller, request, ticket)
         command, room = self.command(caller, request), caller.acts_in(request.room)
         if request.params is not None and request.args is not None:
             raise BadParams("Parameters are given as values or as text, not both.")
         params: Mapping[str, Any]
         params = typed(command, request.args) if request.args is not None else request.params or {}
         command.check(params)
+        if command.meant is not None:
+            command, params = self._meant(caller, room, command, command.meant, params)
         workspace = self._workspace_of(caller.tenant)
         return Call(
             id=new_id(),
@@ -59,7 +67,43 @@ class Resolver:
 
     def command(self, caller: Caller, request: Request) -> Command:
         """The command that is meant, among all there are; a refusal names only those the caller may use."""
-        return self._registry.resolve(request.command, _Offered(self._authorizer, caller, caller.acts_in(request.room)))
+        room, private = caller.acts_in(request.room), caller.tenant == LOCAL
+        try:
+            return self._registry.resolve(request.command, _Offered(self._authorizer, caller, room), private=private)
+        except UnknownCommand:
+            absent = self.absent(caller, room, request.command)
+            if absent is None:
+                raise
+            raise UnknownCommand(absent.message, hint=absent.hint, retry_after=absent.retry_after) from None
+
+    def _as_approved(self, caller: Caller, request: Request, ticket: Approval) -> Request:
+        """A request that shows only its ticket means what the ticket was given for, in the room where that was."""
+        named = request.command
+        if not named or self.command(caller, request).meant is not None:
+            named = ticket.command
+        return msgspec.structs.replace(request, command=named, params=json.loads(ticket.params), room=ticket.room)
+
+    def absent(self, caller: Caller, room: str, name: str) -> Absent | None:
+        """Why a command is not there now, for a caller who might run it if it were."""
+        found = self._absent(name) if caller.tenant == LOCAL else None
+        if found is None or not self._authorizer.might(caller, room, found.name, found.tier):
+            return None
+        return found
+
+    def _meant(
+        self, caller: Caller, room: str, command: Command, meant: Meant, params: Mapping[str, Any]
+    ) -> tuple[Command, Mapping[str, Any]]:
+        """The command that another one only puts in other words, if the caller may use those words at all."""
+        policy = self._authorizer.policy(caller, room) if room else None
+        allowed = self._authorizer.rule(caller, room, command).allowed
+        if not allowed or (policy is not None and not policy.check_params(command, params).allowed):
+            return command, params  # which is refused as what it is
+        found = meant(self._registry, params)
+        if found is None:
+            return command, params
+        command, params = self._registry[found[0]], found[1]
+        command.check(params)
+        return command, params
 
     def _digest(self, caller: Caller, command: Command, params: Mapping[str, Any], room: str, workspace: str) -> str:
         """Keyed, so that nobody can guess a short secret parameter from the ledger."""
@@ -73,15 +117,6 @@ class Resolver:
                 f"{command.name}: the parameters are too large: {len(text)} bytes, at most {LARGEST_PARAMS}."
             )
         return hashlib.blake2b(text, key=self._key, digest_size=32).hexdigest()
-
-
-def as_asked(request: Request, ticket: Approval | None) -> Request:
-    """A request that shows only its ticket means what the ticket was given for, in the room where that was."""
-    if ticket is None or request.params is not None or request.args is not None:
-        return request
-    return msgspec.structs.replace(
-        request, command=request.command or ticket.command, params=json.loads(ticket.params), room=ticket.room
-    )
 
 
 class _Offered:

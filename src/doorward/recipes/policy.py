@@ -67,6 +67,10 @@ class Policy:
             ruling = self._rulings[key] = self._never(command) or ruling if ruling.allowed else ruling
         return ruling
 
+    def names(self, name: str, tier: Tier) -> bool:
+        """Whether AIs may call whatever has this name and tier, as far as these say."""
+        return decide(self._commands, name, tier).allowed
+
     def _never(self, command: Command) -> Ruling | None:
         """The denial of a command that no call could make fit: a rule asks for a parameter that it does not have."""
         for pattern in from_specific_to_general(command.name):

@@ -9,12 +9,11 @@ import signal
 import socket
 import struct
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from doorward.sandbox.inside import messages
 from doorward.sandbox.kept import KeptEnd
-from doorward.sandbox.spawning import Spawned, spawned
+from doorward.sandbox.spawning import Spawned, parent_of, spawned
 from doorward.sandbox.worker import WorkerGone
 
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from inside import keeper; keeper.main()"
@@ -91,17 +90,16 @@ class Enclosed:
             signal.pidfd_send_signal(self._program, signal.SIGTERM)
 
     def kill(self) -> None:
-        """Before the first process of the namespace is known it is found among the children of the outer one."""
+        """Before the first process of the namespace has told who it is, it is the one that the outer one began."""
         if self._gone.done():
             return
-        found = [] if self._first >= 0 or self._status is not None else _children(self._helper.process)
-        for handle in (self._first, self._outer):
-            if handle >= 0:
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-        for process in found:
+        if self._first < 0 and self._status is None:
+            self._watch_first(*self._helper.inner())
+        if self._status is None:
+            self._helper.kill()
+        if self._first >= 0:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
 
     def gone(self) -> asyncio.Future[KeptEnd]:
         return self._gone
@@ -113,9 +111,13 @@ class Enclosed:
             raise WorkerGone(self._helper.complaint() or "the sandbox ended as it started")
         # The keeper waits to be told what to run, so these are no other processes that took their numbers.
         self._program = os.pidfd_open(self.process)
-        self.first = parent_of(self.process)
-        self._first = os.pidfd_open(self.first)
-        self._loop.add_reader(self._first, self._first_ended)
+        first = parent_of(self.process)
+        self._watch_first(first, os.pidfd_open(first))
+
+    def _watch_first(self, process: int, handle: int) -> None:
+        if handle >= 0:
+            self.first, self._first = process, handle
+            self._loop.add_reader(handle, self._first_ended)
 
     async def _begun(self) -> None:
         """Wait until the keeper became the program, which closes its side."""
@@ -182,16 +184,3 @@ def _end(status: int) -> KeptEnd:
     if 128 < code <= 128 + _LAST_SIGNAL:
         return KeptEnd(None, code - 128)
     return KeptEnd(code)
-
-
-def parent_of(process: int) -> int:
-    """The process above another; OSError when that is gone."""
-    facts = Path(f"/proc/{process}/stat").read_text(errors="replace")
-    return int(facts.rpartition(")")[2].split()[1])
-
-
-def _children(process: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    except OSError:
-        return []

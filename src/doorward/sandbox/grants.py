@@ -46,9 +46,11 @@ class Grant(msgspec.Struct, frozen=True):
 class Grants:
     """Those of one program. Closed when the program runs, or does not."""
 
-    def __init__(self, whose: str, home: Path) -> None:
+    def __init__(self, whose: str, home: Path, governing: Iterable[Path] = ()) -> None:
+        """`governing` are files and folders elsewhere that say what programs may do, which none of them may change."""
         self._whose = whose
         self._home = os.path.realpath(home)
+        self._governing = {place: str(path) for path in (home, *governing) for place in _places(os.path.abspath(path))}
         self._own = ""
         self.items: list[Grant] = []
 
@@ -101,7 +103,7 @@ class Grants:
         except OSError as error:
             raise self._refused(path, writable, f"cannot be used: {error.strerror}") from error
         source = os.readlink(f"/proc/self/fd/{handle}")
-        why = self._why_not(source)
+        why = self._why_not(source) or (self._why_not_change(source) if writable else "")
         if why:
             os.close(handle)
             raise self._refused(path, writable, why)
@@ -121,6 +123,14 @@ class Grants:
                 return f"is, holds or lies in {place}, which programs have of their own"
         return ""
 
+    def _why_not_change(self, source: str) -> str:
+        if self._own and is_beneath(source, self._own):
+            return ""
+        for place, path in self._governing.items():
+            if is_beneath(place, source) or is_beneath(source, place):
+                return f"is, holds or lies in {path}, which says what programs may do; give it a smaller folder"
+        return ""
+
     def _refused(self, path: str, writable: bool, why: str) -> SandboxUnavailable:
         verb = "change" if writable else "read"
         return SandboxUnavailable(f"{self._whose} is to {verb} {path}, which {why}.")
@@ -130,6 +140,24 @@ def _is_seen(path: str, places: set[str]) -> bool:
     """Whether the symlinks in this path are there anyway, in a folder that is laid open as a whole."""
     links = (link for link, _ in view.system_links())
     return any(is_beneath(path, place) for place in (*places, *view.system_folders(), *links))
+
+
+def _places(path: str) -> set[str]:
+    """Every place that decides what is found at an absolute path: each symlink on the way, and where that ends."""
+    found, here, ahead = set(), "/", path.split("/")[::-1]
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            here = os.path.dirname(here)
+        elif part not in ("", "."):
+            here = os.path.join(here, part)
+        if here in found or not os.path.islink(here):
+            continue
+        found.add(here)
+        target = os.readlink(here)
+        ahead += target.split("/")[::-1]
+        here = "/" if target.startswith("/") else os.path.dirname(here)
+    return {*found, here}
 
 
 def is_beneath(path: str, folder: str) -> bool:

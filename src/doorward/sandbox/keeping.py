@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,14 @@ _AT_ONCE = 4
 class Keeping:
     def __init__(self, home: Path, keep_free: int) -> None:
         self._home = home
+        self.governing: Callable[[], Iterable[Path]] = tuple
+        """The files that say what programs may do, wherever they are; no program may change one."""
         self._nursing = Nursing()
         self._watching = Watching(keep_free)
         self._starting = asyncio.Semaphore(_AT_ONCE)
         self._kept: set[Kept] = set()
+        self.with_network = 0
+        """How many have the network, from before they start until nothing of them is left."""
         self._tidying = asyncio.Lock()
         self._tidied: set[str] = set()
         """The folders in which nothing is left of the last time."""
@@ -46,8 +50,9 @@ class Keeping:
     ) -> Kept:
         temporary = await self._own_folders(profile)
         streams = Streams()
+        self.with_network += profile.network
         try:
-            with Grants(profile.id, self._home) as grants:
+            with Grants(profile.id, self._home, self.governing()) as grants:
                 grants.own(profile.home)
                 grants.add(profile.read, writable=False)
                 grants.add(profile.write, writable=True)
@@ -65,13 +70,14 @@ class Keeping:
                     tree = await self._started(found, profile, grants, temporary.path, setup, streams)
         except BaseException:
             streams.close()
+            self.with_network -= profile.network
             self._remove(temporary)
             raise
         streams.handed_over()
         kept = Kept(streams, tree, str(found.level))
         self._kept.add(kept)
         self._watching.add(kept, profile)
-        tree.gone().add_done_callback(lambda _: self._forget(kept, temporary))
+        tree.gone().add_done_callback(lambda _: self._forget(kept, profile, temporary))
         return kept
 
     async def close(self) -> None:
@@ -99,8 +105,9 @@ class Keeping:
                 f"The folder {profile.home} of {profile.id} cannot be used: {error.strerror or error}."
             ) from error
 
-    def _forget(self, kept: Kept, temporary: Temporary) -> None:
+    def _forget(self, kept: Kept, profile: KeptProfile, temporary: Temporary) -> None:
         self._kept.discard(kept)
+        self.with_network -= profile.network
         self._watching.remove(kept)
         self._remove(temporary)
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from doorward.sandbox import view
-from doorward.sandbox.enclosed import NotBecome, parent_of
+from doorward.sandbox.enclosed import NotBecome
 from doorward.sandbox.inside.messages import encoded
 from doorward.sandbox.kept import KeptEnd
+from doorward.sandbox.spawning import parent_of
 from doorward.sandbox.worker import Worker, WorkerGone
 from doorward.sandbox.zygote import Zygote
 

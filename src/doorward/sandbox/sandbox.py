@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -78,6 +78,15 @@ class Sandbox:
         found = await self._confinement()
         self._check_level(found)
         return await self._keeping.keep(found, surroundings, argv, environment, folder)
+
+    def governed_by(self, files: Callable[[], Iterable[Path]]) -> None:
+        """These say what programs may do, so that no program that stays may change one, or a folder that holds it."""
+        self._keeping.governing = files
+
+    @property
+    def keeps_with_network(self) -> bool:
+        """Whether a program that stays has the network now: it reaches what listens on this machine."""
+        return self._keeping.with_network > 0
 
     async def close(self) -> None:
         """End every helper, and whatever runs in it."""

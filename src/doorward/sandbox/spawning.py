@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 from collections.abc import Sequence
+from pathlib import Path
 
 from doorward.sandbox import bubblewrap, view
 from doorward.sandbox.inside.messages import CONTROL
@@ -25,6 +27,26 @@ class Spawned:
         text = os.pread(self._complaints, 4_096, max(0, os.fstat(self._complaints).st_size - 4_096))
         lines = text.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+    def inner(self) -> tuple[int, int]:
+        """The process that bubblewrap began, the first of its namespace, and a handle of it; 0 and -1 without one.
+
+        Before it is ready it does not die with the outer one, and waits for it without end.
+        """
+        for process in _children(self.process):
+            try:
+                handle = os.pidfd_open(process)
+                if parent_of(process) == self.process:
+                    return process, handle
+                os.close(handle)
+            except OSError:
+                continue
+        return 0, -1
+
+    def kill(self) -> None:
+        """End it, and what it is beginning at this moment: that is of the same group until it is ready."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process, signal.SIGKILL)
 
     def let_go(self) -> None:
         self.control.close()
@@ -71,6 +93,19 @@ def spawned(
             os.close(descriptor)
     ours.setblocking(False)
     return Spawned(process, ours, complaints)
+
+
+def parent_of(process: int) -> int:
+    """The process above another; OSError when that is gone."""
+    facts = Path(f"/proc/{process}/stat").read_text(errors="replace")
+    return int(facts.rpartition(")")[2].split()[1])
+
+
+def _children(process: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def _memory(name: str, content: bytes) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import socket
 from collections.abc import Mapping, Sequence
@@ -68,18 +69,37 @@ class Zygote:
         return self._spawned.complaint()
 
     async def close(self) -> None:
-        """End it, and wait until it is gone."""
+        """End it, and wait until it is gone, with all that is in its namespaces."""
         self._control.close()
-        # Without namespaces it first ends its workers, and whatever they run; it is given time for that.
-        patience = 0.0 if self._takes_all_along else _PATIENCE
-        timer = asyncio.get_running_loop().call_later(patience, self._kill)
-        await asyncio.to_thread(os.waitpid, self._process, 0)
-        timer.cancel()
-        self._spawned.let_go()
+        try:
+            if self._takes_all_along:
+                await asyncio.to_thread(self._ended, *self._killed())
+            else:
+                # It first ends its workers, and whatever they run; it is given time for that.
+                timer = asyncio.get_running_loop().call_later(_PATIENCE, self._spawned.kill)
+                await asyncio.to_thread(os.waitpid, self._process, 0)
+                timer.cancel()
+        finally:
+            self._spawned.let_go()
 
-    def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
+    def _killed(self) -> tuple[int, int]:
+        first, handle = self._spawned.inner()
+        self._spawned.kill()
+        if handle >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        return first, handle
+
+    def _ended(self, first: int, handle: int) -> None:
+        os.waitpid(self._process, 0)
+        if handle < 0:
+            return
+        gone = select.poll()
+        gone.register(handle, select.POLLIN)
+        gone.poll()
+        os.close(handle)
+        with contextlib.suppress(ChildProcessError):  # ours to bury where Doorward is the first process of a container
+            os.waitpid(first, os.WNOHANG)
 
     async def _greet(self, setup: dict[str, Any]) -> None:
         loop = asyncio.get_running_loop()

@@ -145,7 +145,13 @@ CREATE INDEX ledger_upstream ON ledger (command, seq) WHERE command GLOB 'mcp/*/
 """
 """Servers of others, and what was last seen and what was approved of the definitions of their tools."""
 
-STEPS = (FOUNDATION, FORESEEN, ACCOUNTS, UPSTREAM)
+SEEN = """
+ALTER TABLE upstream_servers ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+UPDATE upstream_servers SET seen = 1 WHERE id IN (SELECT server FROM upstream_tools);
+"""
+"""Whether a server ever said what tools it has, be that none."""
+
+STEPS = (FOUNDATION, FORESEEN, ACCOUNTS, UPSTREAM, SEEN)
 
 
 def version(db: sqlite3.Connection) -> int:

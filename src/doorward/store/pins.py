@@ -49,22 +49,26 @@ def remove_servers(ids: Sequence[str], at: float) -> Statement:
     )
 
 
-def forget_tools(server: str) -> Statement:
+def forget_tools(server: str) -> list[Statement]:
     """What was known under this id was of another server."""
-    return Statement("DELETE FROM upstream_tools WHERE server = ?", (server,))
+    return [
+        Statement("DELETE FROM upstream_tools WHERE server = ?", (server,)),
+        Statement("UPDATE upstream_servers SET seen = 0 WHERE id = ?", (server,)),
+    ]
 
 
 def put_tools(server: str, rows: Sequence[dict[str, Any]], at: float) -> list[Statement]:
-    """What a server lists now. A tool that is new is pinned to what it is now; of others only that is noted."""
+    """What a server lists now. A tool that is new is pinned to what it first was; of others only that is noted."""
     return [
+        Statement("UPDATE upstream_servers SET seen = 1 WHERE id = ? AND seen = 0", (server,)),
         Statement("UPDATE upstream_tools SET listed = 0 WHERE server = ?", (server,)),
         Statement(
             "INSERT INTO upstream_tools"
             " (server, tool, position, listed, trusted, seen, pinned, pinned_at, definition, approved)"
-            " SELECT ?, value ->> 'tool', value ->> 'position', 1, value ->> 'trusted', value ->> 'digest',"
-            " value ->> 'digest', ?, value ->> 'definition', value ->> 'definition' FROM json_each(?)"
-            " WHERE TRUE ON CONFLICT (server, tool) DO UPDATE SET position = excluded.position, listed = 1,"
-            " seen = excluded.seen, definition = excluded.definition",
+            " SELECT ?, value ->> 'tool', value ->> 'position', value ->> 'listed', value ->> 'trusted',"
+            " value ->> 'digest', value ->> 'pinned', ?, value ->> 'definition', value ->> 'approved'"
+            " FROM json_each(?) WHERE TRUE ON CONFLICT (server, tool) DO UPDATE SET position = excluded.position,"
+            " listed = excluded.listed, seen = excluded.seen, definition = excluded.definition",
             (server, at, json.dumps(list(rows))),
         ),
     ]

@@ -44,4 +44,9 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     level: str = "info"
     """The least grave level of which `log` hears, where a server can be told."""
     ask: Callable[[Wanted], Awaitable[Given]] | None = None
-    """None: nobody can be asked, so everything is declined."""
+    """None: nobody can be asked, so every question is answered with "cancel"."""
+    person: tuple[str, str] | None = None
+    """For whom this call is made: the tenant and the person. Questions of a server that runs several calls, and does
+    not say to which one a question belongs, are put to a person only when all of them are made for the same."""
+    remarks: list[str] = []
+    """What whoever made the call should know if the tool answers that it failed, as sentences; filled meanwhile."""

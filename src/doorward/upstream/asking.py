@@ -7,12 +7,15 @@ how an answer is written, is the same in both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from doorward.upstream.answering import Hooks, Wanted
 from doorward.visible import visible
 from doorward.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from doorward.wire.frames import WireError
+
+if TYPE_CHECKING:
+    from doorward.upstream.session import Session
 
 ELICIT = "elicitation/create"
 SAMPLE = "sampling/createMessage"
@@ -34,9 +37,13 @@ def capabilities(sampling: bool) -> dict[str, Any]:
 
 
 async def answered(
-    server: str, method: str, params: Mapping[str, Any], hooks: Hooks | None, sampling: bool
+    session: Session, method: str, params: Mapping[str, Any], hooks: Hooks | None, sampling: bool
 ) -> dict[str, Any]:
-    """The result for the server; a WireError says why it gets none."""
+    """The result for the server; a WireError says why it gets none.
+
+    Whoever is asked is not shown the secrets that the server was given, should it repeat them.
+    """
+    server, params = session.name, session.discretion.hiding(params)
     if method == ELICIT:
         return await _elicited(server, params, hooks)
     if method == SAMPLE:
@@ -58,7 +65,7 @@ async def _elicited(server: str, params: Mapping[str, Any], hooks: Hooks | None)
     if kind == "url" and type(params.get("url")) is not str:
         raise WireError(INVALID_PARAMS, f"{ELICIT}: `url` must be a text.")
     if hooks is None or hooks.ask is None:
-        return {"action": "decline"}
+        return {"action": "cancel"}  # to decline is a person's decision, and no person has seen this
     given = await hooks.ask(Wanted(server=server, kind=kind, message=message, params=dict(params)))
     if given.action == "accept" and kind == "form":
         return {"action": "accept", "content": given.content or {}}

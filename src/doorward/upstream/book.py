@@ -32,14 +32,19 @@ Put = Callable[[Servers], None]
 
 
 def place(home: Path, configured: str, environment: Mapping[str, str]) -> Path:
-    """The file that holds the servers of a home folder."""
-    given = environment.get(ELSEWHERE) or configured
+    """The file that holds the servers of a home folder.
+
+    A setting means the same wherever Doorward is started; who sets a variable for one start means their own folder.
+    """
+    elsewhere = environment.get(ELSEWHERE, "")
+    given = elsewhere or configured
     if not given:
         return home / FILE
     if "\x00" in given or not given.isprintable():
         raise Unusable(f"The path of the server file is not plain text; given {given!a}.", hint=_WHERE)
     try:
-        return Path(given).expanduser().absolute()
+        meant = Path(given).expanduser()
+        return meant.absolute() if elsewhere else Path(os.path.abspath(home / meant))
     except RuntimeError as error:
         raise Unusable(f"The path of the server file names no home folder; given {given!r}.", hint=_WHERE) from error
 
@@ -75,6 +80,13 @@ class ServerBook:
         self._taken = False
         self._remembered = True
         self._loading = asyncio.Lock()
+
+    @property
+    def consequence(self) -> str:
+        """What a file with a problem means for now, as a sentence."""
+        if self._taken and self._text is not None:
+            return "Its last good version is in force."
+        return "There is no earlier version of it, so no server of it is connected."
 
     async def load(self) -> None:
         """Read the file and put it in force, or keep the last good version and say what is wrong."""
@@ -166,8 +178,7 @@ class ServerBook:
             log.warning("the stored last good version of the servers cannot be used any more: %s", error)
 
     def _reject(self) -> None:
-        kept = "The last good version stays in force." if self._taken else "No server of it is connected."
-        log.warning("%s %s", self.problem, kept)
+        log.warning("%s %s", self.problem, self.consequence)
         now = self._clock.now()
         self._events.publish(ServersRejected(tenant=_EVERY_TENANT, at=now, file=str(self.file), reason=self.problem))
 

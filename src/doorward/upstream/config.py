@@ -79,8 +79,10 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     ping_seconds: float = 30.0
     secrets: tuple[str, ...] = ()
     """The values that came from variables or are secret by their place: never shown, logged or recorded."""
+    lacks: str = ""
+    """Why it could not be started as it stands, as a sentence; it is not enabled then, whatever the file says."""
     problem: str = ""
-    """Why it cannot be used as it stands, as a sentence; it is not enabled then, whatever the file says."""
+    """The same, if the file wants it enabled; what one lacks that nobody wants to run is no problem."""
 
 
 class Servers(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,3 +92,8 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
     approval_required: bool = True
     auto_discovery: bool = False
     sub_agent: bool = False
+
+    @property
+    def networked(self) -> tuple[str, ...]:
+        """The ids of those whose process is to have the network of this machine."""
+        return tuple(one.id for one in self.servers if one.enabled and one.transport == "stdio" and one.sandbox.network)

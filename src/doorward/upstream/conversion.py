@@ -12,7 +12,7 @@ import msgspec
 from doorward.command import shortened
 from doorward.upstream.entry import as_id
 from doorward.upstream.ourselves import is_ours
-from doorward.upstream.variables import names_a_secret
+from doorward.upstream.plain import in_plain
 
 DOORWARD = "doorward"
 """As the client: the file is one of Doorward's own, whose variables need no other spelling."""
@@ -25,19 +25,10 @@ _OLD_TRANSPORTS = {
     "websocket": "WebSocket",
 }
 _TRUST = ("autoApprove", "alwaysAllow", "trust", "always_allow", "default_tools_approval_mode")
-_SAME = (
-    "name",
-    "tier",
-    "cost",
-    "sandbox",
-    "sampling",
-    "timeoutSeconds",
-    "startSeconds",
-    "pingSeconds",
-    "denyTools",
-    "auth",
-)
-"""Fields of Doorward's own file, which may be imported as well."""
+_SAME = ("name", "timeoutSeconds", "startSeconds", "pingSeconds", "denyTools", "auth")
+"""Fields of Doorward's own file that give a server nothing that its address or program has not."""
+_TERMS = ("tier", "cost", "sampling")
+"""Fields that say what a server may do. Whoever wrote the file to be imported has no say in that."""
 _WITHOUT_MEANING = (
     "type",
     "transport",
@@ -111,7 +102,7 @@ class _Writer:
         unknown = sorted(self._left - {*_WITHOUT_MEANING})
         if unknown:
             self._notes.append(f"left out, since Doorward has no such field: {', '.join(map(shortened, unknown))}")
-        return Converted(id=id, entry=found, notes=tuple(self._notes))
+        return Converted(id=id, entry=found, notes=(*self._notes, *in_plain(found)))
 
     def _take(self, key: str) -> Any:
         self._left.discard(key)
@@ -135,7 +126,6 @@ class _Writer:
         env = self._texts("env") | {name: f"${{{name}}}" for name in self._names("env_vars")}
         if env:
             found["env"] = env
-            self._warn_of_secrets(env, "env")
         if self._take("envFile"):
             self._notes.append(f"its variables are in {shortened(self._entry['envFile'])}, which is not read: set them")
         cwd = self._take("cwd")
@@ -158,7 +148,6 @@ class _Writer:
             headers[name] = f"${{{variable}}}"
         if headers:
             found["headers"] = headers
-            self._warn_of_secrets(headers, "headers")
         variable = self._take("bearer_token_env_var")
         if isinstance(variable, str) and "auth" not in self._entry:
             found["auth"] = {"type": "bearer", "token": f"${{{variable}}}"}
@@ -171,10 +160,13 @@ class _Writer:
             if value is not None and (key != "auth" or (isinstance(value, dict) and "type" in value)):
                 found[key] = value
         only = self._names("includeTools") or self._names("enabled_tools")
+        tools = self._entry.get("tools")
         if only:
             found["tools"] = only
-        elif isinstance(self._entry.get("tools"), list | dict):
-            found["tools"] = self._take("tools")
+        elif isinstance(tools, list | dict):
+            self._take("tools")
+            found["tools"] = list(tools)
+        self._leave_terms(found, tools)
         never = [*self._names("excludeTools"), *self._names("disabled_tools"), *self._names("disabledTools")]
         if never:
             found["denyTools"] = [*found.get("denyTools", ()), *never]
@@ -185,6 +177,20 @@ class _Writer:
             found["enabled"] = False
             self._notes.append("it is switched off there, and stays so here")
         return found
+
+    def _leave_terms(self, found: dict[str, Any], tools: Any) -> None:
+        """What it may reach is taken over from Doorward's own form alone, where the plan shows it."""
+        left = [key for key in _TERMS if (value := self._take(key)) is not None and value is not False]
+        sandbox = self._take("sandbox")
+        if sandbox is not None and self._client == DOORWARD:
+            found["sandbox"] = sandbox
+            self._notes.append("what it may reach was taken over as the file has it")
+        elif sandbox:
+            left.append("sandbox")
+        if isinstance(tools, dict) and any(tools.values()):
+            left.append("what it says of single tools")
+        if left:
+            self._notes.append(f"not taken over, since that is for you to say: {', '.join(left)}")
 
     def _times(self, found: dict[str, Any]) -> None:
         thousandth = {
@@ -210,14 +216,6 @@ class _Writer:
     def _names(self, key: str) -> list[str]:
         held = self._take(key)
         return [one for one in held if isinstance(one, str)] if isinstance(held, list) else []
-
-    def _warn_of_secrets(self, texts: Mapping[str, str], where: str) -> None:
-        plain = [name for name, text in texts.items() if names_a_secret(name) and text and "${" not in text]
-        if plain:
-            better = f"${{{plain[0]}}}" if where == "env" else "a ${NAME}"
-            self._notes.append(
-                f"{where} holds {', '.join(plain)} in plain text, which stays in Doorward's file; {better} is better"
-            )
 
     def _text(self, text: str) -> str:
         return text if self._client == DOORWARD else _VARIABLE.sub(self._variable, text)

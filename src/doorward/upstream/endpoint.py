@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from doorward.errors import DoorwardError, Unreachable
 from doorward.upstream.authorizing import Authorizer, Challenge
@@ -12,6 +14,8 @@ from doorward.upstream.web import Answer, Web, origin, shown
 
 _CHALLENGES = 2
 """How often one request is tried again with another authorization."""
+_WORDS = re.compile(r"(?:/(?:[a-z._-]{0,24}|v[0-9]{1,2}))*", re.IGNORECASE)
+"""A path that is made of words, so that no part of it is a key."""
 
 
 class Endpoint:
@@ -29,7 +33,7 @@ class Endpoint:
         extra = {name: value for name, value in self._extra.items() if name.lower() not in own}
         for _ in range(_CHALLENGES + 1):
             shows = await self._authorizer.headers()
-            answer = await self._web.ask(method, self._url, {**extra, **headers, **shows}, body)
+            answer = await self._web.ask(method, self._url, headers, body, private={**extra, **shows})
             if answer.status not in (401, 403):
                 return answer
             sent = shows.get("Authorization", extra.get("Authorization", ""))
@@ -44,15 +48,18 @@ class Endpoint:
             f"{self.where} asks for another authorization again and again; it was tried {_CHALLENGES} times."
         )
 
-    def refusal(self, answer: Answer) -> DoorwardError:
-        """Why there is no message of the protocol in an answer."""
+    def refusal(self, answer: Answer, words: str = "") -> DoorwardError:
+        """Why there is no message of the protocol in an answer; `words` are what it says instead."""
+        says = f" It says: {words}" if words else ""
         if answer.status < 400:
             what = f"{answer.status}, of the type {answer.kind[:80] or 'that it does not say'!r}"
             return Rejected(f"{self.where} answered with {what}, and not with a message of MCP.")
         if answer.status in (429, 503) or answer.status >= 500:
             after = answer.headers.get("retry-after", "")
             return Unreachable(
-                f"{self.where} answered {answer.status}, so it cannot be used for now.",
+                f"{self.where} answered {answer.status}, so it cannot be used for now.{says}",
                 retry_after=float(after) if after.isdigit() and len(after) < 6 else None,
             )
-        return Rejected(f"{self.where} answered {answer.status}, and not with a message of MCP.")
+        path = urlsplit(self._url).path
+        at = f" to {path}" if answer.status == 404 and _WORDS.fullmatch(path) else ""
+        return Rejected(f"{self.where} answered {answer.status}{at}, and not with a message of MCP.{says}")

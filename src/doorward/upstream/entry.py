@@ -11,8 +11,10 @@ from urllib.parse import urlsplit
 from doorward.command import shortened
 from doorward.edited.published import Fault
 from doorward.facts import Tier
+from doorward.redact import tells_of_a_secret
 from doorward.upstream.config import Auth, ServerConfig, Surroundings, ToolTerms
-from doorward.upstream.variables import Malformed, Variables, names_a_secret, secrets_in_address, secrets_in_words
+from doorward.upstream.plain import passwords
+from doorward.upstream.variables import Malformed, Variables, secrets_in_address, secrets_in_words
 
 Path = tuple[str | int, ...]
 
@@ -122,14 +124,15 @@ class _Reader:
         command, url, auth = self._command(), self._url(raw["url"], "url") if "url" in raw else "", self._auth()
         env, headers, sandbox = self._texts("env"), self._texts("headers"), self._sandbox()
         folder = self._absolute(raw["cwd"], "cwd") if "cwd" in raw else ""
-        for value in secrets_in_words(args):
+        for value in (*secrets_in_words(args), *(one for text in (*args, *env.values()) for one in passwords(text))):
             variables.hide(value)
-        problem = self._missing(id)
+        lacks = self._missing(id)
+        wanted = raw.get("enabled", not raw.get("disabled", False))
         approve = raw.get("autoApprove", False)
         return ServerConfig(
             id=id,
             name=raw.get("name", id),
-            enabled=raw.get("enabled", not raw.get("disabled", False)) and not problem,
+            enabled=wanted and not lacks,
             transport="http" if "url" in raw else "stdio",
             command=command,
             args=args,
@@ -150,7 +153,8 @@ class _Reader:
             start_seconds=float(raw.get("startSeconds", 30)),
             ping_seconds=float(raw.get("pingSeconds", 30)),
             secrets=variables.secrets,
-            problem=problem,
+            lacks=lacks,
+            problem=lacks if wanted else "",
         )
 
     def _missing(self, id: str) -> str:
@@ -175,7 +179,7 @@ class _Reader:
         found = {}
         for name, text in self._raw.get(key, {}).items():
             found[name] = self._text(text, key, name)
-            if names_a_secret(name):
+            if tells_of_a_secret(name):
                 self._variables.hide(found[name])
             if key == "headers" and ("\n" in found[name] or "\r" in found[name]):
                 self._fail("its value holds a line break, which no header can", key, name)
@@ -188,7 +192,12 @@ class _Reader:
         if "/" in text and not text.startswith("/") and not text.startswith("${"):
             self._fail(f"valid: a program's name or its absolute path; given {shortened(text)}", "command")
         if "/" not in text and any(char.isspace() for char in text):
-            self._fail(f"valid: one program, with what it is told in args; given {shortened(text)}", "command")
+            first, *rest = text.split()
+            as_words = f'"command": {shortened(first)}, "args": [{", ".join(map(shortened, rest))}]'.replace("'", '"')
+            self._fail(
+                f"valid: one program, with the words behind it in args, such as {as_words}; given {shortened(text)}",
+                "command",
+            )
         return text
 
     def _home_in(self, text: str) -> str:

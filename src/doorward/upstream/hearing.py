@@ -10,6 +10,7 @@ import msgspec
 
 from doorward.errors import DoorwardError
 from doorward.upstream import asking
+from doorward.upstream.answering import Hooks
 from doorward.upstream.guarded import guarded
 from doorward.upstream.pending import Waiting
 from doorward.visible import visible
@@ -108,27 +109,29 @@ class Hearing:
         if request.method not in (asking.ELICIT, asking.SAMPLE):
             sentence = f"This client has no method {request.method[:80]!r}; it answers elicitation and ping."
             return self._answer(frames.failure(request.id, METHOD_NOT_FOUND, sentence))
-        waiting = self._belonging(answering)
         if request.id in self._thinking:
             return self._answer(frames.failure(None, INVALID_REQUEST, "This id is that of an open request."))
-        if waiting is not None and waiting.questions >= _MOST_QUESTIONS:
+        calls = self._whose(answering, request.method)
+        if any(one.questions >= _MOST_QUESTIONS for one in calls):
             sentence = f"One call may ask at most {_MOST_QUESTIONS} questions."
             return self._answer(frames.failure(request.id, INVALID_REQUEST, sentence))
-        if waiting is None and len(self._thinking) >= _MOST_QUESTIONS:
+        if not calls and len(self._thinking) >= _MOST_QUESTIONS:
             return self._answer(frames.failure(request.id, INVALID_REQUEST, "Too many requests are open."))
-        task = asyncio.get_running_loop().create_task(self._think(request, waiting))
+        hooks = next((one.hooks for one in reversed(calls) if one.hooks is not None and one.hooks.ask), None)
+        if hooks is None:
+            self._unasked(request.method, calls or ([] if answering is not None else self._askable()))
+        task = asyncio.get_running_loop().create_task(self._think(request, hooks))
         self._thinking[request.id] = task
-        if waiting is not None:
-            waiting.questions += 1
-            waiting.asking = waiting.asking or set()
-            waiting.asking.add(task)
-        task.add_done_callback(lambda task: self._thought(request.id, task, waiting))
+        for one in calls:
+            one.questions += 1
+            one.asking = one.asking or set()
+            one.asking.add(task)
+        task.add_done_callback(lambda task: self._thought(request.id, task, calls))
         return None
 
-    async def _think(self, request: Request, waiting: Waiting | None) -> None:
-        hooks = waiting.hooks if waiting is not None else None
+    async def _think(self, request: Request, hooks: Hooks | None) -> None:
         try:
-            result = await asking.answered(self._session.name, request.method, request.params, hooks, self._sampling)
+            result = await asking.answered(self._session, request.method, request.params, hooks, self._sampling)
             frame = frames.answer(request.id, _encode(result))
         except WireError as error:
             frame = error.frame(request.id)
@@ -139,11 +142,12 @@ class Hearing:
             frame = frames.failure(request.id, INTERNAL_ERROR, "The question could not be asked.")
         self._answer(frame)
 
-    def _thought(self, id: Id, task: asyncio.Task[None], waiting: Waiting | None) -> None:
+    def _thought(self, id: Id, task: asyncio.Task[None], calls: list[Waiting]) -> None:
         self._thinking.pop(id, None)
-        if waiting is not None and waiting.asking:
-            waiting.asking.discard(task)
-            waiting.deadline = asyncio.get_running_loop().time() + waiting.patience
+        for one in calls:
+            if one.asking:
+                one.asking.discard(task)
+                one.deadline = asyncio.get_running_loop().time() + one.patience
 
     def _answer(self, frame: bytes) -> None:
         try:
@@ -158,8 +162,39 @@ class Hearing:
         """
         if answering is not None:
             return self._session.call(answering)
-        calls = [waiting for waiting in self._session.calls if waiting.method in _ASKED_IN_A_CALL]
+        calls = self._askable()
         return calls[0] if len(calls) == 1 else None
+
+    def _whose(self, answering: int | None, method: str) -> list[Waiting]:
+        """The calls that a question may belong to, oldest first: one or, all being made for one person, several.
+
+        A question can then go to nobody else than it is meant for, and it waits until the last of them is over. What
+        is meant for a model belongs to one call: two agents of one person do not share what they are told.
+        """
+        belonging = self._belonging(answering)
+        if belonging is not None or answering is not None or method != asking.ELICIT:
+            return [belonging] if belonging is not None else []
+        calls = self._askable()
+        persons = {one.hooks.person if one.hooks is not None else None for one in calls}
+        return calls if len(persons) == 1 and None not in persons else []
+
+    def _unasked(self, method: str, calls: list[Waiting]) -> None:
+        """Say, to whoever may wait because of it and in the log, that a question was put to nobody."""
+        what = "a question" if method == asking.ELICIT else "for a model's answer"
+        why = "nobody can be asked in this call" if len(calls) == 1 else "it belongs to no call that is under way"
+        if len(calls) > 1:
+            why = "calls of several people are under way there and it does not say which of them it belongs to"
+        sentence = f"The server {self._session.name} asked {what}, which was put to nobody: {why}."
+        self._session.news.noted("fault", sentence)
+        for one in calls:
+            if one.hooks is not None and not one.hooks.remarks:
+                one.hooks.remarks.append(sentence)
+                if one.hooks.log is not None:
+                    guarded(one.hooks.log, "warning", sentence)
+
+    def _askable(self) -> list[Waiting]:
+        """Calls in which a server may ask something, oldest first."""
+        return [one for one in self._session.calls if one.method in _ASKED_IN_A_CALL and not one.answer.done()]
 
     def stop(self) -> None:
         for task in self._thinking.values():

@@ -15,13 +15,14 @@ from typing import Any
 from doorward.errors import DEFECT, Broken, DoorwardError, Unreachable
 from doorward.strictjson import MAX_BYTES
 from doorward.upstream.authorizing import Authorizer
+from doorward.upstream.budget import Budget
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import Receiver
 from doorward.upstream.endpoint import Endpoint
-from doorward.upstream.eventstream import Events
+from doorward.upstream.eventstream import Events, parts
 from doorward.upstream.framing import TooLong
 from doorward.upstream.mirroring import Places, mirrored, places
-from doorward.upstream.peeking import answers, refused, spoken
+from doorward.upstream.peeking import answers, excuse, refused, spoken
 from doorward.upstream.web import Answer, Web
 from doorward.wire import headers as values
 from doorward.wire.codes import WITH_SESSIONS
@@ -38,6 +39,10 @@ _PARTING = 3.0
 _TAIL = 1.0
 """Seconds that an answered stream has to end before its connection is closed instead of kept."""
 _LARGEST_REFUSAL = 64 * 1024
+_IDLE = 256
+"""Lines of a stream without a message, after which they count."""
+_LINE = 64
+"""What such a line counts as, in bytes: sixteen of them are as one message."""
 
 
 class HttpConnection:
@@ -59,6 +64,7 @@ class HttpConnection:
         self._waking: asyncio.TimerHandle | None = None
         self._gone = False
         self._over = False
+        self._budget = Budget()
 
     process: int | None = None
     confinement = ""
@@ -204,18 +210,22 @@ class HttpConnection:
                 raise Unreachable(f"{self._where} answered with what is no answer to this request.")
             return
         body = await answer.whole(_LARGEST_REFUSAL)
-        said = refused(body, id)
-        if said is not None:
+        said, in_session = refused(body, id), "Mcp-Session-Id" in headers
+        if in_session and (answer.status == 404 or (said is None and _of_the_session(answer.status, body))):
+            self._forgotten(id, excuse(body, answer.kind))
+        elif said is not None:
             self._receiver.received(said, id)
-        elif answer.status == 404 and "Mcp-Session-Id" in headers:
-            self._forgotten(id)
         else:
             self._receiver.noted(f"HTTP {answer.status}: {body[:400].decode('utf-8', 'replace')}")
-            raise self._endpoint.refusal(answer)
+            raise self._endpoint.refusal(answer, excuse(body, answer.kind))
 
-    def _forgotten(self, id: int | None) -> None:
-        """The server does not know the session any more; a new one is as good, and begins with a new connection."""
-        error = Unreachable(f"The server at {self._where} has ended the session.")
+    def _forgotten(self, id: int | None, words: str = "") -> None:
+        """The server does not know the session any more; a new one is as good, and begins with a new connection.
+
+        Servers should say so with 404. Many that were started anew say 400, and that it is about the session in words.
+        """
+        said = f", and says: {words}" if words else "."
+        error = Unreachable(f"The server at {self._where} has ended the session{said}")
         self._session = ""
         if id is not None:
             self._receiver.unanswered(id, error, again=True)
@@ -249,12 +259,15 @@ class HttpConnection:
         """Deliver what comes; None when the answer to `id` was among it, and otherwise why nothing more comes."""
         try:
             async for piece in answer.pieces():
-                for message in events.feed(piece):
-                    await self._awake.wait()
-                    self._receiver.received(message, id)
-                    if id is not None and answers(message, id):
-                        await _ended(answer)
-                        return None
+                for part in parts(piece):
+                    for message in events.feed(part):
+                        await self._awake.wait()
+                        self._receiver.received(message, id)
+                        if id is not None and answers(message, id):
+                            await _ended(answer)
+                            return None
+                    if events.idle >= _IDLE:
+                        await self._tire(events)
         except TooLong:
             return _Endless(f"{self._where} sent a message of more than {MAX_BYTES} bytes, which is the most.")
         except Unreachable as error:
@@ -262,6 +275,11 @@ class HttpConnection:
         finally:
             answer.release()
         return Unreachable(f"{self._where} ended its stream without an answer.")
+
+    async def _tire(self, events: Events) -> None:
+        """Lines that bring no message cost time as well. Others get theirs now, and who sends many is read slowly."""
+        lines, events.idle = events.idle, 0
+        await asyncio.sleep(self._budget.spend(lines * _LINE, asyncio.get_running_loop().time()))
 
     def _opened(self, task: asyncio.Task[None]) -> None:
         if not self._over and not task.cancelled() and self._version in WITH_SESSIONS:
@@ -324,6 +342,11 @@ class HttpConnection:
 
 class _Endless(Unreachable):
     """A message that is too long, which would only come again."""
+
+
+def _of_the_session(status: int, body: bytes) -> bool:
+    """Whether a refusal is about the session and not about what was asked."""
+    return 400 <= status < 500 and b"session" in body.lower()
 
 
 def _next(events: Events) -> Events:

@@ -43,7 +43,7 @@ def in_file(file: Path, client: str = "") -> list[Found]:
         raise Unusable(f"{file} cannot be imported: {str(error).rstrip('.')}.") from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise Unusable(f"{file} cannot be imported: it is not UTF-8 text of JSON or TOML.") from error
-    if isinstance(whole, dict) and isinstance(whole.get("servers"), list):
+    if not client and isinstance(whole, dict) and isinstance(whole.get("servers"), list):
         client = DOORWARD
     found = [
         Found(name=name, entry=dict(entry), file=str(file), client=client)

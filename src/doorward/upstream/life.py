@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from doorward.upstream.journal import Journal
 from doorward.upstream.listening import Listening
 from doorward.upstream.listing import Listed, listed
 from doorward.upstream.negotiating import Era, Info, negotiate
-from doorward.upstream.session import Said, Session
+from doorward.upstream.session import Said, Session, naming_server, seconds
 from doorward.upstream.stats import Counters
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ _MISSED = 2
 _LONGEST_PING = 10.0
 _GATHER = 0.2
 """Seconds in which changes of its lists become one."""
+_SOON = 2.0
+"""Seconds after which to ask again for a server that is being started."""
 _SHARE = 20.0
 """How many times as long as it took to list everything must pass before it is listed again."""
 
@@ -88,6 +91,7 @@ class Life:
         self._rest = _GATHER
         self._listening: Listening | None = None
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
         self._alarm = Alarm(timer)
         self._watching: list[asyncio.Future[None]] = []
 
@@ -97,11 +101,18 @@ class Life:
             self._task = asyncio.get_running_loop().create_task(self._own())
 
     async def stop(self) -> None:
-        """End it, with everything that came of it."""
-        task, self._task = self._task, None
+        """End it, with everything that came of it; whoever else wants that as well waits for the same end."""
+        task = self._task
         if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            if not self._stopping:  # a second time would disturb it while it ends its process
+                self._stopping = True
+                task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # a defect, which is logged where it is
+        if self._task is not task:
+            return  # somebody else ended it at the same time, and it may have been started again since
+        self._task, self._stopping = None, False
         if self._config.enabled:
             self._become("stopped", "")
 
@@ -121,10 +132,17 @@ class Life:
                     if session is not None and not session.over:
                         return session
                     if self.state in ("broken", "stopped", "disabled") or self._told_attempt >= awaited:
-                        raise self._absent()
+                        raise self.absence()
                     await self._next_state()
         except TimeoutError as error:
             raise TimedOut(f"The server {self._config.id} did not become ready within {within:g} seconds.") from error
+
+    @property
+    def retry_seconds(self) -> float | None:
+        """In how many seconds it is tried again; None when it does not wait for that."""
+        if self.state not in ("waiting", "broken"):
+            return None
+        return max(round(self._retry_at - self._clock.steady(), 1), 0.0)
 
     def doubt(self) -> None:
         """Look at once whether it still answers anything."""
@@ -321,15 +339,19 @@ class Life:
         self._watching.append(one)
         await one
 
-    def _absent(self) -> Unreachable:
+    def absence(self) -> Unreachable:
+        """Why it cannot be used now and, where that is known, when it is tried again."""
         id = self._config.id
         if self.state == "disabled":
             return Unreachable(f"The server {id} is disabled.", hint=f"Enable it: doorward servers enable {id}")
         if self.state == "stopped":
             return Unreachable(f"The server {id} is not running.")
-        left = max(self._retry_at - self._clock.steady(), 0.1)
-        sentence = f"{self.problem.rstrip('.')}. It is tried again in {max(round(left), 1)} seconds."
-        return Unreachable(sentence, retry_after=left)
+        if self.state == "starting":
+            problem = f" {self.problem}" if self.problem else ""
+            return Unreachable(f"The server {id} is still starting.{problem}", retry_after=_SOON)
+        left = max(math.ceil(self._retry_at - self._clock.steady()), 1)
+        sentence = naming_server(id, f"{self.problem.rstrip('.')}. It is tried again in {seconds(left)}.")
+        return Unreachable(sentence, retry_after=float(left))
 
     def _too_slow(self) -> Unreachable:
         seconds = self._config.start_seconds

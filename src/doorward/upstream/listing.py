@@ -62,7 +62,10 @@ async def listed(session: Session, capabilities: dict[str, Any], *, within: floa
         if one.capability not in capabilities:
             continue
         try:
-            found[one.key] = await _all(session, one, within, most, remarks)
+            entries = await _all(session, one, within, most, remarks)
+            if one.key != "tools":  # what is shown of these is worked out later, and a change must be seen in any part
+                entries = tuple(session.discretion.hiding(list(entries)))
+            found[one.key] = entries
         except DoorwardError as error:
             if one.key == "tools":
                 raise
@@ -116,12 +119,12 @@ async def _all(
         remarks.append(f"{one.method} has more than {_MOST_PAGES} pages; the rest was not asked for.")
     if left_out:
         remarks.append(
-            f"{len(entries)} {one.key} are offered, and {left_out} more are left out: of one server at most {most} are"
-            f" taken (setting `upstream.max_entries`), in at most {_MOST_BYTES} bytes."
+            f"{len(entries)} {one.key} are offered, and {left_out} more {'is' if left_out == 1 else 'are'} left out: of"
+            f" one server at most {most} are taken (setting `upstream.max_entries`), in at most {_MOST_BYTES} bytes."
         )
     if unfit:
         valid = f"an object with a `{one.names}` of at most {one.longest} characters"
-        remarks.append(f"{unfit} {one.key} are left out: each must be {valid}.")
+        remarks.append(f"{_count(unfit, one.key)} left out: each must be {valid}.")
     return tuple(_once(entries, one, remarks))
 
 
@@ -133,7 +136,9 @@ def _once(entries: list[dict[str, Any]], one: _List, remarks: list[str]) -> list
     twice = [name for name, count in times.items() if count > 1]
     if twice:
         shown = ", ".join(repr(visible(name[:80])) for name in twice[:5])
-        remarks.append(f"{len(twice)} {one.key} are left out, since more than one has the same name: {shown}.")
+        remarks.append(
+            f"{_count(sum(times[name] for name in twice), one.key)} left out, since they share a name: {shown}."
+        )
     return [entry for entry in entries if times[entry[one.names]] == 1]
 
 
@@ -169,3 +174,8 @@ def _named(value: Any, longest: int) -> bool:
 
 def _text(value: Any) -> str:
     return value if type(value) is str else ""
+
+
+def _count(number: int, key: str) -> str:
+    """How many of a list, and the verb; the names of lists are plurals."""
+    return f"1 of the {key} is" if number == 1 else f"{number} {key} are"

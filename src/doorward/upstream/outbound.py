@@ -29,8 +29,8 @@ _TRANSLATED = (
 """Networks of version 6 that carry an address of version 4 inside, and how far from the right end it stands."""
 _METADATA = frozenset(map(ipaddress.ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192")))
 """Where clouds give out the secrets of a machine; one of them looks like any public address."""
-_LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24")))
-"""Networks that only lead on to others, which older versions of Python take for public ones."""
+_LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24", "fec0::/10")))
+"""Networks that only lead on to others, or once were those of a site, and which Python takes for public ones."""
 _ISATAP = 0x00005EFE
 
 
@@ -129,14 +129,28 @@ def _network(text: str) -> Network:
         ) from error
 
 
-def _is_written_out(host: str) -> bool:
-    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
+def is_this_machine(host: str) -> bool:
+    """Whether a host, as it is written, can be nothing but this machine."""
+    if _is_local_name(host):
         return True
     try:
-        ipaddress.ip_address(host.partition("%")[0])
+        return _address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_written_out(host: str) -> bool:
+    if _is_local_name(host):
+        return True
+    try:
+        _address(host)
     except ValueError:
         return False
     return True
+
+
+def _is_local_name(host: str) -> bool:
+    return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
 async def _resolved(host: str, port: int) -> list[str]:

@@ -20,6 +20,7 @@ APPROVAL, DISCOVERY = "MCP_TOOL_APPROVAL", "MCP_AUTO_DISCOVERY"
 
 _PRIVATE = ("env", "headers", "auth", "url")
 """Fields whose values no sentence quotes."""
+_MARK = b"\xef\xbb\xbf"
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -72,6 +73,8 @@ def checked(text: bytes, name: str) -> dict[str, Any]:
     """The file as JSON that fits the schema."""
     if not text.strip():
         raise BadServers(name, "", 'the file is empty; valid: {"servers": [...]}')
+    if text.startswith(_MARK):
+        raise BadServers(name, "", "it begins with a byte order mark; valid: UTF-8 without one, as editors can save it")
     try:
         whole = strictjson.loads(text, max_bytes=LARGEST)
     except strictjson.NotJson as error:

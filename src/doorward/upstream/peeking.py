@@ -11,6 +11,7 @@ from doorward.wire.codes import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED
 from doorward.wire.frames import failure
 from doorward.wire.meta import VERSION
 
+_LONGEST_EXCUSE = 300
 _NEWER = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
 
 
@@ -26,6 +27,15 @@ class _Top(msgspec.Struct):
     error: _Error | None = None
 
 
+class _Words(msgspec.Struct):
+    """Where programs on the web put the reason of a refusal."""
+
+    error: Any = None
+    message: Any = None
+    detail: Any = None
+
+
+_loose = msgspec.json.Decoder(_Words)
 _top = msgspec.json.Decoder(_Top)
 
 
@@ -61,3 +71,20 @@ def refused(body: bytes, id: int) -> bytes | None:
     if top.id is None and top.error.code in _NEWER:
         return failure(id, top.error.code, top.error.message, top.error.data)
     return None
+
+
+def excuse(body: bytes, kind: str) -> str:
+    """What a refusal says in words, where these are meant for people to read; else empty."""
+    if kind == "application/json":
+        try:
+            found = _loose.decode(body)
+        except msgspec.DecodeError:
+            return ""
+        inner = found.error.get("message") if isinstance(found.error, dict) else found.error
+        text = next((one for one in (inner, found.message, found.detail) if isinstance(one, str)), "")
+    elif kind == "text/plain":
+        text = body[: 4 * _LONGEST_EXCUSE].decode("utf-8", "replace")
+    else:
+        return ""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_EXCUSE else f"{line[:_LONGEST_EXCUSE]}…"

@@ -30,7 +30,7 @@ class Waiting:
         self.hooks = hooks
         self.answer: asyncio.Future[dict[str, Any]] = loop.create_future()
         self.asking: set[asyncio.Task[None]] | None = None
-        """The questions of the server that belong to this call and that somebody thinks about."""
+        """The questions of the server that belong, or may belong, to this call and that somebody thinks about."""
         self.questions = 0
 
 
@@ -65,7 +65,8 @@ class Pending:
         self._waiting.pop(waiting.id, None)
         if waiting.asking:
             for task in waiting.asking:
-                task.cancel()
+                if not any(one.asking and task in one.asking for one in self):
+                    task.cancel()
 
     def give_up(self, id: int) -> None:
         """Remember that an answer to this one may still come."""

@@ -16,8 +16,9 @@ from doorward import strictjson
 from doorward.clock import Clock
 from doorward.errors import DoorwardError, LedgerUnavailable
 from doorward.store import pins as sql
-from doorward.store.sqlite import Statement, Store
+from doorward.store.sqlite import Store
 from doorward.upstream.definition import Definition, read
+from doorward.upstream.unsaved import Unsaved
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +44,17 @@ class Pins:
         self._servers: dict[str, dict[str, Any]] = {}
         self._pins: dict[str, dict[str, Pin]] = {}
         self._listed: dict[str, tuple[Definition, ...]] = {}
-        self._unsaved: list[Statement] = []
+        self._seen: set[str] = set()
+        """Servers that have said before what tools they have, be that none."""
+        self._unsaved = Unsaved()
+        self._unstored: LedgerUnavailable | None = None
+        """Why what was seen could not be stored when that was last tried."""
         self._saving: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
         """What earlier processes saw."""
         self._servers = {row["id"]: row for row in await sql.servers(self._store)}
+        self._seen = {id for id, row in self._servers.items() if row["seen"]}
         listed: dict[str, list[Definition]] = {}
         for row in await sql.tools(self._store):
             server = row["server"]
@@ -68,29 +74,41 @@ class Pins:
         if row is not None and row["origin"] != origin:
             self._pins.pop(server, None)
             self._listed.pop(server, None)
-            self._save(sql.forget_tools(server))
+            self._seen.discard(server)
+            self._unsaved.forget(server)
+            self._save()
         return self._listed.get(server, ())
+
+    def seen(self, server: str) -> bool:
+        """Whether it has ever said what tools it has."""
+        return server in self._seen
 
     def note(self, server: str, definitions: tuple[Definition, ...]) -> None:
         """A server lists these now."""
         self._listed[server] = definitions
         pins = self._pins.setdefault(server, {})
-        first = not pins
+        first = not self.seen(server)
+        self._seen.add(server)
         rows = []
         for position, definition in enumerate(definitions):
             if len(pins) >= MOST and definition.name not in pins:
                 continue
             pin = pins.setdefault(definition.name, Pin(definition.digest, first))
+            text = _encode(definition.whole).decode()
             rows.append(
                 {
                     "tool": definition.name,
                     "position": position,
+                    "listed": 1,
                     "trusted": pin.trusted,
                     "digest": definition.digest,
-                    "definition": _encode(definition.whole).decode(),
+                    "pinned": definition.digest,
+                    "definition": text,
+                    "approved": text,
                 }
             )
-        self._save(*sql.put_tools(server, rows, self._clock.now()))
+        self._unsaved.lists(server, rows)
+        self._save()
 
     def pin(self, server: str, tool: str) -> Pin | None:
         """None when the server has named too many others before."""
@@ -99,6 +117,8 @@ class Pins:
     async def approve(self, server: str, digests: dict[str, str]) -> None:
         """A person stands behind the definitions with these digests, by their tools; they are the ones last seen."""
         await self.saved()
+        if self._unstored is not None:
+            raise self._unstored
         now = self._clock.now()
         await self._store.write(*(sql.pin(server, tool, digest, now) for tool, digest in digests.items()))
         self._pins[server] |= {tool: Pin(digest, True) for tool, digest in digests.items()}
@@ -115,12 +135,13 @@ class Pins:
         ids = [row["id"] for row in rows]
         gone = [id for id, row in self._servers.items() if row["removed_at"] is None and id not in ids]
         now = self._clock.now()
-        if fresh:
-            self._save(sql.put_servers(fresh, now))
-            self._servers |= {row["id"]: {**row, "removed_at": None} for row in fresh}
-        if gone:
-            self._save(sql.remove_servers(gone, now))
-            self._servers |= {id: {**self._servers[id], "state": "removed", "removed_at": now} for id in gone}
+        for row in fresh:
+            self._unsaved.stands(row["id"], row)
+            self._servers[row["id"]] = {**row, "removed_at": None}
+        for id in gone:
+            self._unsaved.stands(id, None)
+            self._servers[id] = {**self._servers[id], "state": "removed", "removed_at": now}
+        self._save()
 
     def since(self, server: str, state: str, problem: str) -> float | None:
         """Since when a server has stood so, if that is what is stored of it."""
@@ -130,24 +151,24 @@ class Pins:
         return float(row["since"])
 
     async def saved(self) -> None:
-        """Wait until all of this is stored, or could not be."""
+        """Wait until all of this is stored, or could not be; what could not be before is tried once more."""
+        self._save()
         while self._saving is not None:
             await asyncio.shield(self._saving)
 
-    def _save(self, *statements: Statement) -> None:
-        """Store soon, in the order in which it happened."""
-        self._unsaved += statements
-        if self._saving is None:
+    def _save(self) -> None:
+        """Store soon, if there is anything."""
+        if self._unsaved and self._saving is None:
             self._saving = asyncio.ensure_future(self._store_all())
 
     async def _store_all(self) -> None:
         try:
             while self._unsaved:
-                writing, self._unsaved = self._unsaved, []
+                writing, self._unsaved, self._unstored = self._unsaved, Unsaved(), None
                 try:
-                    await self._store.write(*writing)
+                    await self._store.write(*writing.statements(self._clock.now()))
                 except LedgerUnavailable as error:
-                    self._unsaved = writing + self._unsaved
+                    self._unsaved, self._unstored = writing.before(self._unsaved), error
                     log.warning("what was seen of upstream servers could not be stored yet: %s", error)
                     return
                 except DoorwardError:  # it would never succeed, and must not keep what comes behind it

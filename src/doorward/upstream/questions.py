@@ -19,6 +19,7 @@ from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.events import Bus, QuestionAnswered, QuestionAsked
 from doorward.ids import new_id
 from doorward.model import Call, Caller
+from doorward.upstream import effort
 from doorward.upstream.answering import Given, Wanted
 from doorward.visible import visible
 
@@ -59,8 +60,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     behalf: str
 
     def concerns(self, caller: Caller) -> bool:
-        """Whether this person is the caller, or the one on whose behalf an agent called."""
-        return self.tenant == caller.tenant and caller.id in (self.caller, self.behalf)
+        """Whether this person is the caller, or the one on whose behalf an agent called.
+
+        Agents and programs may be named like a person, who is another for all that.
+        """
+        if self.tenant != caller.tenant or caller.kind != "human":
+            return False
+        return caller.id == self.behalf or (self.caller_kind == "human" and caller.id == self.caller)
 
 
 class Questions:
@@ -259,6 +265,12 @@ def _form(wanted: Wanted) -> dict[str, Any] | None:
         raise BadParams(f"The form of {wanted.server} is not the schema of an object.")
     if len(_encode(form)) > _LARGEST_FORM:
         raise BadParams(f"The form of {wanted.server} is larger than the {_LARGEST_FORM} bytes that a person is shown.")
+    hidden = next((name for name in form.get("properties", {}) if visible(name, lines=False) != name), None)
+    if hidden is not None:
+        raise BadParams(
+            f"The form of {wanted.server} has a field whose name holds characters that nobody can see, and so nobody"
+            f" could fill it in: {shortened(visible(hidden, lines=False))}."
+        )
     shown: dict[str, Any] = _readable(form)
     return shown
 
@@ -276,6 +288,8 @@ def _reader(form: dict[str, Any] | None) -> jsonschema_rs.Draft202012Validator |
     if form is None or not form.get("properties"):
         return None
     try:
+        if effort.deepest(form) is not None:
+            raise effort.TooMuch("values that are nested in it would take too long to look at")
         return jsonschema_rs.Draft202012Validator(
             form, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
         )

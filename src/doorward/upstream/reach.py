@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -51,9 +54,11 @@ def wanted(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str])
             read.append(whole or path)
     if read:
         notes.append(f"it may read {', '.join(read)}; to let it change files there, list them in sandbox.write")
-    for name, text in entry.get("env", {}).items():
-        if next(look.paths([text]), None) is not None and text not in read:
-            notes.append(f"{name} names {text}, which it cannot reach; list it in sandbox.read if it should")
+    for name, path, folder in look.in_variables(entry.get("env", {})):
+        if folder:
+            notes.append(f"{name} names {path}, which it may not write; list {folder} in sandbox.write if it should")
+        elif path not in read:
+            notes.append(f"{name} names {path}, which it cannot reach; list it in sandbox.read if it should")
     program = PurePosixPath(entry.get("command", "")).name
     if program in _FETCHING:
         notes.append(f"it may use the network, since {program} fetches programs from there")
@@ -66,19 +71,61 @@ def wanted(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str])
 
 
 def advice(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str]) -> list[str]:
-    """What an entry with a sandbox of its own seems to need beside it, as clauses."""
+    """What an entry with a sandbox of its own seems to need beside it, as clauses that say what to add."""
+    if "command" not in entry:
+        return about_address(entry.get("url", ""))
     found = wanted(entry, home, environment)
     look = _Look(home, environment)
     sandbox = entry.get("sandbox", {})
-    given = [look.meant(path) for path in (*sandbox.get("read", ()), *sandbox.get("write", ()))]
-    notes = [
-        f"it is told of {path}, which it may not read"
+    granted = [*sandbox.get("read", ()), *sandbox.get("write", ())]
+    given = [look.meant(path) for path in granted]
+    writable = [look.meant(path) for path in sandbox.get("write", ())]
+    notes = about_program(entry, environment)
+    for path in granted:
+        refused = look.why_not(path)
+        if refused:
+            notes.append(f"it cannot be given {path}, and does not start with it: {refused}")
+        elif look.meant(path).startswith("/") and not _is_there(look.meant(path)):
+            notes.append(f"{path} is not there, and it does not start without it")
+    notes += [
+        f"it is told of {path}, which it may not read; to let it: --read {shlex.quote(path)}"
         for path in found.read
-        if not any(is_beneath(look.meant(path), one) for one in given)
+        if not _within(look.meant(path), given)
     ]
+    notes += [note for note in found.notes if "which it cannot reach: " in note]
+    for name, path, folder in look.in_variables(entry.get("env", {})):
+        if folder and not _within(look.meant(path), writable):
+            notes.append(f"{name} names {path}, which it may not write; to let it: --write {shlex.quote(folder)}")
+        elif not folder and not _within(look.meant(path), given):
+            notes.append(f"{name} names {path}, which it may not read; to let it: --read {shlex.quote(path)}")
     if found.network and not sandbox.get("network", False):
-        notes.append(f"{PurePosixPath(entry['command']).name} fetches programs from the network, which it may not use")
+        program = PurePosixPath(entry["command"]).name
+        notes.append(f"{program} fetches programs from the network, which it may not use; to let it: --network")
     return notes
+
+
+def about_program(entry: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
+    """Whether the program that starts it is there, as far as that can be seen from here."""
+    command = _Look(Path("/"), environment).meant(entry["command"])
+    path = entry.get("env", {}).get("PATH") or environment.get("PATH") or os.defpath
+    if not command or "$" in path or shutil.which(command, path=path) is not None:
+        return []
+    if "/" in command:
+        return [f"there is no program {entry['command']}, so it cannot start"]
+    return [
+        f"there is no program {entry['command']} on the PATH of this Doorward, so it cannot start; install it, or give"
+        " its absolute path"
+    ]
+
+
+def about_address(url: str) -> list[str]:
+    """An address by which one can tell that it may not work."""
+    if not urlsplit(url).path.rstrip("/").endswith("/sse"):
+        return []
+    return [
+        "an address that ends in /sse is most often one of the older HTTP+SSE transport, which Doorward does not speak;"
+        " many such servers have another that ends in /mcp"
+    ]
 
 
 class _Look:
@@ -95,6 +142,16 @@ class _Look:
             system = any(is_beneath(meant, place) for place in _SYSTEM) and not is_beneath(meant, _SHARED_MEMORY)
             if meant.startswith("/") and not system and _is_there(meant):
                 yield path
+
+    def in_variables(self, env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+        """The variables that name a path: their name, the path and, where only its folder is there, that folder."""
+        for name, text in env.items():
+            if self.meant(text) == "/":
+                continue
+            if next(self.paths([text]), None) is not None:
+                yield name, text, ""
+            elif next(self.paths([folder := os.path.dirname(text)]), None) is not None and folder != "/":
+                yield name, text, folder
 
     def meant(self, path: str) -> str:
         variables = Variables(self._environment)
@@ -128,6 +185,10 @@ class _Look:
         if is_beneath(real, self._home):
             return "it lies in Doorward's own folder, which no program may see"
         return ""
+
+
+def _within(path: str, places: Sequence[str]) -> bool:
+    return any(is_beneath(path, one) for one in places)
 
 
 def _is_there(path: str) -> bool:

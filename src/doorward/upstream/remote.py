@@ -43,9 +43,9 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
         finally:
             web.close()
 
-    def log_out(self, config: ServerConfig) -> None:
-        """Forget what a login brought."""
-        TokenFile(self.home, config.id, config.url).forget()
+    def log_out(self, config: ServerConfig) -> bool:
+        """Forget what a login brought; whether there was a token among it."""
+        return TokenFile(self.home, config.id, config.url).forget()
 
     def _web(self, config: ServerConfig) -> Web:
         token_url = config.auth.token_url if config.auth is not None else ""

@@ -70,7 +70,7 @@ async def _went_there(session: Session, data: Any, hooks: Hooks | None) -> bool:
         if type(place) is not dict or place.get("mode") != "url":
             return False
         try:
-            answer = await asking.answered(session.name, asking.ELICIT, place, hooks, False)
+            answer = await asking.answered(session, asking.ELICIT, place, hooks, False)
         except WireError:
             return False
         if answer["action"] != "accept":
@@ -90,7 +90,7 @@ async def _responses(session: Session, method: str, wanted: Any, hooks: Hooks | 
         if type(asked) is not str or type(params) is not dict:
             raise Unreachable(f"The server {session.name} wants input for {method} by a request that is none.")
         try:
-            responses[key] = await asking.answered(session.name, asked, params, hooks, sampling)
+            responses[key] = await asking.answered(session, asked, params, hooks, sampling)
         except WireError as error:
             raise CommandFailed(
                 f"The server {session.name} asks for something before it answers {method}: {error.message}"

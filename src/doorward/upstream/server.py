@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from doorward.clock import Clock
-from doorward.errors import TimedOut, Unreachable
+from doorward.command import shortened
+from doorward.errors import NotPermitted, TimedOut, Unreachable
 from doorward.upstream import rounds
 from doorward.upstream.alarm import SetTimer
 from doorward.upstream.answering import Hooks, Result
@@ -18,11 +20,13 @@ from doorward.upstream.connection import Connect, Unsent
 from doorward.upstream.definition import Definition
 from doorward.upstream.life import Life, State
 from doorward.upstream.negotiating import Info
-from doorward.upstream.session import Said
+from doorward.upstream.session import Said, seconds
 from doorward.upstream.stats import Statistics
 
 MOST_ENTRIES = 2_000
 """How many tools, resources and prompts are taken of one server, each."""
+_SOON = 2.0
+"""Seconds in which it is known whether a server that failed a call is there at all."""
 
 
 class Server:
@@ -49,6 +53,8 @@ class Server:
         self._life = Life(config, connect, clock, self._changed, most=most, chance=chance, timer=timer)
         self._counters = self._life.counters
         self._clock = clock
+        self._compared: tuple[Definition, ...] | None = None
+        self._digests: dict[str, str] = {}
 
     def start(self) -> None:
         """Begin to connect, without waiting for it."""
@@ -66,6 +72,15 @@ class Server:
     def problem(self) -> str:
         """Why it is not ready or, when it is, what of its offer was left out; as a sentence."""
         return self._life.problem or " ".join(self._life.listed.remarks)
+
+    def absence(self) -> Unreachable:
+        """Why it cannot be used now, while it is not ready."""
+        return self._life.absence()
+
+    @property
+    def retry_seconds(self) -> float | None:
+        """In how many seconds it is tried again; None when it does not wait for that."""
+        return self._life.retry_seconds
 
     @property
     def info(self) -> Info:
@@ -110,12 +125,25 @@ class Server:
         arguments: Mapping[str, Any],
         hooks: Hooks | None,
         timeout: float,  # noqa: ASYNC109 - the server is told when it is up
+        *,
+        digest: str | None = None,
     ) -> Result:
-        """Call a tool. Unreachable, TimedOut and CommandFailed say in a sentence what went wrong."""
-        answer = await self._asked("tools/call", {"name": tool, "arguments": arguments}, hooks, timeout)
+        """Call a tool. Unreachable, TimedOut and CommandFailed say in a sentence what went wrong.
+
+        `digest` is of the definition that the call was let in for. Whoever waits for a server can find another one when
+        it is back, so it is held against what the server offers over the very connection that the call is sent on:
+        NotPermitted when it is not that. None where nobody was shown a definition.
+        """
+        answer = await self._asked("tools/call", {"name": tool, "arguments": arguments}, hooks, timeout, digest)
         content = answer.get("content", [])
-        if type(content) is not list or not all(type(block) is dict for block in content):
+        if type(content) is not list:
             raise Unreachable(f"The server {self.id} answered the call of {tool} without a list of `content`.")
+        for place, block in enumerate(content):
+            if type(block) is not dict or type(block.get("type")) is not str:
+                raise Unreachable(
+                    f"The server {self.id} answered the call of {tool} with a list of `content` in which entry {place}"
+                    f" is no block, that is, an object with a `type`, but {_told(block)}."
+                )
         return Result(
             content=content, structured=answer.get("structuredContent"), is_error=answer.get("isError") is True
         )
@@ -148,19 +176,24 @@ class Server:
         return lambda: self._life.updates.remove(told)
 
     async def _asked(
-        self, method: str, params: Mapping[str, Any], hooks: Hooks | None, within: float
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        hooks: Hooks | None,
+        within: float,
+        digest: str | None = None,
     ) -> dict[str, Any]:
-        counters = self._counters
+        counters, life = self._counters, self._life
         counters.calls += 1
         began = time.perf_counter()
         try:
             if blocked := self._breaker.blocked():
                 raise Unreachable(
-                    f"The server {self.id} did not answer its last calls; it is tried again in {max(round(blocked), 1)}"
-                    " seconds.",
-                    retry_after=blocked,
+                    f"The server {self.id} did not answer its last calls; it is tried again in"
+                    f" {seconds(math.ceil(blocked))}.",
+                    retry_after=float(math.ceil(blocked)),
                 )
-            answer = await self._sent(method, params, hooks, within)
+            answer = await self._sent(method, params, hooks, within, digest)
         except Said:
             self._breaker.succeeded()
             raise
@@ -172,6 +205,10 @@ class Server:
             raise
         except Unreachable as error:
             self._breaker.undecided()
+            if self.config.transport == "http" and life.session is not None and not life.session.over:
+                life.doubt()  # over HTTP nothing but a request tells that a server is gone
+                if error.retry_after is None:
+                    error.retry_after = _SOON
             self._went_wrong(error.message)
             raise
         except BaseException:
@@ -179,19 +216,37 @@ class Server:
             raise
         self._breaker.succeeded()
         counters.took(time.perf_counter() - began)
-        return answer
+        return self._life.discretion.hiding(answer)
 
-    async def _sent(self, method: str, params: Mapping[str, Any], hooks: Hooks | None, within: float) -> dict[str, Any]:
+    async def _sent(
+        self, method: str, params: Mapping[str, Any], hooks: Hooks | None, within: float, digest: str | None
+    ) -> dict[str, Any]:
         """Send it, and once more where the server certainly did nothing the first time."""
         life, sampling = self._life, self.config.sampling
         session = life.session
         if session is None or session.over:
             session = await life.ready(within)
+        if digest is not None:
+            self._still(params["name"], digest)
         try:
             return await rounds.request(session, method, params, within=within, hooks=hooks, sampling=sampling)
         except Unsent:
             session = await life.ready(within)
+            if digest is not None:
+                self._still(params["name"], digest)
             return await rounds.request(session, method, params, within=within, hooks=hooks, sampling=sampling)
+
+    def _still(self, tool: str, digest: str) -> None:
+        """Refuse a call of what the server that is connected now does not offer, or not as it was."""
+        tools = self._life.listed.tools
+        if tools is not self._compared:
+            self._compared, self._digests = tools, {one.name: one.digest for one in tools}
+        if self._digests.get(tool) != digest:
+            raise NotPermitted(
+                f"The server {self.id} no longer has the tool {tool} as it was when this call was let in; nothing was"
+                " called.",
+                hint=f"See what changed: doorward servers approve {self.id}",
+            )
 
     def _changed(self) -> None:
         if self._life.state != "ready":
@@ -201,3 +256,12 @@ class Server:
     def _went_wrong(self, sentence: str) -> None:
         self._counters.failures += 1
         self._counters.went_wrong(sentence, self._clock.now())
+
+
+def _told(block: Any) -> str:
+    """What somebody sent in place of a block, briefly."""
+    return (
+        f"an object with {', '.join(map(repr, list(block)[:5])) or 'nothing in it'}"
+        if type(block) is dict
+        else (shortened(block))
+    )

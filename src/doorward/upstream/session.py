@@ -222,6 +222,8 @@ class Session:
         waiting = self._pending.get(id)
         if waiting is not None and not waiting.answer.done():
             error = self.discretion.with_error(error)
+            error.message = naming_server(self.name, error.message)
+            error.args = (error.message,)
             waiting.answer.set_exception(Unsent(error.message, hint=error.hint) if again else error)
 
     def lost(self, error: DoorwardError, *, again: bool = False) -> None:
@@ -336,3 +338,12 @@ def again(error: DoorwardError) -> DoorwardError:
     made = type(error)(error.message) if type(error) is not Said else Unreachable(error.message)
     made.hint, made.rule, made.retry_after = error.hint, error.rule, error.retry_after
     return made
+
+
+def naming_server(name: str, sentence: str) -> str:
+    """A sentence that says which server it is about; one from beneath may know no more than an address."""
+    return sentence if f"server {name}" in sentence.lower() else f"Server {name}: {sentence}"
+
+
+def seconds(number: int) -> str:
+    return "1 second" if number == 1 else f"{number} seconds"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +29,13 @@ _LONGEST_ERROR_LINE = 8 * 1024
 _MOST_ERROR_LINES = 1_000
 _MOST_ERROR_BYTES = 1024 * 1024
 """What is read of the standard error in a second; who writes more has to wait."""
+_REMEMBERED = 40
+"""Lines of the standard error in which to look for why a server ended."""
+_FEW = 3
+_ERROR = re.compile(r"^\s{0,8}[\w.:]{0,60}(?:Error|Exception|panicked|fatal|FATAL|ERROR)\b")
+_COMPLAINT = re.compile(
+    r"^(?!\s*at ).{0,300}\b(?:error|cannot|denied|not found|no such|failed|missing)\b", re.IGNORECASE
+)
 _GRACE = 2.0
 """Seconds between the steps of ending it: closing its input, SIGTERM, and the end of everything."""
 _LAST_WORDS = 0.5
@@ -238,7 +246,7 @@ class StdioConnection:
             await self._awake.wait()
         if not self._over:
             self._complains()
-            words = f"; its last words: {self._errors.last}" if self._errors.last else ""
+            words = f"; its last words: {said}" if (said := self._errors.cause()) else ""
             code = f"ended with exit code {end.exit_code}"
             how = str(end).removeprefix("it ") if end.exit_code is None or end.stopped else code
             self._lost(f"{how}{words}")
@@ -274,7 +282,18 @@ class _ErrorLines:
         self._rest = b""
         self._since = 0.0
         self._lines = self._bytes = 0
-        self.last = ""
+        self._last: deque[str] = deque(maxlen=_REMEMBERED)
+
+    def cause(self) -> str:
+        """What it most likely ended of: the last line that names an error or, without one, the last few lines.
+
+        The very last line often is not it: programs print where they were, or which version they are, behind it.
+        """
+        for shape in (_ERROR, _COMPLAINT):
+            for line in reversed(self._last):
+                if shape.search(line):
+                    return line.strip()
+        return " / ".join(line.strip() for line in list(self._last)[-_FEW:])
 
     def feed(self, data: bytes, now: float) -> float:
         """Take a piece, of which an empty one is the end; for how many seconds no more should be read."""
@@ -288,7 +307,7 @@ class _ErrorLines:
         for line in whole[:_MOST_ERROR_LINES]:
             text = line[:_LONGEST_ERROR_LINE].decode("utf-8", "replace").rstrip()
             if text:
-                self.last = text
+                self._last.append(text)
                 self._receiver.noted(text)
         if len(whole) > _MOST_ERROR_LINES:
             self._receiver.noted(f"({len(whole) - _MOST_ERROR_LINES} lines were left out)")

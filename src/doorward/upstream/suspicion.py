@@ -165,14 +165,23 @@ def _of_text(text: str) -> Iterator[str]:
         yield f"holds control characters ({_excerpt(text)})"
     if len(text) > _LONG:
         yield f"is {len(text)} characters long"
-    lowered = text[:_MOST_READ].lower()
+    lowered = _lowered(text[:_MOST_READ])
     for words, stems, parts in _compiled():
         if any(stem in lowered for stem in stems) and all(part.search(lowered) for part in parts):
             found = (one for one in _sentences(lowered) if all(part.search(one) for part in parts))
             if (sentence := next(found, None)) is not None:
-                yield f"{words} ({_quoted(sentence)})"
+                at = lowered.index(sentence)
+                yield f"{words} ({_quoted(text[at : at + len(sentence)])})"
     if (match := _BLOB.search(text)) is not None and len(set(match[0])) > 16:
         yield f"holds {len(match[0])} characters that may be encoded text"
+
+
+def _lowered(text: str) -> str:
+    """In small letters and of the same length, so that what is found can be shown as it stands in the text."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(small if len(small := one.lower()) == 1 else one for one in text)
 
 
 @functools.cache

@@ -5,7 +5,6 @@ It lies beside the folders of servers and never in one, since a server of our ow
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -15,6 +14,7 @@ import msgspec
 from doorward import strictjson
 from doorward.errors import Unusable
 from doorward.home import sync_folder
+from doorward.upstream.config import Auth
 
 FOLDER = "upstream-tokens"
 
@@ -52,6 +52,15 @@ class Kept(_Secret, frozen=True):
     """Everything that was asked for so far."""
     wanted: str = ""
     """What a server wanted beyond that when there was nobody to ask."""
+    identity: str = ""
+    """Who the entry of the server said we are when this was kept, as a hash (see `identity`)."""
+
+
+def identity(auth: Auth | None) -> str:
+    """Who an entry says we are. What is kept for another is not used: it may reach further than the operator means."""
+    if auth is None or auth == Auth(type="oauth"):
+        return ""  # whoever logs in
+    return hashlib.sha256(msgspec.json.encode(auth)).hexdigest()
 
 
 class TokenFile:
@@ -86,6 +95,11 @@ class TokenFile:
         except OSError as error:
             raise Unusable(f"The tokens cannot be written to {self._file}: {error.strerror}.") from error
 
-    def forget(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self._file.unlink()
+    def forget(self) -> bool:
+        """Whether there was a token among what is forgotten."""
+        try:
+            had = self.read().tokens is not None
+        except Unusable:
+            had = True  # nobody can tell
+        self._file.unlink(missing_ok=True)
+        return had

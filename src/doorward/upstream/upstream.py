@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doorward.errors import NotPermitted, TimedOut
+import msgspec
+
+from doorward.errors import TimedOut, Unreachable
 from doorward.upstream.answering import Hooks, Result
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.definition import Definition
@@ -34,6 +37,9 @@ class Upstream:
         definitions: tuple[Definition, ...],
     ) -> None:
         self.config = config
+        self.mark = _mark(config)
+        """Tells apart what runs, with its arguments, environment and surroundings; what was approved of one is not
+        approved of another."""
         self.server = make(config, lambda _: on_change(self))
         self.definitions = definitions
         """What it listed last, be that in an earlier process."""
@@ -49,8 +55,6 @@ class Upstream:
         """The end of the server that had this id before, whose folder this one uses after it."""
         self.over = False
         """Whether the file has it no more, or has another in its place."""
-        self._compared: tuple[Definition, ...] | None = None
-        self._digests: dict[str, str] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -70,6 +74,12 @@ class Upstream:
         return "; ".join(word.rstrip(".") for word in words if word) + "." if any(words) else ""
 
     @property
+    def said(self) -> str:
+        """The problem where the server is named before it already."""
+        opening = f"The server {self.id} "
+        return f"It {self.problem.removeprefix(opening)}" if self.problem.startswith(opening) else self.problem
+
+    @property
     def calls_itself(self) -> str:
         """Its name and version, by its own word."""
         said = self.server.info.server
@@ -79,25 +89,13 @@ class Upstream:
     async def call(
         self, definition: Definition, arguments: Mapping[str, Any], hooks: Hooks | None, seconds: float
     ) -> Result:
-        """One call of one of its tools. A server that nobody has needed yet is started for it.
-
-        It may have come back as another than it was when this call was let in, so what it offers now is looked at.
-        """
+        """One call of one of its tools, as it was let in. A server that nobody has needed yet is started for it."""
         server = self.server
         if server.state in ("stopped", "starting"):
             await self.up(seconds)
         if server.state == "starting":
             raise TimedOut(f"The server {self.id} did not become ready within {seconds:g} seconds.")
-        if server.definitions is not self._compared:
-            self._compared = server.definitions
-            self._digests = {one.name: one.digest for one in server.definitions}
-        if self._digests.get(definition.name) != definition.digest and server.state == "ready":
-            raise NotPermitted(
-                f"The server {self.id} no longer has the tool {definition.name} as it was when this call was let in;"
-                " nothing was called.",
-                hint=f"See what changed: doorward servers approve {self.id}",
-            )
-        return await server.call(definition.name, arguments, hooks, seconds)
+        return await server.call(definition.name, arguments, hooks, seconds, digest=definition.digest)
 
     async def begin(self) -> None:
         """Start it if it is not, as soon as the one before it has ended."""
@@ -116,6 +114,14 @@ class Upstream:
                     waiting = asyncio.get_running_loop().create_future()
                     self._waiting.append(waiting)
                     await waiting
+
+    def away(self) -> Unreachable | None:
+        """Why nothing of it can be had now; None when it is ready, or would be started for a call."""
+        if not self.config.enabled:
+            why = f": {self.config.problem[:1].lower()}{self.config.problem[1:]}" if self.config.problem else "."
+            hint = "" if self.config.problem else f"Enable it: doorward servers enable {self.id}"
+            return Unreachable(f"The server {self.id} is disabled{why}", hint=hint)
+        return None if self.server.state in ("ready", "stopped") else self.server.absence()
 
     def row(self, tenant: str) -> dict[str, Any]:
         """What is stored of it."""
@@ -148,6 +154,13 @@ def origin(config: ServerConfig) -> str:
 
 def same_process(one: ServerConfig, other: ServerConfig) -> bool:
     """Whether a change of the file left alone everything that a running server depends on."""
-    return all(
-        getattr(one, field) == getattr(other, field) for field in one.__struct_fields__ if field not in _GOVERNING
-    )
+    return all(getattr(one, field) == getattr(other, field) for field in _what_runs())
+
+
+def _mark(config: ServerConfig) -> str:
+    parts = msgspec.to_builtins([getattr(config, field) for field in _what_runs()])
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _what_runs() -> list[str]:
+    return [field for field in ServerConfig.__struct_fields__ if field not in _GOVERNING]

@@ -14,19 +14,26 @@ from typing import Any
 from doorward.clock import Clock
 from doorward.errors import NotFound
 from doorward.events import Bus, UpstreamChanged, UpstreamOffered
+from doorward.model import Absent
+from doorward.names import folded
 from doorward.upstream import naming, offering
 from doorward.upstream.config import ServerConfig, Servers
+from doorward.upstream.naming import Tool
 from doorward.upstream.offering import ToolOffer
 from doorward.upstream.pins import Pins
 from doorward.upstream.readable import Readable, readable, reserved
 from doorward.upstream.trial import Trial, tried
 from doorward.upstream.upstream import Make, Upstream, origin, same_process
+from doorward.visible import visible
 
 log = logging.getLogger(__name__)
 
 _EVERY_TENANT = ""
+_LONGEST_NAME = 80
 _GATHER = 0.05
 """Seconds in which changes of several servers become one: a hundred of them start together."""
+_AT_ONCE = 20
+"""How many commands are made of tools before everybody else has a turn."""
 _BRIEFLY = 10.0
 """Seconds in which to see servers that nobody asked for by name."""
 
@@ -45,10 +52,12 @@ class Upstreams:
         make: Make,
         taken: Callable[[], frozenset[str]],
         put: Put,
+        prepare: Callable[[ToolOffer], None] = lambda _: None,
         read: Callable[[Iterable[Upstream], bool], None] = lambda _, __: None,
     ) -> None:
         """`tenant` owns the servers; `taken` are the names, folded, that commands of other kinds have.
 
+        `prepare` does beforehand what `put` would have to do for an offer that is new.
         `read` makes the commands by which what these servers have beside tools is read; it is told whether approval
         is required.
         """
@@ -62,6 +71,9 @@ class Upstreams:
         self._make = make
         self._taken = taken
         self._put = put
+        self._prepare = prepare
+        self._prepared: dict[Tool, ToolOffer] = {}
+        self._preparing = False
         self._read = read
         self._readable: dict[str, Readable] = {}
         self._upstreams: dict[str, Upstream] = {}
@@ -73,6 +85,8 @@ class Upstreams:
         self._over = False
         self._gathering: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._endings: dict[str, asyncio.Task[None]] = {}
+        """Servers that are being ended, by their ids: the folder of one is not free before."""
 
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._upstreams.values())
@@ -88,6 +102,27 @@ class Upstreams:
         """The tools that are offered of one server."""
         return self._by_server.get(server, [])
 
+    def absent(self, command: str) -> Absent | None:
+        """Why there is no such command although its server is in the file; None when that is not why."""
+        named = {one.id: (f"{naming.AREA}/{one.id}/", f"{one.id}_") for one in self}
+        meant = max((id for id, prefixes in named.items() if command.startswith(prefixes)), key=len, default=None)
+        if meant is None:
+            return None
+        upstream = self._upstreams[meant]
+        away = upstream.away()
+        if away is None or (self.of(meant) and folded(command) not in reserved([meant])):
+            return None  # of a server whose tools are known, away or not, this is none
+        tool = command.partition("_" if command.startswith(f"{meant}_") else f"/{meant}/")[2]
+        shown = visible(command[:_LONGEST_NAME], lines=False)
+        return Absent(
+            name=f"{naming.AREA}/{meant}/{tool}",
+            tier=upstream.config.tier,
+            message=f"There is no command {shown!r} now. {away.message}",
+            why=away.message,
+            hint=away.hint,
+            retry_after=away.retry_after,
+        )
+
     def configure(self, servers: Servers) -> None:
         """The file says this now."""
         before = self._upstreams
@@ -95,11 +130,12 @@ class Upstreams:
         for upstream in before.values():
             after = self._upstreams.get(upstream.id)
             if after is not upstream:
-                ending = self._end(upstream)
-                if after is not None:
-                    after.predecessor = ending
+                self._end(upstream)
         for upstream in self:
-            if self._running and upstream.config.enabled and upstream not in before.values():
+            if before.get(upstream.id) is upstream:
+                continue
+            upstream.predecessor = self._endings.get(upstream.id)
+            if self._running and upstream.config.enabled:
                 self._in_background(upstream.begin())
         self._approval_required = servers.approval_required
         self._configured = True
@@ -142,7 +178,7 @@ class Upstreams:
 
     async def trial(self, server: str) -> Trial:
         """A look at a server of the file, over a connection of its own; one that runs is left alone."""
-        return await tried(Upstream(self.get(server).config, self._make, Upstream.changed, ()))
+        return await tried(self.get(server).config, self._make)
 
     async def look(self, server: str = "") -> None:
         """Go and see what a server offers, or each, if nobody has seen it yet. All of them are not waited for long."""
@@ -159,14 +195,22 @@ class Upstreams:
             if command.startswith((f"{naming.AREA}/{one.id}/", f"{one.id}_")):
                 await self.look(one.id)
 
+    @property
+    def settling(self) -> bool:
+        """Whether what is offered is about to be worked out again, since servers have changed."""
+        return self._gathering is not None or self._preparing
+
     def refresh(self, *, again: bool = False) -> None:
         """Work out what is offered, and put it in force if it is anything new, or `again`."""
         self._stale = False
-        offers = offering.offers(self, self._pins, self._spoken_for, self._approval_required)
+        offers = self._worked_out()
         news = [offer.mark for offer in offers] != [offer.mark for offer in self.offers]
         if news:
             known = {offer.tool: offer for offer in self.offers}
-            self.offers = [_unless_new(offer, known.get(offer.tool)) for offer in offers]
+            self.offers = [
+                _unless_new(offer, known.get(offer.tool), self._prepared.get(offer.tool)) for offer in offers
+            ]
+            self._prepared = {}
             self._by_server = {}
             for offer in self.offers:
                 self._by_server.setdefault(offer.upstream.id, []).append(offer)
@@ -192,9 +236,32 @@ class Upstreams:
     def _gathered(self) -> None:
         """Servers changed. Most often only their state did, and working out names for all tools can be spared."""
         if self._stale:
-            self.refresh()
+            self._gathering = None
+            if not self._preparing:
+                self._preparing = True
+                self._in_background(self._refresh_gently())
         else:
             self._put_in_force(False, False)
+
+    async def _refresh_gently(self) -> None:
+        """The same for a server's new list, which can be long: nobody waits while commands are made of all of it."""
+        try:
+            while self._stale and not self._over:
+                self._stale = False
+                known = {offer.tool: offer.mark for offer in self.offers}
+                new = [offer for offer in self._worked_out() if offer.mark != known.get(offer.tool)]
+                self._prepared = {offer.tool: offer for offer in new}
+                for count, offer in enumerate(new, 1):
+                    self._prepare(offer)
+                    if count % _AT_ONCE == 0:
+                        await asyncio.sleep(0)
+            if not self._over:
+                self.refresh()
+        finally:
+            self._preparing = False
+
+    def _worked_out(self) -> list[ToolOffer]:
+        return offering.offers(self, self._pins, self._spoken_for, self._approval_required)
 
     async def approve(self, server: str, offers: Iterable[ToolOffer]) -> None:
         """A person stands behind these tools of a server as they are now."""
@@ -211,7 +278,7 @@ class Upstreams:
         for one in self:
             changed = sum(offer.changed for offer in self.of(one.id))
             if one.problem and server in ("", one.id):
-                found.append(f"server {one.id}: {one.problem}")
+                found.append(f"server {one.id}: {one.said}")
             if changed and server in ("", one.id):
                 count = "a tool" if changed == 1 else f"{changed} tools"
                 found.append(
@@ -247,7 +314,8 @@ class Upstreams:
             return
         if server.state == "ready" and server.definitions is not upstream.listed:
             upstream.listed = server.definitions
-            if [one.digest for one in server.definitions] != [one.digest for one in upstream.definitions]:
+            before, after = upstream.definitions, server.definitions
+            if not self._pins.seen(upstream.id) or [one.digest for one in before] != [one.digest for one in after]:
                 upstream.definitions = server.definitions
                 self._pins.note(upstream.id, upstream.definitions)
                 self._stale = True
@@ -269,15 +337,24 @@ class Upstreams:
                 )
         self._pins.standing([upstream.row(self._tenant) for upstream in self])
 
-    def _end(self, upstream: Upstream) -> asyncio.Task[None]:
+    def _end(self, upstream: Upstream) -> None:
+        """End it without waiting; the next one with its id waits for this, and for those before it."""
         upstream.over = True
-        return self._in_background(upstream.server.stop())
+        ending = self._in_background(_ended(upstream, self._endings.get(upstream.id)))
+        self._endings[upstream.id] = ending
+        ending.add_done_callback(lambda _: self._endings.get(upstream.id) is ending and self._endings.pop(upstream.id))
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(_guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+async def _ended(upstream: Upstream, before: asyncio.Task[None] | None) -> None:
+    await upstream.server.stop()
+    if before is not None:
+        await asyncio.wait([before])
 
 
 async def _guarded(work: Coroutine[Any, Any, None]) -> None:
@@ -287,6 +364,6 @@ async def _guarded(work: Coroutine[Any, Any, None]) -> None:
         log.exception("an upstream server could not be started or ended in good order")
 
 
-def _unless_new(offer: ToolOffer, known: ToolOffer | None) -> ToolOffer:
+def _unless_new(offer: ToolOffer, *known: ToolOffer | None) -> ToolOffer:
     """The offer that was there before, if it is the same: whatever was made of it is then kept."""
-    return known if known is not None and known.mark == offer.mark else offer
+    return next((one for one in known if one is not None and one.mark == offer.mark), offer)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from doorward import redact
+from doorward.redact import tells_of_a_secret
 
 _PIECES = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
 _ORDINARY = re.compile(
     r"HOME|USER|LOGNAME|USERNAME|HOSTNAME|PWD|PATH|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|TEMP|TMP|XDG_\w+"
 )
 """Variables that hold no secret; hiding their values would hide every path and name in what a server says."""
-_TELLING = re.compile(
-    r"(?:^|[_-])(?:key|pat|auth|pwd|pass|dsn|signature|connection[_-]?string)(?:$|[_-])", re.IGNORECASE
-)
-"""Names of variables and headers that tell of a secret, beside those that are hidden everywhere."""
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)=(.+)", re.DOTALL)
 
 
@@ -51,7 +49,7 @@ class Variables:
                     self._secrets.append(given)
                 return given
             if default is not None:
-                return str(default)
+                return str(default).replace("$$", "$")
             if name not in self.missing:
                 self.missing.append(name)
             return str(found[0])
@@ -68,9 +66,15 @@ class Variables:
         return tuple(redact.secrets({"secret": list(dict.fromkeys(self._secrets))}))
 
 
-def names_a_secret(name: str) -> bool:
-    """Whether a variable or header of this name holds a secret, as far as one can tell."""
-    return redact.names_a_secret(name) or _TELLING.search(name) is not None
+def names_in(value: Any) -> Iterator[str]:
+    """The variables, beside ordinary ones, that the texts in a value take from the environment."""
+    if isinstance(value, str):
+        for found in _PIECES.finditer(value):
+            if found[1] is not None and not _ORDINARY.fullmatch(found[1]):
+                yield found[1]
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from names_in(item)
 
 
 def secrets_in_words(words: tuple[str, ...]) -> list[str]:
@@ -78,14 +82,14 @@ def secrets_in_words(words: tuple[str, ...]) -> list[str]:
     found, before = [], ""
     for word in words:
         joined = _OPTION.fullmatch(word)
-        if joined is not None and names_a_secret(joined[1]):
+        if joined is not None and tells_of_a_secret(joined[1]):
             found.append(joined[2])
         elif before and not word.startswith("-"):
             found.append(word)
-        before = word if word.startswith("-") and joined is None and names_a_secret(word.lstrip("-")) else ""
+        before = word if word.startswith("-") and joined is None and tells_of_a_secret(word.lstrip("-")) else ""
     return found
 
 
 def secrets_in_address(url: str) -> list[str]:
     """The values of query parameters such as `token`."""
-    return [value for name, value in parse_qsl(urlsplit(url).query) if names_a_secret(name)]
+    return [value for name, value in parse_qsl(urlsplit(url).query) if tells_of_a_secret(name)]

@@ -23,7 +23,9 @@ _FOLLOWED = {
     "DELETE": frozenset({307, 308}),
 }
 """What is followed. A POST that became a GET would be another request, so such a redirect is refused."""
-_FOR_ANYBODY = frozenset({"accept", "content-type", "user-agent", "accept-encoding", "last-event-id"})
+_FOR_ANYBODY = frozenset({"accept", "content-type", "last-event-id", "mcp-protocol-version", "mcp-method", "mcp-name"})
+_REPEATED = "mcp-param-"
+"""Headers that begin so repeat arguments of the message, which goes wherever the redirect leads."""
 _PORTS = {"http": 80, "https": 443}
 _ACCOUNT = re.compile(r"//[^/?#]*@")
 Origin = tuple[str, str, int]
@@ -121,17 +123,25 @@ class Web:
         self._tls = tls
 
     async def ask(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, follow: bool = True
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        private: Mapping[str, str] | None = None,
+        follow: bool = True,
     ) -> Answer:
         """The answer to a request, after at most three redirects; each is checked as the first address was.
 
-        Whoever is elsewhere than `url` gets nothing but the headers of the protocol: no token, no key. Where the body
-        itself is a secret, `follow` is to be off, and a redirect is the answer.
+        Whoever is elsewhere than `url` gets only those of `headers` that say what the message is: no token, no key, no
+        session. What is `private` stays with `url` whatever it is called. Where the body itself is a secret, `follow`
+        is to be off, and a redirect is the answer.
         """
         given = origin(url)
         for _ in range(_REDIRECTS + 1):
             where = origin(url)
-            sent = headers if where == given else _for_anybody(headers)
+            sent = {**headers, **(private or {})} if where == given else _for_anybody(headers)
             answer = await self._once(method, url, where, sent, body)
             onward = answer.headers.get("location")
             if not follow or not 300 <= answer.status < 400 or answer.status == 304 or onward is None:
@@ -198,7 +208,7 @@ def _for_anybody(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in headers.items()
-        if name.lower() in _FOR_ANYBODY or name.lower().startswith("mcp-")
+        if name.lower() in _FOR_ANYBODY or name.lower().startswith(_REPEATED)
     }
 
 

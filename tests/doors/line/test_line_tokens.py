@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from doorward.doors.line.door import guarded
+from doorward.doors.line.openness import Openness
 from doorward.settings import Sandbox, Settings
 
 QUICK = {"tool": "stage_quick", "args": {"name": "a"}}
@@ -162,6 +163,34 @@ async def test_the_room_of_one_token_is_not_that_of_the_next(line):
 
 
 @pytest.mark.parametrize("loose", [{"network": True}, {"allow_unconfined": True}])
-def test_where_programs_reach_this_door_everybody_needs_a_token(loose: dict[str, bool]) -> None:
-    assert not guarded(Settings(sandbox=Sandbox(**loose))).line.open
-    assert guarded(Settings()).line.open
+async def test_where_programs_reach_this_door_everybody_needs_a_token(opened, loose: dict[str, bool]) -> None:
+    async with opened(changes=Settings(sandbox=Sandbox(**loose))) as driver:
+        assert not Openness(driver.house.services).is_open
+
+
+async def test_while_a_server_may_use_the_network_everybody_needs_a_token(line, caplog):
+    """It is a process of the owner's account, and reaches this door like any other."""
+    async with line(enabled=True) as house:
+        services = house.driver.house.services
+
+        async def file(**more: Any) -> None:
+            entry = {"id": "time", "command": "server", "sandbox": {"network": True}, **more}
+            services.servers.file.write_text(json.dumps({"servers": [entry]}))
+            await services.servers.load()
+
+        before = await house.wire()
+        assert (await before.asked(1, "call_tool", QUICK))["type"] == "response"
+        await file()
+        during = await house.wire()
+        for wire in (before, during):
+            refused = (await wire.asked(2, "call_tool", QUICK))["error"]
+            assert (refused["code"], "a server that Doorward starts" in refused["message"]) == (
+                "not_authenticated",
+                True,
+            )
+        said = (await house.driver.owner("system/status")).result["problems"]
+        assert [one for one in said if one.startswith("The line door takes only clients that show a token")]
+        await file(enabled=False)
+        assert (await before.asked(3, "call_tool", QUICK))["type"] == "response"
+        assert (await during.asked(3, "call_tool", QUICK))["error"]["message"].endswith("connect again.")
+    assert "since a server that Doorward starts may use the network (time)" in caplog.text

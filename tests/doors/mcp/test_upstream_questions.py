@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from upstream_door import open_door, recipe, server
 
 from doorward.doors.mcp.http import HttpEndpoint
+from doorward.doors.mcp.questioning import Questioning
 from doorward.events import QuestionAnswered, QuestionAsked
 from doorward.model import Credential, Outcome
 
@@ -244,6 +245,28 @@ async def test_a_question_goes_with_its_call(house: McpHouse, heard: Heard):
     late = await house.ask("mcp/answer", PERSON, question=question, action="decline")
     assert late.code == "not_found"
     assert (await house.owner("mcp/questions")).result["items"] == []
+
+
+async def test_who_hangs_up_while_an_answer_is_brought_ends_the_call(
+    house: McpHouse, heard: Heard, monkeypatch: pytest.MonkeyPatch
+):
+    web = await client(house, ELICITS)
+    first = (await web.ask("tools/call", ASKS)).result
+    question, brought = (await heard.asked.get()).question, asyncio.Event()
+
+    async def slowly(*_: Any) -> str:
+        brought.set()
+        return await asyncio.get_running_loop().create_future()
+
+    given = {"question": {"action": "accept", "content": {"name": "Ada"}}}
+    again = {**ASKS, "requestState": first["requestState"], "inputResponses": given}
+    monkeypatch.setattr(Questioning, "_carried", slowly)
+    call = web.open("tools/call", again)
+    await brought.wait()
+    await call.hang_up()
+    gone = await heard.answered.get()
+    assert (gone.question, gone.action) == (question, "gone")
+    assert (await house.ledger("mcp/notes/asks"))[-1]["status"] == "cancelled"
 
 
 async def test_a_question_that_is_answered_elsewhere_is_taken_back(house: McpHouse, heard: Heard):

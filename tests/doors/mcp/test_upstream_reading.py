@@ -164,13 +164,51 @@ async def test_without_sessions_subscribers_hear_of_it_too(tmp_path: Path):
         wanted = {"notifications": {"resourceSubscriptions": [ONE, "mcp://notes/none"], "resourcesListChanged": True}}
         stream = await web.open("subscriptions/listen", wanted).begun()
         agreed = (await stream.event() or {})["params"]["notifications"]
-        assert agreed["resourceSubscriptions"] == ["mcp://notes/none", ONE]
+        assert agreed["resourceSubscriptions"] == [ONE], "one hears only of what is listed"
         while "note:///one" not in (await web.call("notes_change")).said:
             pass
         told = await stream.event()
         assert told is not None
         assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", ONE)
         await stream.hang_up()
+
+
+async def test_listening_to_a_resource_is_a_call_of_what_reads_it_and_recorded_as_one(house: McpHouse):
+    web = await house.web(kind="service", room="annex")
+    await web.initialize()
+    before = len(await house.ledger("mcp/notes/resources.read"))
+    assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}
+    assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}, "which is nothing new"
+    unlisted = await web.request("resources/subscribe", {"uri": "mcp://notes/note:///?word=mine"})
+    assert "only of those that it lists" in unlisted.error["message"]
+    rows = (await house.ledger("mcp/notes/resources.read"))[before:]
+    assert [row["status"] for row in rows] == ["done", "failed"]
+    await web.request("resources/unsubscribe", {"uri": ONE})
+    waits = await web.request("resources/subscribe", {"uri": "mcp://strict/note:///one"})
+    assert waits.error["data"]["code"] == "not_permitted"
+    assert "waits for a person's approval" in waits.error["message"]
+
+
+async def test_who_may_read_only_with_approval_from_now_on_hears_no_more(house: McpHouse):
+    watched = recipe("watched", "mcp/*")
+    write_recipe(house.home, watched)
+    await house.services.recipes.load()
+    await house.owner("room/create", name="watched", recipe="watched")
+    web, other = await house.web(kind="service", room="watched"), await house.web(kind="service", room="annex")
+    await web.initialize()
+    stream = await web.listen().begun()
+    assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}
+    while (await other.call("notes_change")).said != "told of ['note:///one']":
+        pass
+    watched["strategy"]["aiCommands"]["requireApproval"] = {"mcp/notes/resources.read": True}
+    write_recipe(house.home, watched)
+    await house.services.recipes.load()
+    while (await other.call("notes_change")).said != "told of []":
+        pass
+    while (told := await stream.event() or {}).get("method") != "notifications/message":
+        pass
+    assert f"You hear no more of {ONE}" in told["params"]["data"]
+    await stream.hang_up()
 
 
 async def test_a_recipe_for_one_server_gives_nothing_of_another(house: McpHouse):
@@ -222,3 +260,14 @@ def test_an_entry_of_a_list_has_only_fields_that_clients_can_read():
     assert in_full_view(odd) == {"name": "n", "description": "a\\u200bb"}
     prompt = {"name": "p", "arguments": [{"name": "a", "required": "yes"}, 7, {"required": True}]}
     assert in_full_view(prompt) == {"name": "p", "arguments": [{"name": "a"}]}
+
+
+async def test_for_another_tenant_resources_of_servers_do_not_exist(house: McpHouse):
+    await house.owner("user/create", id="rival", access="root", tenant="rival")
+    token = await house.token(user="rival", tenant="rival", kind="human", access="root")
+    web = Web(house.server.public, token, "/mcp")
+    for method in ("resources/read", "resources/subscribe"):
+        there, nowhere = [
+            (await web.ask(method, {"uri": f"mcp://{server}/note:///one"})).error for server in ("notes", "nobody")
+        ]
+        assert (there["code"], there["message"].replace("notes", "nobody")) == (nowhere["code"], nowhere["message"])

@@ -14,6 +14,10 @@ from doorward.errors import Conflict, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream.differences import difference
 from doorward.upstream.offering import ToolOffer
+from doorward.visible import visible
+
+_MOST = 30
+"""How many names a sentence lists."""
 
 ToolName = Annotated[str, Meta(description="Only this tool; left out, all that wait", max_length=256)]
 Mark = Annotated[
@@ -28,6 +32,7 @@ class Waiting(TypedDict):
     why: Annotated[str, Meta(description="changed: its definition is another than was approved; new: it came later")]
     difference: Annotated[str, Meta(description="What changed, or all of it when it is new")]
     warnings: Annotated[list[str], Meta(description="What in its words looks meant to mislead")]
+    withheld: Annotated[str, Meta(description="Why nobody may run it even when it is approved; empty when one may")]
 
 
 class Approved(TypedDict):
@@ -66,6 +71,8 @@ async def approve(ctx: Context, server: ServerId, tool: ToolName = "", mark: Mar
             hint=f"Look again: doorward servers approve {server}",
         )
     await ctx.house.upstreams.approve(server, waiting)
+    for told, offer in zip(shown["tools"], waiting, strict=True):
+        told["withheld"] = _why_not(ctx, offer)
     return shown
 
 
@@ -75,9 +82,21 @@ async def show_waiting(ctx: Context, server: str, tool: str = "", mark: str = ""
 
 
 def _waiting(ctx: Context, server: str, tool: str) -> list[ToolOffer]:
-    ctx.house.upstreams.get(server)
+    known = ctx.house.upstreams.get(server).definitions
     offers = ctx.house.upstreams.of(server)
+    if tool and tool not in [one.name for one in known]:
+        names = [visible(one.name, lines=False) for one in known]
+        there = f"{', '.join(names[:_MOST])}{f' and {len(names) - _MOST} more' if len(names) > _MOST else ''}"
+        if not there:
+            raise NotFound(f"What the server {server} offers is not known yet; see it: doorward servers tools {server}")
+        raise NotFound(f"The server {server} has no tool {tool[:60]!r}; it has: {there}.")
     return [one for one in offers if (one.changed or one.new) and tool in ("", one.definition.name)]
+
+
+def _why_not(ctx: Context, offer: ToolOffer) -> str:
+    """What keeps people from running a tool beside that it changed."""
+    withheld = ctx.house.registry[offer.names.canonical].withheld
+    return "" if withheld == offer.withheld else withheld
 
 
 async def _shown(ctx: Context, server: str, waiting: list[ToolOffer]) -> Approved:
@@ -91,6 +110,7 @@ async def _shown(ctx: Context, server: str, waiting: list[ToolOffer]) -> Approve
                 "why": "changed" if offer.changed else "new",
                 "difference": difference(before, offer.shown.whole),
                 "warnings": list(offer.warnings),
+                "withheld": _why_not(ctx, offer),
             }
         )
     digests = sorted(f"{offer.definition.name}\n{offer.definition.digest}" for offer in waiting)

@@ -14,7 +14,6 @@ from doorward.errors import BadParams, Conflict
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 from doorward.store.sqlite import Statement
-from doorward.upstream.config import ServerConfig
 from doorward.upstream.parse import BadServers
 from doorward.upstream.variables import secrets_in_words
 
@@ -23,8 +22,8 @@ KIND = "servers"
 """The kind of before-image that these changes leave: the whole text of the file."""
 
 
-async def change(ctx: Context, edit: Callable[[str | None], str | None]) -> tuple[ServerConfig, ...]:
-    """Change the text of the file, keep what it was, and put it in force; gives the servers in force then."""
+async def change(ctx: Context, edit: Callable[[str | None], str | None]) -> bool:
+    """Change the text of the file, keep what it was, and put it in force; whether there was anything to change."""
     book = ctx.house.servers
     async with book.changing:
         before = await book.text()
@@ -32,7 +31,7 @@ async def change(ctx: Context, edit: Callable[[str | None], str | None]) -> tupl
         if after != before:
             await ctx.store.write(_kept(ctx, before, after))
             await book.save(before, after)
-    return book.servers.servers
+    return after != before
 
 
 def checked(ctx: Context, text: str | None) -> bytes | None:

@@ -6,6 +6,7 @@ wrote it; `undo` brings the former text back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -14,17 +15,22 @@ from msgspec import Meta
 from doorward.backends.context import Context
 from doorward.backends.mcp.changing import KIND, change, checked, decoded, told
 from doorward.backends.mcp.family import family
-from doorward.command import Example, Undo
+from doorward.command import Example, Undo, shortened
+from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream import editing, reach
-from doorward.upstream.config import ServerConfig
+from doorward.upstream.entry import as_id
+from doorward.upstream.plain import in_plain
 
-Id = Annotated[str, Meta(description="The server's id", pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
+Id = Annotated[str, Meta(description="The server's id", max_length=200)]
 Words = Annotated[list[str], Meta(description="The words behind the program, one by one", max_length=500)]
 Texts = dict[str, str]
 Paths = list[Annotated[str, Meta(min_length=1, max_length=4_096)]]
 Patterns = list[Annotated[str, Meta(min_length=1, max_length=256)]]
 
+
+_LONGEST_ID = 31
+_ID = re.compile(rf"[a-z][a-z0-9_-]{{0,{_LONGEST_ID - 1}}}")
 
 State = Literal["added", "removed", "enabled", "disabled"]
 
@@ -33,6 +39,7 @@ class Changed(TypedDict):
     id: str
     now: State
     file: Annotated[str, Meta(description="The file that says so")]
+    changed: Annotated[bool, Meta(description="Whether the file is another now, which can be undone")]
     notes: Annotated[list[str], Meta(description="What a person should know of it")]
 
 
@@ -86,13 +93,15 @@ async def add(
     address = {"url": url, "headers": headers, "auth": auth}
     terms = {"tier": tier, "tools": tools, "auto_approve": auto_approve}
     entry = _entry({"name": name, "command": command, "args": args, "env": env, **address, **sandbox, **terms})
-    servers = await change(ctx, lambda text: editing.added(text, id, entry))
-    return _changed(ctx, id, "added", [*_notes(ctx, entry), *_problems(servers, id)])
+    _check(id)
+    changed = await change(ctx, lambda text: editing.added(text, id, entry))
+    return _changed(ctx, id, "added", changed, [*_notes(ctx, entry), *_problems(ctx, id)])
 
 
 @add.shows_effect
 async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
     """The entry without what may be secret in it, and what it would lack."""
+    _check(id)
     entry = _entry(given)
     checked(ctx, editing.added(decoded(await ctx.house.servers.text()), id, entry))
     return {"id": id, "entry": told(entry), "notes": _notes(ctx, entry)}
@@ -113,8 +122,8 @@ async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
 )
 async def remove(ctx: Context, id: Id) -> Changed:
     """Remove a server. It ends, and its tools are gone."""
-    await change(ctx, lambda text: editing.removed(text, id))
-    return _changed(ctx, id, "removed", [])
+    changed = await change(ctx, lambda text: editing.removed(text, id))
+    return _changed(ctx, id, "removed", changed, [])
 
 
 @family.command(
@@ -132,8 +141,8 @@ async def remove(ctx: Context, id: Id) -> Changed:
 )
 async def enable(ctx: Context, id: Id) -> Changed:
     """Switch a server on."""
-    servers = await change(ctx, lambda text: editing.switched(text, id, True))
-    return _changed(ctx, id, "enabled", _problems(servers, id))
+    changed = await change(ctx, lambda text: editing.switched(text, id, True))
+    return _changed(ctx, id, "enabled", changed, _problems(ctx, id))
 
 
 @family.command(
@@ -151,21 +160,31 @@ async def enable(ctx: Context, id: Id) -> Changed:
 )
 async def disable(ctx: Context, id: Id) -> Changed:
     """Switch a server off. It ends, its entry stays, and its tools are gone until it is enabled."""
-    await change(ctx, lambda text: editing.switched(text, id, False))
-    return _changed(ctx, id, "disabled", [])
+    changed = await change(ctx, lambda text: editing.switched(text, id, False))
+    return _changed(ctx, id, "disabled", changed, [])
 
 
-def _changed(ctx: Context, id: str, now: State, notes: list[str]) -> Changed:
-    return {"id": id, "now": now, "file": str(ctx.house.servers.file), "notes": notes}
+def _changed(ctx: Context, id: str, now: State, changed: bool, notes: list[str]) -> Changed:
+    if not changed:
+        notes = [f"It was {now} already.", *notes]
+    return {"id": id, "now": now, "file": str(ctx.house.servers.file), "changed": changed, "notes": notes}
 
 
-def _problems(servers: tuple[ServerConfig, ...], id: str) -> list[str]:
-    return [one.problem for one in servers if one.id == id and one.problem]
+def _check(id: str) -> None:
+    if not _ID.fullmatch(id):
+        raise BadParams(
+            f"The id of a server is a small letter, then at most {_LONGEST_ID - 1} small letters, digits, hyphens and"
+            f" underscores, such as {as_id(id)}; given {shortened(id)}."
+        )
+
+
+def _problems(ctx: Context, id: str) -> list[str]:
+    return [one.problem for one in ctx.house.servers.servers.servers if one.id == id and one.problem]
 
 
 def _notes(ctx: Context, entry: Mapping[str, Any]) -> list[str]:
-    """What it seems to need and does not have."""
-    return reach.advice(entry, ctx.house.home, ctx.house.servers.environment) if "command" in entry else []
+    """What it seems to need and does not have, and what of it anybody with the file could read."""
+    return [*reach.advice(entry, ctx.house.home, ctx.house.servers.environment), *in_plain(entry)]
 
 
 def _entry(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.mcp.calling import Called
+from doorward.backends.mcp.calling import away, only_now
 from doorward.backends.mcp.family import family
-from doorward.command import READS_ONLY, Example
-from doorward.errors import BadParams, CommandFailed, NotFound
+from doorward.command import READS_ONLY, Example, shortened
+from doorward.errors import BadParams, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.registry import Registry
 from doorward.upstream.addressing import unwrapped
 from doorward.upstream.readable import PROMPT, READ, names
 
@@ -38,16 +40,18 @@ async def read_resource(
         str, Meta(description="Its address: mcp://SERVER/… as a link has it", min_length=1, max_length=8192)
     ],
     server: Server = "",
-) -> Called:
+) -> Any:
     """Read a resource of an MCP server, such as one that a tool gave a link to.
 
-    It runs as that server's own command for this, so that every rule, limit and approval of the server holds.
+    It is a call of that server's own command for this, so that every rule, limit and approval of the server holds.
     """
-    found = unwrapped(uri)
-    if found is None and not server:
-        raise BadParams("mcp/read: uri must be mcp://SERVER/… as a link has it, or server must be given beside it.")
-    of, own = found if found is not None and server in ("", found[0]) else (server, uri)
-    return await _asked(ctx, of, READ, {"uri": own}, "resources")
+    await _missing(ctx, _addressed(uri, server)[0], READ, "resources")
+
+
+@read_resource.means
+def resource_meant(registry: Registry, params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    of, own = _addressed(params["uri"], params.get("server", ""))
+    return _meant(registry, of, READ, {"uri": own})
 
 
 @family.command(
@@ -68,32 +72,44 @@ async def get_prompt(
     server: Server,
     name: Annotated[str, Meta(description="The prompt's name at its server", min_length=1, max_length=256)],
     arguments: Annotated[dict[str, str] | None, Meta(description="Its arguments, as texts by name")] = None,
-) -> Called:
+) -> Any:
     """Get a prompt of an MCP server, filled in.
 
-    It runs as that server's own command for this, so that every rule, limit and approval of the server holds.
+    It is a call of that server's own command for this, so that every rule, limit and approval of the server holds.
     """
-    params = {"name": name, **({"arguments": arguments} if arguments else {})}
-    return await _asked(ctx, server, PROMPT, params, "prompts")
+    await _missing(ctx, server, PROMPT, "prompts")
 
 
-async def _asked(ctx: Context, server: str, what: str, params: dict[str, Any], kind: str) -> Called:
-    """The same by the server's own command, inside this one. A server that nobody has started yet is started."""
+@get_prompt.means
+def prompt_meant(registry: Registry, params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    given = {"arguments": params["arguments"]} if params.get("arguments") else {}
+    return _meant(registry, params["server"], PROMPT, {"name": params["name"], **given})
+
+
+def _addressed(uri: str, server: str) -> tuple[str, str]:
+    """The server that has a resource, and the address there."""
+    found = unwrapped(uri)
+    if found is None and not server:
+        raise BadParams("mcp/read: uri must be mcp://SERVER/… as a link has it, or server must be given beside it.")
+    return found if found is not None and server in ("", found[0]) else (server, uri)
+
+
+def _meant(
+    registry: Registry, server: str, what: str, params: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]] | None:
     command = names(server, what).canonical
-    upstream = next((one for one in ctx.house.upstreams if one.id == server and one.config.enabled), None)
-    if upstream is not None and command not in ctx.house.registry:
-        await upstream.up()
-        ctx.house.upstreams.refresh()
-    if command not in ctx.house.registry:
-        raise NotFound(f"There is no server {server[:60]!r} with {kind} that its operator offers.")
-    ctx.execution.transparent = True
-    outcome = await ctx.house.ask(ctx.call, command, params)
-    if outcome.status == "done":
-        return cast("Called", outcome.result)
-    if outcome.status == "parked":
-        raise CommandFailed(
-            f"{command} waits for a person's approval, ticket {outcome.ticket}; nothing was read yet.",
-            hint="Once it is approved, resume that call by itself with its ticket.",
-            result={"ticket": outcome.ticket, "command": command, "call": outcome.call},
-        )
-    raise CommandFailed(outcome.message, hint=outcome.hint, result=outcome.result)
+    return (command, params) if command in registry else None
+
+
+async def _missing(ctx: Context, server: str, what: str, kind: str) -> None:
+    """Say why a server's own command is not there. A server that nobody has started yet is started."""
+    upstream = next((one for one in ctx.house.upstreams if one.id == server), None)
+    if upstream is not None:
+        if upstream.config.enabled:
+            await upstream.up()
+            ctx.house.upstreams.refresh()
+        command = names(server, what).canonical
+        if command in ctx.house.registry and ctx.may(command).allowed:
+            raise only_now(server)
+        away(upstream)
+    raise NotFound(f"There is no server {shortened(server, 60)} with {kind} that its operator offers.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from msgspec import Meta
@@ -15,6 +16,10 @@ from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream import editing, reach
 from doorward.upstream.conversion import as_ours
 from doorward.upstream.parse import BadServers
+from doorward.upstream.variables import names_in
+
+_ROOM = 27
+"""How much of an id stays when a number is put behind it."""
 
 
 class Source(TypedDict):
@@ -40,6 +45,7 @@ class Planned(TypedDict):
     reads: Annotated[list[str], Meta(description="What its process may read beside the system's programs")]
     writes: Annotated[list[str], Meta(description="What its process may change beside a folder of its own")]
     network: Annotated[bool, Meta(description="Whether its process may use the network, or it is there itself")]
+    variables: Annotated[list[str], Meta(description="Variables whose values it is given from where Doorward runs")]
     notes: Annotated[list[str], Meta(description="What a person should know before saying yes")]
 
 
@@ -126,24 +132,30 @@ class _Plan:
         """The text with all of them that can be added."""
         self._items, self._skipped = [], []
         before = set(editing.ids(text))
+        taken: dict[str, dict[str, Any]] = {}
         for one in self._given:
             found = as_ours(one.name, one.entry, client=one.client, file=one.file)
             entry, notes = self._within_reach(found.entry)
             why = found.skipped
-            if not why and found.id in before:
-                why = f"there is a server {found.id} already, which stays as it is"
-            elif not why and found.id in editing.ids(text):
-                why = f"another server in this import becomes {found.id} as well"
+            id = found.id
+            if not why and id in before:
+                why = f"there is a server {id} already, which stays as it is"
+            elif not why and entry in taken.values():
+                why = f"it is the same as {next(key for key, held in taken.items() if held == entry)}, which is added"
+            elif not why and id in taken:
+                id = _another(id, {*before, *taken})
+                notes = [*notes, f"another server in this import is called {found.id}, so this one is {id}"]
             try:
-                problem = "" if why else self._problem(found.id, entry)
+                problem = "" if why else self._problem(id, entry)
             except BadServers as error:
                 why = within(error)
             if why:
                 self._skipped.append({"name": one.name, "file": one.file, "why": why})
                 continue
-            text = editing.added(text, found.id, entry)
+            text = editing.added(text, id, entry)
+            taken[id] = entry
             lacks = [problem] if problem else []
-            self._items.append(_planned(found.id, one, entry, [*found.notes, *notes, *lacks]))
+            self._items.append(_planned(id, one, entry, [*found.notes, *notes, *lacks]))
         return text
 
     def told(self) -> Imported:
@@ -155,14 +167,23 @@ class _Plan:
         Each is looked at by itself, so that one bad entry does not spoil the others.
         """
         (alone,) = self._ctx.house.servers.parsed(editing.added(None, id, entry).encode()).servers
-        return alone.problem
+        return alone.lacks
 
     def _within_reach(self, entry: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        if "command" not in entry or "sandbox" in entry:
-            return entry, []
-        found = reach.wanted(entry, self._ctx.house.home, self._ctx.house.servers.environment)
+        if "command" not in entry:
+            return entry, reach.about_address(entry.get("url", ""))
+        home, environment = self._ctx.house.home, self._ctx.house.servers.environment
+        absent = reach.about_program(entry, environment)
+        if "sandbox" in entry:
+            return entry, absent
+        found = reach.wanted(entry, home, environment)
         sandbox = {"read": list(found.read), "network": found.network}
-        return {**entry, "sandbox": {key: value for key, value in sandbox.items() if value}}, list(found.notes)
+        return {**entry, "sandbox": {key: value for key, value in sandbox.items() if value}}, [*absent, *found.notes]
+
+
+def _another(id: str, taken: set[str]) -> str:
+    """The same id with the first number behind it that nobody has."""
+    return next(other for number in itertools.count(2) if (other := f"{id[:_ROOM]}-{number}") not in taken)
 
 
 def _planned(id: str, given: _Given, entry: dict[str, Any], notes: list[str]) -> Planned:
@@ -175,5 +196,6 @@ def _planned(id: str, given: _Given, entry: dict[str, Any], notes: list[str]) ->
         "reads": sandbox.get("read", []),
         "writes": sandbox.get("write", []),
         "network": sandbox.get("network", False) or "url" in entry,
+        "variables": list(dict.fromkeys(names_in(entry))),
         "notes": notes,
     }

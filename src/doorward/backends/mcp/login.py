@@ -55,6 +55,7 @@ async def log_in(ctx: Context, server: ServerId) -> LoggedIn:
 
 class LoggedOut(TypedDict):
     server: str
+    forgotten: Annotated[bool, Meta(description="Whether there was a token to forget; without a login there is none")]
 
 
 @family.command(
@@ -74,9 +75,10 @@ class LoggedOut(TypedDict):
 async def log_out(ctx: Context, server: ServerId) -> LoggedOut:
     """Forget what a login at an upstream server brought. Other programs of yours stay logged in there."""
     config = _remote(ctx, server)
-    await asyncio.to_thread(ctx.house.remote.log_out, config)
-    await ctx.house.upstreams.restart(server)
-    return {"server": server}
+    forgotten = await asyncio.to_thread(ctx.house.remote.log_out, config)
+    if forgotten:
+        await ctx.house.upstreams.restart(server)
+    return {"server": server, "forgotten": forgotten}
 
 
 def _remote(ctx: Context, server: str) -> ServerConfig:

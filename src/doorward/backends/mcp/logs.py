@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
-from doorward.backends.context import Context, Listing, listing
+from doorward.backends.context import Context
 from doorward.backends.mcp.family import ServerId, family
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
+
+
+class Written(TypedDict):
+    items: Annotated[list[str], Meta(description="The lines, the oldest first")]
+    state: Annotated[str, Meta(description="starting, ready, waiting, broken, stopped or disabled")]
 
 
 @family.command(
@@ -30,6 +35,7 @@ async def show_logs(
     ctx: Context,
     server: ServerId,
     lines: Annotated[int, Meta(description="How many of the last lines", ge=1, le=500)] = 100,
-) -> Listing[str]:
+) -> Written:
     """Show the last lines that an upstream server wrote on its standard error, and what happened to it."""
-    return listing(list(ctx.house.upstreams.get(server).server.log)[-int(lines) :])
+    upstream = ctx.house.upstreams.get(server)
+    return {"items": list(upstream.server.log)[-int(lines) :], "state": upstream.state}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Annotated, Any, TypedDict
 
@@ -13,6 +14,7 @@ from doorward.backends.mcp.family import family
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, NoUndo
 from doorward.errors import CommandFailed, DoorwardError, NotPermitted
+from doorward.executions.execution import Unanswered
 from doorward.executions.notices import Asked
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream.answering import Given, Wanted
@@ -100,19 +102,34 @@ async def answer(
 
 
 async def asked(ctx: Context, wanted: Wanted) -> Given:
-    """Put a server's question to whoever can answer it, and wait. What cannot be asked is declined, and said so."""
+    """Put a server's question to whoever can answer it, and wait. What nobody can be asked is cancelled, and said so:
+    to decline is a person's decision."""
+    execution = ctx.execution
+    if wanted.kind != "sampling":
+        offer = getattr(ctx.call.command, "offer", None)
+        seconds = ctx.call.command.facts.timeout if offer is None else offer.timeout
+        execution.unanswered = Unanswered(wanted.server, seconds)
     try:
-        return await ctx.house.questions.ask(ctx.call, wanted, lambda question: _tell(ctx, question))
+        given = await ctx.house.questions.ask(ctx.call, wanted, lambda question: _tell(ctx, question))
+    except asyncio.CancelledError:
+        if asyncio.current_task() is not execution.task:  # the server took it back, and the call goes on
+            execution.unanswered = None
+        raise
     except DoorwardError as error:
-        ctx.execution.log(wanted.server, "warning", f"A question was declined: {error.message}")
-        log.warning("a question of the server %s was declined: %s", wanted.server, error.message)
+        execution.unanswered = None
+        ctx.execution.log(wanted.server, "warning", f"A question was put to nobody: {error.message}")
+        log.warning("a question of the server %s was put to nobody: %s", wanted.server, error.message)
         if wanted.kind == "sampling":  # which has no answer that says no, so the server is told by an error
             raise CommandFailed(f"The server {wanted.server} asks for a model's answer: {error.message}") from error
-        return Given(action="decline")
+        return Given(action="cancel")
+    execution.unanswered = None
+    return given
 
 
 def _tell(ctx: Context, question: Question) -> None:
-    ctx.execution.asked(Asked(question.id, question.server, question.kind, question.message))
+    """Whoever watches hears of it. What is asked is for people: an agent only learns that somebody is being asked."""
+    message = question.message if ctx.caller.kind == "human" else ""
+    ctx.execution.asked(Asked(question.id, question.server, question.kind, message))
     if question.kind != "sampling":
         ctx.execution.progress(
             ctx.execution.fraction,

@@ -14,21 +14,28 @@ from typing import Any
 from doorward.backends.context import Context
 from doorward.backends.mcp.calling import hooks_for
 from doorward.backends.mcp.tool_command import ToolCommand
-from doorward.command import Blocks, Foreseen
+from doorward.command import Blocks, Foreseen, shortened
+from doorward.errors import BadParams, NotFound, Unreachable
 from doorward.registry import Registry
 from doorward.upstream import offering
-from doorward.upstream.addressing import contents, relinked, unwrapped
+from doorward.upstream.addressing import contents, relinked, unwrapped, wrapped
 from doorward.upstream.definition import Definition
 from doorward.upstream.offering import ToolOffer
 from doorward.upstream.pins import Pin
 from doorward.upstream.readable import COMPLETE, PROMPT, READ, names, readable
+from doorward.upstream.session import Said
 from doorward.upstream.upstream import Upstream
+from doorward.wire.blocks import whole
+from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 
 log = logging.getLogger(__name__)
 
 SLICE = "upstream reading"
 """The part of the registry that these commands are."""
 
+_NO_RESOURCE = (RESOURCE_NOT_FOUND, INVALID_PARAMS)
+"""With what servers say that there is no such resource, in either era."""
+_ROLES = ("user", "assistant")
 _SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 100_000}}
 
@@ -44,15 +51,23 @@ class ReadingCommand(ToolCommand):
 
     async def __call__(self, ctx: Context, params: Mapping[str, Any]) -> Blocks:
         upstream, what = self.offer.upstream, self.offer.definition.name
+        if what == READ and params.get("follow"):
+            return _followed(upstream, _own(upstream.id, params["uri"]))
         if upstream.server.state != "ready":
             await upstream.up()
         hooks = hooks_for(ctx, upstream.id)
         if what == READ:
-            found = await upstream.server.read(_own(upstream.id, params["uri"]), hooks)
+            try:
+                found = await upstream.server.read(_own(upstream.id, params["uri"]), hooks)
+            except Said as error:
+                raise (NotFound(error.message) if error.number in _NO_RESOURCE else error) from error
             return Blocks(content=[{"type": "resource", "resource": one} for one in _contents(upstream.id, found)])
         if what == PROMPT:
-            found = await upstream.server.prompt(params["name"], params.get("arguments", {}), hooks)
-            return _prompt(upstream.id, found)
+            try:
+                found = await upstream.server.prompt(params["name"], params.get("arguments", {}), hooks)
+            except Said as error:
+                raise (BadParams(error.message) if error.number == INVALID_PARAMS else error) from error
+            return _prompt(upstream.id, params["name"], found)
         known = {"arguments": params["context"]} if params.get("context") else None
         found = await upstream.server.complete(params["ref"], params["argument"], known)
         return Blocks(content=[], structured_content=_completion(found))
@@ -111,6 +126,10 @@ _DECLARED: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "properties": {
                 "uri": {"type": "string", "minLength": 1, "maxLength": 8_192, "description": "Its address"},
+                "follow": {
+                    "type": "boolean",
+                    "description": "Read nothing now, but hear of its changes if one listens",
+                },
             },
             "required": ["uri"],
         },
@@ -145,20 +164,38 @@ def _own(server: str, uri: str) -> str:
     return found[1] if found is not None and found[0] == server else uri
 
 
+def _followed(upstream: Upstream, uri: str) -> Blocks:
+    """Whether its server is asked for news of this resource. It is asked only for what it lists: any other address is
+    the caller's own words, which would reach the server, and again with each of its starts, though nothing is read."""
+    if not any(one["uri"] == uri for one in upstream.server.resources):
+        raise NotFound(f"{upstream.id} lists no resource {shortened(uri, 200)}; one hears only of those that it lists.")
+    return Blocks(
+        content=[{"type": "text", "text": f"Who listens to {wrapped(upstream.id, uri)} hears of its changes."}]
+    )
+
+
 def _contents(server: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
     given = found.get("contents")
     return contents(server, given) if isinstance(given, list) else []
 
 
-def _prompt(server: str, found: Mapping[str, Any]) -> Blocks:
+def _prompt(server: str, name: str, found: Mapping[str, Any]) -> Blocks:
     """Its messages: for programs as they are, for whoever reads only the text with who says what in front."""
+    given = found.get("messages")
+    if not isinstance(given, list):
+        raise Unreachable(f"The server {server} gave the prompt {shortened(name)} without a list of `messages`.")
     messages, words = [], []
-    for one in found.get("messages", ()):
-        if not isinstance(one, dict) or not isinstance(one.get("content"), dict):
-            continue
-        (content,) = relinked(server, [one["content"]])
-        messages.append({"role": one.get("role"), "content": content})
-        words += [{"type": "text", "text": f"{one.get('role')}:"}, content]
+    for place, one in enumerate(given):
+        role, said = (one.get("role"), one.get("content")) if isinstance(one, dict) else (None, None)
+        if role not in _ROLES or not whole(said):
+            fault = f"the role {shortened(role)}" if role not in _ROLES else "a content that is none of MCP's"
+            raise Unreachable(
+                f"The server {server} gave the prompt {shortened(name)} with a message, the one at {place}, that has"
+                f" {fault}; valid: the role {' or '.join(_ROLES)}, and one block of content."
+            )
+        (content,) = relinked(server, [said])
+        messages.append({"role": role, "content": content})
+        words += [{"type": "text", "text": f"{role}:"}, content]
     told: dict[str, Any] = {"messages": messages}
     if isinstance(found.get("description"), str):
         told["description"] = found["description"]

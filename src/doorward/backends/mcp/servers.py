@@ -11,9 +11,11 @@ from doorward.backends.context import Context
 from doorward.backends.mcp.family import ServerId, family
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, NoUndo
+from doorward.errors import Conflict
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream.clientfiles import Machine
 from doorward.upstream.importing import elsewhere
+from doorward.upstream.remarks import remarks
 from doorward.upstream.upstream import Upstream
 from doorward.upstream.upstreams import Upstreams
 
@@ -35,6 +37,10 @@ class ServerFacts(TypedDict):
     calls: int
     failures: int
     restarts: int
+    retrySeconds: Annotated[
+        float | None, Meta(description="In how many seconds it is tried again, when it waits for that")
+    ]
+    remarks: Annotated[list[str], Meta(description="What in its entry has no effect, as far as its tools are known")]
     p50Ms: float | None
     p99Ms: float | None
     memoryMb: float
@@ -51,7 +57,7 @@ class Elsewhere(TypedDict):
 class ServerList(TypedDict):
     items: list[ServerFacts]
     file: Annotated[str, Meta(description="The file that says which servers there are")]
-    problem: Annotated[str, Meta(description="What is wrong with that file; its last good version holds then")]
+    problem: Annotated[str, Meta(description="What is wrong with that file, and what is in force then")]
     elsewhere: Annotated[
         list[Elsewhere],
         Meta(description="With auto-discovery, for people: servers that MCP clients here have, and Doorward has not"),
@@ -81,7 +87,7 @@ async def list_servers(ctx: Context) -> ServerList:
     return {
         "items": [facts(upstreams, upstream) for upstream in upstreams],
         "file": str(book.file),
-        "problem": book.problem,
+        "problem": f"{book.problem} {book.consequence}" if book.problem else "",
         "elsewhere": [{"name": one.name, "client": one.client, "file": one.file} for one in found],
     }
 
@@ -103,6 +109,12 @@ async def list_servers(ctx: Context) -> ServerList:
 async def restart(ctx: Context, server: ServerId) -> ServerFacts:
     """End an upstream server and start it anew, at once."""
     upstreams = ctx.house.upstreams
+    upstream = upstreams.get(server)
+    if not upstream.config.enabled:
+        raise Conflict(
+            f"The server {server} is disabled, so nothing was started. {upstream.config.problem}".rstrip(),
+            hint="" if upstream.config.problem else f"Enable it: doorward servers enable {server}",
+        )
     return facts(upstreams, await upstreams.restart(server))
 
 
@@ -127,6 +139,8 @@ def facts(upstreams: Upstreams, upstream: Upstream) -> ServerFacts:
         "calls": stats.calls,
         "failures": stats.failures,
         "restarts": stats.restarts,
+        "retrySeconds": upstream.server.retry_seconds,
+        "remarks": remarks(upstream),
         "p50Ms": stats.p50_ms,
         "p99Ms": stats.p99_ms,
         "memoryMb": round(stats.memory_bytes / 1_048_576, 1),

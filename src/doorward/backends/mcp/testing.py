@@ -14,6 +14,7 @@ from doorward.facts import Access, Effects, Safety, Tier
 
 class Tested(TypedDict):
     server: str
+    enabled: Annotated[bool, Meta(description="Whether it is connected beside this test")]
     ok: bool
     problem: Annotated[str, Meta(description="What went wrong, or is not as it should be; empty when nothing is")]
     seconds: Annotated[float, Meta(description="How long it took to say what it offers")]
@@ -43,13 +44,15 @@ class Tested(TypedDict):
 async def test_server(ctx: Context, server: ServerId) -> Tested:
     """Connect to an upstream server of the file afresh, list what it offers, and disconnect.
 
-    A server that runs is left alone. Only servers of the file can be tested, and only by whoever might add one.
+    A server that runs is left alone, and one that is disabled stays so. Only servers of the file can be tested, and
+    only by whoever might add one.
     """
     began = ctx.house.clock.steady()
     ctx.execution.progress(None, f"connecting to {server}")
     tried = await ctx.house.upstreams.trial(server)
     return {
         "server": server,
+        "enabled": ctx.house.upstreams.get(server).config.enabled,
         "ok": tried.ok,
         "problem": tried.problem,
         "seconds": round(ctx.house.clock.steady() - began, 3),

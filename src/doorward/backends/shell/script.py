@@ -18,6 +18,7 @@ from doorward.command import Example, NoUndo, shortened
 from doorward.errors import BadParams, CommandFailed
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Outcome
+from doorward.rooms.people import LOCAL
 
 _CD = "shell/cd"
 _SEPARATORS = frozenset(";|&<>()")
@@ -100,7 +101,7 @@ def _planned(ctx: Context, step: str | Mapping[str, Any]) -> tuple[str, dict[str
         if unknown or not isinstance(name, str) or not isinstance(params, dict):
             raise BadParams(f'A step is a line or {{"command": …, "params": {{…}}}}; given {shortened(step)}.')
     offered = [one.name for one in ctx.house.offered(ctx.caller, ctx.call.room)]
-    command = ctx.house.registry.resolve(name, offered)
+    command = ctx.house.registry.resolve(name, offered, private=ctx.caller.tenant == LOCAL)
     if command.name == _CD:
         return _CD, _cd_params(params)
     if not isinstance(command, CatalogueCommand):

@@ -10,6 +10,7 @@ import msgspec
 
 from doorward.doors.line import peer
 from doorward.doors.line.frames import Asked, BadLine
+from doorward.doors.line.openness import Openness
 from doorward.errors import NotAuthenticated
 from doorward.model import Credential
 from doorward.settings import Line
@@ -32,13 +33,14 @@ class Client(msgspec.Struct, frozen=True):
 class Visitor:
     """What is known of whoever sits at the other end of one connection."""
 
-    def __init__(self, settings: Line, host: str) -> None:
+    def __init__(self, settings: Line, openness: Openness, host: str) -> None:
         self._settings = settings
+        self._openness = openness
         self._host = host
         self._token = ""
         self._room = ""
         self._refused = False
-        self._stranger = "nobody has looked yet"
+        self._stranger = "it came while everybody needed a token; connect again"
         self._local = Client(_VOICE, f"{DOOR}:{_same(host)}", settings.room, host)
 
     def look(self, theirs: peer.Address, ours: peer.Address) -> None:
@@ -83,8 +85,9 @@ class Visitor:
                 asked.id,
                 hint=_HINT,
             )
-        if not self._settings.open:
-            raise NotAuthenticated("This door takes only clients that show a token; none was given.", hint=_HINT)
+        if not self._openness.is_open:
+            why = f", since {self._openness.why_shut}" if self._openness.why_shut else ""
+            raise NotAuthenticated(f"This door takes only clients that show a token{why}; none was given.", hint=_HINT)
         if self._stranger:
             raise NotAuthenticated(
                 f"Without a token this door takes only programs of its own account: {self._stranger}.", hint=_HINT

@@ -17,6 +17,7 @@ from doorward.doors.line.client import Visitor
 from doorward.doors.line.desk import Desk
 from doorward.doors.line.frames import Asked, BadLine
 from doorward.doors.line.lines import Lines, TooLong
+from doorward.doors.line.openness import Openness
 from doorward.doors.line.parting import Partings
 from doorward.doors.line.pending import Notify, Pending
 from doorward.errors import DEFECT, BadParams, Broken, DoorwardError, Overloaded, TimedOut, Withdrawn
@@ -38,12 +39,14 @@ class Connection(asyncio.Protocol):
         self,
         desk: Desk,
         settings: Settings,
+        openness: Openness,
         partings: Partings,
         join: Callable[[Connection], bool],
         leave: Callable[[Connection], None],
     ) -> None:
         self._desk = desk
         self._line = settings.line
+        self._openness = openness
         self._places = min(settings.limits.running + settings.limits.queued, _MOST_AT_ONCE)
         self._partings = partings
         self._join = join
@@ -75,8 +78,8 @@ class Connection(asyncio.Protocol):
             most = self._line.clients
             self._close(Overloaded(f"{most} clients are connected, and no more are taken.", hint="Try again later."))
             return
-        self._visitor = Visitor(self._line, theirs[0])
-        if self._line.open:
+        self._visitor = Visitor(self._line, self._openness, theirs[0])
+        if self._openness.is_open:
             self._transport.pause_reading()
             self._start(self._look(theirs[:2], ours[:2]))
 

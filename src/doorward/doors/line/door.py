@@ -9,18 +9,18 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
-import msgspec
-
 from doorward.backends.context import Services
 from doorward.doors.line.auditing import AuditLog
 from doorward.doors.line.connection import Connection
 from doorward.doors.line.desk import Desk
 from doorward.doors.line.environment import how_to_take_another_port
+from doorward.doors.line.openness import Openness
 from doorward.doors.line.parting import Partings
 from doorward.doors.ports import listen
 from doorward.errors import Unusable
+from doorward.events import ServersLoaded
 from doorward.gate.gate import Gate
-from doorward.settings import Line, Settings
+from doorward.settings import Line
 
 _LONGEST_TICK = 0.1
 _SHORTEST_TICK = 0.005
@@ -30,7 +30,10 @@ _LAST_WORDS = 0.3
 
 class Door:
     def __init__(self, gate: Gate, services: Services, audit: AuditLog | None = None) -> None:
-        self._settings = guarded(services.settings)
+        self._settings = services.settings
+        self._openness = Openness(services)
+        self._openness.say()
+        self._unsubscribe = services.events.subscribe(self._openness.say, ServersLoaded)
         self._desk = Desk(gate, services, audit)
         self._inside: set[Connection] = set()
         self._partings = Partings(services.settings.line.arrival_seconds)
@@ -38,9 +41,10 @@ class Door:
         self._tick_seconds = _tick_seconds(services.settings.line)
 
     def connection(self) -> Connection:
-        return Connection(self._desk, self._settings, self._partings, self._join, self._leave)
+        return Connection(self._desk, self._settings, self._openness, self._partings, self._join, self._leave)
 
     async def close(self) -> None:
+        self._unsubscribe()
         await asyncio.gather(*[one.stop() for one in list(self._inside)])
         if self._ticking is not None:
             self._ticking.cancel()
@@ -124,16 +128,6 @@ def _secure(line: Line) -> ssl.SSLContext | None:
             hint="The settings line.certificate and line.key name PEM files that belong together.",
         ) from error
     return context
-
-
-def guarded(settings: Settings) -> Settings:
-    """A program that reaches the network reaches this door too, as a process of the very account that needs no token.
-
-    So while programs may, or run unconfined, everybody needs one.
-    """
-    if settings.sandbox.network or settings.sandbox.allow_unconfined:
-        return msgspec.structs.replace(settings, line=msgspec.structs.replace(settings.line, open=False))
-    return settings
 
 
 def _tick_seconds(line: Line) -> float:

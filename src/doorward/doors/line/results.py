@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from doorward.command import Blocks
 from doorward.doors.line import frames
 from doorward.doors.line.frames import Id
 from doorward.gate import present
@@ -62,6 +63,11 @@ def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
         body["expires_at"] = outcome.result["expiresAt"]
     elif present.is_programs(outcome.result):
         body |= _program(outcome.result, outcome.call, style)
+    elif type(outcome.result) is Blocks:
+        words = present.in_words(outcome.result)
+        body["output"] = summary(words) if style.summaries else words[: style.most]
+        if len(words) > len(body["output"]):
+            body["output_characters"] = len(words)
     return body
 
 

@@ -3,14 +3,20 @@ them. What is listed follows from the offer, like everything else that is listed
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from doorward.backends.context import Services
 from doorward.doors.mcp.offers import Offer
+from doorward.upstream import suspicion
 from doorward.upstream.addressing import LONGEST, wrapped
+from doorward.upstream.definition import Definition
 from doorward.upstream.naming import Tool
 from doorward.upstream.readable import PROMPT, READ, in_full_view, names, prompt_names
 from doorward.upstream.upstream import Upstream
+from doorward.visible import visible
+
+log = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
 
@@ -46,9 +52,9 @@ class Aggregated:
         known = self._shown.get((upstream.id, kind))
         if known is None or known[0] is not listed:
             entries = [
-                {**in_full_view(entry), "name": _named(upstream, entry), key: wrapped(upstream.id, entry[key])}
+                {**_worded(upstream, entry), "name": _named(upstream, entry), key: wrapped(upstream.id, entry[key])}
                 for entry in listed
-                if len(upstream.id) + len(entry[key]) < LONGEST - 10
+                if _addressable(upstream, entry[key])
             ]
             known = self._shown[upstream.id, kind] = (listed, entries)
         return known[1]
@@ -56,11 +62,18 @@ class Aggregated:
     def _prompts(self, offer: Offer) -> dict[str, tuple[Tool, Entry]]:
         called = self._called()
         return {
-            name: (whose, {**in_full_view(entry), "name": name})
+            name: (whose, {**entry, "name": name})
             for upstream in self._of(offer, PROMPT)
-            for entry in upstream.server.prompts
-            if (name := called.get(whose := Tool(upstream.id, entry["name"]))) is not None
+            for own, entry in zip(upstream.server.prompts, self._prompts_of(upstream), strict=True)
+            if (name := called.get(whose := Tool(upstream.id, own["name"]))) is not None
         }
+
+    def _prompts_of(self, upstream: Upstream) -> list[Entry]:
+        listed = upstream.server.prompts
+        known = self._shown.get((upstream.id, PROMPT))
+        if known is None or known[0] is not listed:
+            known = self._shown[upstream.id, PROMPT] = (listed, [_worded(upstream, entry) for entry in listed])
+        return known[1]
 
     def _called(self) -> dict[Tool, str]:
         """What all prompts are called here; worked out again only when a server lists others."""
@@ -75,6 +88,32 @@ class Aggregated:
     def _of(self, offer: Offer, what: str) -> list[Upstream]:
         """The servers that this caller may have this of, here."""
         return [upstream for upstream in self._upstreams if offer.has(names(upstream.id, what).canonical)]
+
+
+def _worded(upstream: Upstream, entry: Entry) -> Entry:
+    """An entry as others read it: whose words these are, the words in full view, and what Doorward warns of."""
+    shown = in_full_view(entry)
+    arguments = {one["name"]: one for one in shown.get("arguments", ())}
+    words = Definition(
+        name=str(entry.get("name", "")),
+        title=str(entry.get("title", "")),
+        description=str(entry.get("description", "")),
+        input_schema={"properties": arguments},
+        digest="",
+        whole={},
+    )
+    lines = [f"Of the MCP server {upstream.id}; these are that server's words:"]
+    lines.append(shown.get("description") or shown.get("title") or "(none)")
+    lines += [f"(Doorward warns: {warning}.)" for warning in suspicion.warnings(words)]
+    return {**shown, "description": "\n".join(lines)}
+
+
+def _addressable(upstream: Upstream, uri: str) -> bool:
+    """Whether an address can be shown and given back. One that holds hidden characters is another than it looks."""
+    if visible(uri, lines=False) != uri:
+        log.warning("server %s: a resource is left out, its address holds hidden characters", upstream.id)
+        return False
+    return len(upstream.id) + len(uri) < LONGEST - 10
 
 
 def _named(upstream: Upstream, entry: Entry) -> str:

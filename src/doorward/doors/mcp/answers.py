@@ -13,8 +13,6 @@ from doorward.wire import meta as metas
 from doorward.wire.shapes import Implementation, InputRequired, Shape
 
 SERVER = Implementation(name="doorward", title="Doorward", version=__version__)
-FRESH_MS = 60_000
-"""How long a client may go on with a list without asking again; news of a change come sooner."""
 
 _encode = msgspec.json.Encoder().encode
 _SERVER = msgspec.Raw(_encode(SERVER))
@@ -50,7 +48,7 @@ def done(era: Era, content: bytes, structured: bytes | None, code: str, call: st
     )
 
 
-def cacheable(era: Era, shape: Shape | Mapping[str, Any], fresh_ms: int = FRESH_MS) -> bytes:
+def cacheable(era: Era, shape: Shape | Mapping[str, Any], fresh_ms: int) -> bytes:
     """The same for lists and resources, which clients may keep for a while. Everything here depends on who asks."""
     return _with(era, _encode(shape), b',"ttlMs":%d,"cacheScope":"private"' % fresh_ms, None)
 

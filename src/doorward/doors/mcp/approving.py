@@ -23,6 +23,7 @@ from doorward.doors.mcp.state import States
 from doorward.doors.mcp.versions import Era
 from doorward.errors import NotApproved, NotAuthenticated, Overloaded
 from doorward.events import ApprovalDecided
+from doorward.gate import outcomes
 from doorward.gate.gate import Gate
 from doorward.home import Home
 from doorward.model import Caller, Outcome, Request
@@ -77,12 +78,17 @@ class Approving:
     async def decided(self, ask: Ask, request: Request) -> Request | Outcome:
         """What the person said, as a stateless client brings it with its second request.
 
-        Without a yes or no the ticket itself says how things stand: somebody may have decided elsewhere.
+        Without a yes or no the ticket itself says how things stand: somebody may have decided elsewhere. While nobody
+        has, the call goes on waiting.
         """
         ticket = self._states.open(ask.state, ask.caller, _what(request))
         answer = ask.responses.get(_KEY)
         action = answer.get("action") if isinstance(answer, dict) else None
         carried = await self._carried(ask, request, ticket, action, None)
+        if carried is None:
+            approval = await self._approvals.find(ask.caller.tenant, ticket)
+            if approval.state == "pending":
+                return outcomes.parked("", approval)
         return carried or msgspec.structs.replace(request, ticket=ticket)
 
     async def _carried(

@@ -6,7 +6,6 @@ cut as all texts here are; of what is too large besides, a text says what it was
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,6 +15,8 @@ from doorward.doors.mcp import fitting
 from doorward.doors.mcp.fitting import Cut
 from doorward.doors.mcp.versions import Era
 from doorward.model import Outcome
+from doorward.wire.blocks import Block
+from doorward.wire.blocks import whole as is_whole
 
 MOST = 500_000
 """Bytes of all blocks and the structured result together: with its head a message stays below 512 KiB."""
@@ -26,45 +27,15 @@ _FOR_NOTES = 10_000
 _LONGEST_ODD = 4_000
 """Characters that are shown of a block of an unknown kind."""
 
-Block = dict[str, Any]
 _encode = msgspec.json.Encoder().encode
-
-
-def _is_text(block: Block) -> bool:
-    return type(block.get("text")) is str
-
-
-def _has_data(block: Block) -> bool:
-    return type(block.get("data")) is str and type(block.get("mimeType")) is str
-
-
-def _is_link(block: Block) -> bool:
-    return type(block.get("uri")) is str and type(block.get("name")) is str
-
-
-def _has_resource(block: Block) -> bool:
-    held = block.get("resource")
-    if type(held) is not dict or type(held.get("uri")) is not str:
-        return False
-    return type(held.get("text")) is str or type(held.get("blob")) is str
-
-
-_WHOLE: dict[Any, Callable[[Block], bool]] = {
-    "text": _is_text,
-    "image": _has_data,
-    "audio": _has_data,
-    "resource_link": _is_link,
-    "resource": _has_resource,
-}
-"""The kinds of blocks that clients know, and what each must have to be one."""
 
 
 def written(era: Era, outcome: Outcome, blocks: Blocks) -> tuple[bytes, bytes | None, Cut | None]:
     """The content and the structured result as they go out, and what was cut of the latter."""
     structured, cut = _structured(era, outcome, blocks.structured_content)
     content = blocks.content
-    if not all(map(_known, content)):
-        content = [block if _known(block) else _odd(block) for block in content]
+    if not all(map(is_whole, content)):
+        content = [block if is_whole(block) else _odd(block) for block in content]
     whole = _encode(content)
     if outcome.truncated or (len(whole) > fitting.MOST_TEXT and _texts(content) > fitting.MOST_TEXT):
         content = [_text(fitting.shown(outcome.text)), *(block for block in content if not _reads(block))]
@@ -80,14 +51,6 @@ def _structured(era: Era, outcome: Outcome, value: Any) -> tuple[bytes | None, C
     if isinstance(value, dict):
         return fitting.fitted(value, len(outcome.text))
     return (None, None) if era is Era.SESSIONS else fitting.fitted_value(value)
-
-
-def _known(block: Any) -> bool:
-    if type(block) is not dict:
-        return False
-    kind = block.get("type")
-    is_whole = _WHOLE.get(kind) if type(kind) is str else None
-    return is_whole is not None and is_whole(block)
 
 
 def _reads(block: Block) -> bool:

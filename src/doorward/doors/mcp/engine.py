@@ -145,6 +145,7 @@ class Engine:
                 "capabilities": _COMMON_CAPABILITIES,
                 "instructions": told,
             },
+            self._offers.fresh_ms,
         )
 
     async def _ping(self, ask: Ask) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doorward.backends.help import namespaces
 from doorward.doors.mcp.ask import Ask
 from doorward.doors.mcp.offers import Offer
+from doorward.doors.mcp.owntools import SEARCH
 from doorward.doors.mcp.results import RESUME
 from doorward.doors.mcp.tools import Tools
 
@@ -24,6 +25,11 @@ def instructions(tools: Tools, offer: Offer, ask: Ask) -> str:
         lines.append(
             f"{len(offer.commands)} commands are offered and only a few are listed: find others with search_commands,"
             " learn their parameters with describe_command, and run them with run_command."
+        )
+    elif tools.should_search(offer, ask.peer.listing):
+        lines.append(
+            f"All {len(offer.commands)} commands are listed, since the room's rules do not allow {SEARCH}, by which the"
+            " others of a short list would be found."
         )
     others = namespaces(offer.commands)
     if others:

@@ -13,7 +13,10 @@ from doorward.model import Caller
 from doorward.recipes.policy import Policy
 from doorward.rooms.rooms import Room
 
+FRESH_MS = 60_000
+"""How long a client may go on with a list without asking again; news of a change come sooner."""
 _MOST_KEPT = 1_000
+_TO_COME = ("stopped", "starting")
 
 Value = TypeVar("Value")
 
@@ -80,6 +83,14 @@ class Offers:
         if len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
         return made
+
+    @property
+    def fresh_ms(self) -> int:
+        """How long a client may go on with a list. While a server is starting, its part of every list is yet to come,
+        and a client that kept the list would not see it."""
+        upstreams = self._services.upstreams
+        to_come = any(one.config.enabled and one.server.state in _TO_COME for one in upstreams)
+        return 0 if to_come or upstreams.settling else FRESH_MS
 
     def changed(self) -> None:
         """Forget all: something changed that is known to nobody else, such as the commands there are."""

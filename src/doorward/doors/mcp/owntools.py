@@ -10,14 +10,15 @@ import msgspec
 from doorward.doors.mcp.definitions import defined, listed
 from doorward.doors.mcp.offers import Offer
 from doorward.doors.mcp.results import RESUME
+from doorward.names import DESCRIBE_COMMAND, RUN_COMMAND, SEARCH_COMMANDS
 from doorward.wire.codes import INVALID_PARAMS
 from doorward.wire.frames import WireError
 from doorward.wire.shapes import Tool, ToolAnnotations
 
-RUN = "run_command"
+RUN = RUN_COMMAND
 SEARCH = "help/search"
 DESCRIBE = "help/describe"
-RENAMED = {"search_commands": SEARCH, "describe_command": DESCRIBE}
+RENAMED = {SEARCH_COMMANDS: SEARCH, DESCRIBE_COMMAND: DESCRIBE}
 """Names under which a short list has these commands, since there a model must find them at once."""
 
 FEW = (

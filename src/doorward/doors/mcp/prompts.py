@@ -53,7 +53,7 @@ class Prompts:
         body: dict[str, Any] = {"prompts": shown}
         if cursor is not None:
             body["nextCursor"] = cursor
-        return answers.cacheable(ask.era, body)
+        return answers.cacheable(ask.era, body, self._offers.fresh_ms)
 
     def categories(self, ask: Ask) -> list[str]:
         return _categories(self._offer(ask))

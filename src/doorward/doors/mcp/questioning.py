@@ -81,10 +81,17 @@ class Questioning:
                 "What this request would go on with has ended, or another request goes on with it. Send the request"
                 " again without `requestState`.",
             )
-        held.attend(ask, watch)
         answer = ask.responses.get(_KEY)
+        held.attend(ask, watch)
         if isinstance(answer, dict):
-            why = await self._carried(ask, question, answer)
+            try:
+                why = await self._carried(ask, question, answer)
+            except asyncio.CancelledError:
+                await self._given_up(held)
+                raise
+            except BaseException:
+                held.leave()  # the client may come again
+                raise
             held.answered(question, why)
         return await self._round(ask, request, held)
 
@@ -128,8 +135,7 @@ class Questioning:
         try:
             await held.news()
         except asyncio.CancelledError:
-            await held.stop()
-            self._held.pop(held.id, None)
+            await self._given_up(held)
             raise
         question = None if held.over else self._next(ask, held)
         if question is None:
@@ -147,6 +153,11 @@ class Questioning:
                 request_state=self._states.seal(f"{_MARK}{held.id} {question.id}", ask.caller, _what(request), until),
             )
         )
+
+    async def _given_up(self, held: _Held) -> None:
+        """Its client hung up while it waited with a call, which ends the call."""
+        self._held.pop(held.id, None)
+        await held.stop()
 
     def _next(self, ask: Ask, held: _Held) -> Question | None:
         while held.waiting:

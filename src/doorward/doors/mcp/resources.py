@@ -24,6 +24,7 @@ from doorward.doors.mcp.offers import Offers
 from doorward.doors.mcp.results import protocol_error
 from doorward.doors.mcp.versions import Era
 from doorward.model import Caller, Outcome
+from doorward.rooms.people import LOCAL
 from doorward.upstream.addressing import unwrapped
 from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from doorward.wire.frames import WireError
@@ -32,6 +33,7 @@ from doorward.wire.shapes import Contents, InputRequired
 _TEXTS = frozenset({None, JSON, "application/xml", "application/javascript", "application/toml", "application/yaml"})
 _LARGEST = 1_000_000
 """Bytes of what a server's resource holds, as they stand in a message."""
+_WAITS = "Reading it waits for a person's approval each time, so nobody can listen to it."
 _encode = msgspec.json.Encoder().encode
 
 
@@ -62,7 +64,7 @@ class Resources:
         body: dict[str, Any] = {kind: shown}
         if cursor is not None:
             body["nextCursor"] = cursor
-        return answers.cacheable(ask.era, body)
+        return answers.cacheable(ask.era, body, self._offers.fresh_ms)
 
     async def read(self, ask: Ask) -> bytes:
         uri = ask.text("uri")
@@ -79,9 +81,9 @@ class Resources:
 
     async def _of_a_server(self, ask: Ask, uri: str) -> bytes:
         """By its server's own command, with all that may come in between."""
-        command = self._command(uri)
+        command = self._command(ask.caller, uri)
         if command is None:
-            raise _unknown(ask.era, uri)
+            raise self._missing(ask, uri)
         outcome = await self._carrying.run(ask, ask.wants(command, {"uri": uri}))
         if isinstance(outcome, bytes):
             return outcome
@@ -93,32 +95,72 @@ class Resources:
             raise WireError(INVALID_PARAMS, sentence, {"uri": uri, "call": outcome.call})
         return answers.cacheable(ask.era, {"contents": msgspec.Raw(contents)}, 0)
 
-    def _command(self, uri: str) -> str | None:
-        """The command that reads this resource, if there is one."""
-        command = addresses.command_for(uri)
-        return command if command is not None and command in self._services.registry else None
+    def _command(self, caller: Caller, uri: str) -> str | None:
+        """The command that reads this resource, if there is one for this caller."""
+        name = addresses.command_for(uri)
+        if name is None or name not in self._services.registry:
+            return None
+        return None if self._services.registry[name].private and caller.tenant != LOCAL else name
+
+    def _missing(self, ask: Ask, uri: str) -> WireError:
+        """Why there is no such resource: it may be one of a server that is away."""
+        name = addresses.command_for(uri)
+        absent = self._services.absent(ask.caller, ask.peer.room, name) if name is not None else None
+        if absent is None:
+            return _unknown(ask.era, uri)
+        told = {"uri": uri[: addresses.LONGEST], "retry": "later" if absent.retry_after else "after_fix"}
+        return WireError(_missing(ask.era), f"There is no resource {uri[:200]!r} now. {absent.why}", told)
 
     def known(self, ask: Ask, uri: str) -> None:
         """Refuse the address of something that is no resource, or that this caller may not read."""
         if any(one.uri == uri for one in self._extras.resources):
             return
-        command = self._command(uri)
+        command = self._command(ask.caller, uri)
         if command is None:
-            raise _unknown(ask.era, uri)
+            raise self._missing(ask, uri)
         ruling = self._services.rules_on(ask.caller, ask.peer.room, self._services.registry[command])
         if not ruling.allowed:
             raise WireError(INVALID_PARAMS, ruling.reason, {"uri": uri, "code": "not_permitted", "rule": ruling.rule})
+        if self.waits(ask.caller, ask.peer.room, uri):
+            raise WireError(INVALID_PARAMS, _WAITS, {"uri": uri, "code": "not_permitted"})
         if reason := self.closed(ask.caller, ask.peer.room, uri):
             raise WireError(_missing(ask.era), reason, {"uri": uri, "code": "not_found"})
 
+    async def follow(self, ask: Ask, uri: str) -> None:
+        """Have the gate say whether another server may be asked for news of this resource, and record that it is.
+
+        It is a call of the command that reads the resource, by all the rules for that.
+        """
+        if unwrapped(uri) is None:
+            return
+        command = self._command(ask.caller, uri)
+        if command is None:
+            raise self._missing(ask, uri)
+        outcome = await ask.run(command, {"uri": uri, "follow": True})
+        if outcome.status != "done":
+            raise protocol_error(ask.era, outcome, uri)
+
+    def waits(self, caller: Caller, room: str, uri: str) -> bool:
+        """Whether this caller's reading of another server's resource waits for a person each time. Then that server is
+        told nothing of it unasked either: a name that somebody listens to says something too."""
+        command = self._command(caller, uri) if unwrapped(uri) is not None else None
+        if command is None:
+            return False
+        found, policy = self._services.registry[command], self._offers.of(caller, room).policy
+        return (found.asks_first and caller.kind != "human") or (
+            policy is not None and policy.approval(found) is not None
+        )
+
     def closed(self, caller: Caller, room: str, uri: str) -> str:
         """Why the gate would not let this caller read that resource from this room; empty when it would."""
-        command = self._command(uri)
+        command = self._command(caller, uri)
         if command is None:
             return "" if unwrapped(uri) is None else "Its server has it no more."
         ruling = self._services.rules_on(caller, room, self._services.registry[command])
         if not ruling.allowed:
             return ruling.reason
+        if self.waits(caller, room, uri):
+            return _WAITS
         messages = MESSAGES.fullmatch(uri)
         if messages is None:
             return ""
@@ -190,7 +232,8 @@ def _template(one: Any) -> str:
 def _unknown(era: Era, uri: str) -> WireError:
     return WireError(
         _missing(era),
-        f"There is no resource {uri[:200]!r}; valid: {FILES}PATH, {ROOM_TEMPLATE} and {LEDGER}.",
+        f"There is no resource {uri[:200]!r}; valid: {FILES}PATH, {ROOM_TEMPLATE}, {LEDGER} and what"
+        " servers list as mcp://SERVER/ADDRESS.",
         {"uri": uri[: addresses.LONGEST]},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -12,11 +13,12 @@ from doorward.doors.mcp.versions import Era
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import DoorwardError
 from doorward.model import Outcome
+from doorward.names import RESUME_APPROVED
 from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from doorward.wire.frames import WireError
 from doorward.wire.shapes import ToolResult
 
-RESUME = "resume_approved"
+RESUME = RESUME_APPROVED
 """The tool that goes on with a call once a person has approved it."""
 _SHORT = fitting.MOST_TEXT // 6 - 1
 """So many characters fit into a message, however they are written."""
@@ -111,5 +113,5 @@ def _why(outcome: Outcome) -> str:
     if outcome.hint:
         lines.append(f"Hint: {outcome.hint}")
     if outcome.retry_after is not None:
-        lines.append(f"Try again in {outcome.retry_after:g} s.")
+        lines.append(f"Try again in {math.ceil(outcome.retry_after)} s.")
     return "\n".join(lines)

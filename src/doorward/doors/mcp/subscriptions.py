@@ -125,11 +125,13 @@ class Subscriptions:
             peer.outbox.close()
 
     async def subscribe(self, ask: Ask) -> bytes:
-        uri = self._subscribable(ask, ask.text("uri"))
-        if uri not in ask.peer.subscribed and len(ask.peer.subscribed) >= MOST_URIS:
-            raise WireError(INVALID_PARAMS, f"A client listens to at most {MOST_URIS} resources; leave some.")
-        ask.peer.subscribed.add(uri)
-        self._follow()
+        uri, subscribed = self._subscribable(ask, ask.text("uri")), ask.peer.subscribed
+        if uri not in subscribed:
+            _limited(subscribed)
+            await self._resources.follow(ask, uri)
+            _limited(subscribed)
+            subscribed.add(uri)
+            self._follow()
         return b"{}"
 
     async def unsubscribe(self, ask: Ask) -> bytes:
@@ -139,14 +141,15 @@ class Subscriptions:
 
     async def listen(self, ask: Ask) -> bytes:
         """subscriptions/listen: the answer is a stream that ends when the client leaves, or this server does."""
-        lists, uris = self._wanted(ask)
+        lists, wanted = self._wanted(ask)
         outbox = Outbox()
+        about = {SUBSCRIPTION: ask.id}
+        await ask.channel.begin()
+        uris = {uri for uri in wanted if await self._may_follow(ask, uri)}
         listener = Listener(ask, lists, uris, outbox, ask.id)
         agreed: dict[str, Any] = {_LISTS[kind]: True for kind in sorted(lists)}
         if uris:
             agreed["resourceSubscriptions"] = sorted(uris)
-        about = {SUBSCRIPTION: ask.id}
-        await ask.channel.begin()
         await ask.notify("notifications/subscriptions/acknowledged", {"_meta": about, "notifications": agreed})
         self._add(listener)
         try:
@@ -192,6 +195,12 @@ class Subscriptions:
             listener.warn(about, f"You hear no more of {about}: {reason}")
         return not reason
 
+    def _reconsider(self, listener: Listener) -> None:
+        """Ask no server any more for news of what its client may by now read only with a person's approval."""
+        caller, room = listener.caller, listener.peer.room
+        for uri in [one for one in listener.uris if self._resources.waits(caller, room, one)]:
+            self._may_hear(listener, caller, uri)
+
     def _wanted(self, ask: Ask) -> tuple[frozenset[str], set[str]]:
         wanted = ask.params.get("notifications")
         if not isinstance(wanted, dict):
@@ -208,6 +217,13 @@ class Subscriptions:
     def _is_subscribable(self, ask: Ask, uri: str) -> bool:
         try:
             self._subscribable(ask, uri)
+        except WireError:
+            return False
+        return True
+
+    async def _may_follow(self, ask: Ask, uri: str) -> bool:
+        try:
+            await self._resources.follow(ask, uri)
         except WireError:
             return False
         return True
@@ -269,6 +285,7 @@ class Subscriptions:
         elif isinstance(event, RecipeLoaded | CatalogueLoaded | UpstreamOffered):
             for listener in list(self._listeners.values()):
                 self._compare_anew(listener)
+                self._reconsider(listener)
             if isinstance(event, UpstreamOffered):
                 self._follow()
 
@@ -287,6 +304,11 @@ class Subscriptions:
 
     def _of(self, tenant: str) -> list[Listener]:
         return [listener for listener in self._listeners.values() if listener.caller.tenant == tenant]
+
+
+def _limited(subscribed: set[str]) -> None:
+    if len(subscribed) >= MOST_URIS:
+        raise WireError(INVALID_PARAMS, f"A client listens to at most {MOST_URIS} resources; leave some.")
 
 
 def warning(level: Level | None, text: str) -> bytes | None:

@@ -28,25 +28,28 @@ class Tools:
         """One page of the list, as the result that goes out."""
         after = paging.position(_KIND, ask.params.get("cursor"))
         offer, era, listing = self._offers.of(ask.caller, ask.peer.room), ask.era, ask.peer.listing
+        fresh = self._offers.fresh_ms
         if after:
-            return self._page(offer, era, listing, after)
-        return offer.made((_KIND, era, listing), lambda: self._page(offer, era, listing, after))
+            return self._page(offer, era, listing, after, fresh)
+        return offer.made((_KIND, era, listing, fresh), lambda: self._page(offer, era, listing, after, fresh))
 
     def searching(self, offer: Offer, listing: Listing) -> bool:
         """Whether a client is listed a few tools and the search for the rest."""
-        if not any(command.name == owntools.SEARCH for command in offer.commands):
-            return False
+        return self.should_search(offer, listing) and offer.has(owntools.SEARCH)
+
+    def should_search(self, offer: Offer, listing: Listing) -> bool:
+        """Whether it would be, if the room's rules allow the search, without which all are listed."""
         if listing == "auto":
             return sum(not command.unlisted for command in offer.commands) > self._settings.search_above
         return listing == "search"
 
-    def _page(self, offer: Offer, era: Era, listing: Listing, after: str) -> bytes:
+    def _page(self, offer: Offer, era: Era, listing: Listing, after: str, fresh_ms: int) -> bytes:
         named = offer.made((_KIND, listing), lambda: self._named(offer, listing))
         shown, cursor = paging.page(_KIND, named, _name, after, self._settings.page)
         body: dict[str, Any] = {"tools": [raw for _, raw in shown]}
         if cursor is not None:
             body["nextCursor"] = cursor
-        return answers.cacheable(era, body)
+        return answers.cacheable(era, body, fresh_ms)
 
     def _named(self, offer: Offer, listing: Listing) -> list[tuple[str, msgspec.Raw]]:
         """Every tool that is listed, in the order of their names."""

@@ -9,7 +9,8 @@ import msgspec
 
 from doorward.upstream.authorizing import NotLetIn
 from doorward.upstream.fetching import fetch
-from doorward.upstream.web import BadAddress, Web, origin, shown, split
+from doorward.upstream.outbound import is_this_machine
+from doorward.upstream.web import BadAddress, Web, origin, public, shown, split
 
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _SERVER = "/.well-known/oauth-authorization-server"
@@ -48,6 +49,12 @@ async def discover(web: Web, url: str, said: str = "") -> Facts:
         resource, issuer, scopes = url, shown(origin(url)), None
     else:
         resource, issuer, scopes = described
+    plain = origin(url)[0] == "http"
+    if not _is_fit(issuer, plain):
+        raise NotLetIn(
+            f"{shown(origin(url))} names the authorization server {issuer[:200]!r}; it must be an address with https,"
+            f" or one of this machine where the server's own has no https either."
+        )
     metadata = await _metadata(web, issuer)
     if metadata is None:
         raise NotLetIn(
@@ -59,12 +66,17 @@ async def discover(web: Web, url: str, said: str = "") -> Facts:
             f"The authorization server {issuer[:200]!r} calls itself {str(metadata.get('issuer'))[:200]!r}; it must be "
             f"the very same name."
         )
-    return _facts(metadata, resource, issuer, scopes, plain=origin(url)[0] == "http")
+    return _facts(metadata, resource, issuer, scopes, plain=plain)
 
 
 async def _described(web: Web, url: str, said: str) -> tuple[str, str, tuple[str, ...] | None] | None:
     """What the server says of itself: its name, its authorization server and its scopes; None when it says nothing."""
     parts, root = urlsplit(url), shown(origin(url))
+    if said and not _is_fit(said, origin(url)[0] == "http") and not _covers(root, said):
+        raise NotLetIn(
+            f"{root} says that it is described at {public(said)!r}; that must be an address with https, or one of its"
+            f" own."
+        )
     places = [said] if said else []
     places += [f"{root}{_RESOURCE}{parts.path}"] if parts.path not in ("", "/") else []
     places.append(f"{root}{_RESOURCE}")
@@ -137,14 +149,18 @@ def _is_name(issuer: Any) -> bool:
 
 
 def _is_fit(address: str, plain: bool) -> bool:
-    """Whether it can be asked, and shown to a person without hiding anything."""
+    """Whether it can be asked, and shown to a person without hiding anything.
+
+    Without https anybody on the way could answer in its place, say where tokens are given, and be shown our secret
+    there. Nobody is on the way to this machine itself, which is enough for a server that has no https either: `plain`.
+    """
     if not _is_name(address):
         return False
     try:
         parts = split(address)
     except BadAddress:
         return False
-    return not parts.fragment and (parts.scheme == "https" or plain)
+    return not parts.fragment and (parts.scheme == "https" or (plain and is_this_machine(parts.hostname or "")))
 
 
 def _covers(resource: str, url: str) -> bool:

@@ -15,7 +15,7 @@ from doorward.upstream.oauth.callback import Callback
 from doorward.upstream.oauth.discovery import Facts, discover
 from doorward.upstream.oauth.grants import Refused, method_for, register, token
 from doorward.upstream.oauth.login import Person, log_in
-from doorward.upstream.tokens import Client, Kept, TokenFile
+from doorward.upstream.tokens import Client, Kept, TokenFile, identity
 from doorward.upstream.web import Web, origin, shown
 
 _PING = b'{"jsonrpc":"2.0","id":0,"method":"ping"}'
@@ -45,6 +45,7 @@ class OAuth:
         self._auth = config.auth
         self._web = web
         self._means = means
+        self._identity = identity(config.auth)
         self._kept: Kept | None = None
         self._lock = asyncio.Lock()
 
@@ -115,10 +116,12 @@ class OAuth:
     # What is known
 
     async def _load(self) -> Kept:
-        self._kept = await asyncio.to_thread(self._means.file.read)
+        kept = await asyncio.to_thread(self._means.file.read)
+        self._kept = kept if kept.identity == self._identity else Kept()
         return self._kept
 
     async def _save(self, kept: Kept) -> None:
+        kept = msgspec.structs.replace(kept, identity=self._identity)
         await asyncio.to_thread(self._means.file.write, kept)
         self._kept = kept
 
@@ -180,6 +183,12 @@ class OAuth:
         auth = self._auth
         if auth is None or not auth.client_id:
             raise NotLetIn(f"The entry of the server {self._id!r} gives no `client_id` for its client credentials.")
+        if auth.client_secret and not auth.token_url and origin(facts.token_endpoint) != origin(self._url):
+            raise NotLetIn(
+                f"The server {self._id!r} wants the secret of its entry to be shown to {facts.token_endpoint[:200]!r};"
+                f" without a word of yours it is shown to the server's own address only.",
+                hint="If that is right, put this address into `auth` of its entry in mcp-servers.json, as `tokenUrl`.",
+            )
         client = Client(auth.client_id, auth.client_secret, method_for(facts, auth.client_secret))
         form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
         given = await token(self._web, facts, client, self._means.clock.now(), **form)
