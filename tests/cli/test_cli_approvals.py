@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from doorward.cli.questions import about
 from doorward_process import Doorward, Ended
 
 WRITE = ("file/write", "--path=note.txt", "--content=hello")
@@ -154,3 +155,12 @@ class TestOnATerminal:
         seen = doorward.on_terminal("doorward run file/write --path=note.txt --content=$'a\\u202eb\\e[2Kc\\n'", "n")
         assert r'{"content": "a\u202eb\u001b[2Kc\n", "path": "note.txt"}' in seen.out
         assert "\x1b[2K" not in seen.out
+
+
+def test_a_field_to_fill_in_says_what_goes_into_it() -> None:
+    size = {"title": "Size", "type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l"}]}
+    assert about(size, True) == "Size; one of s (Small), l; required"
+    plain = {"description": "Your\u202e age", "type": "integer", "default": 7}
+    assert about(plain, False) == "Your\\u202e age; integer; may be left out; otherwise 7"
+    many = {"type": "array", "items": {"enum": ["a", "b"]}}
+    assert about(many, False) == "a list of a, b, as JSON; may be left out"

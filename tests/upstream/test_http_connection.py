@@ -306,6 +306,7 @@ async def test_a_refusal_without_a_message_is_one_error_for_its_request(
         told, id, error, _ = await far.ask("server/discover", 1, META)
     assert (told, id, type(error), error.retry_after) == ("unanswered", 1, kind, after)
     assert str(status) in error.message
+    assert (status == 404) is ("answered 404 to /mcp," in error.message), "a wrong path is what one looks for then"
     assert "who are you" not in error.message, "what a stranger writes is for the log of the server alone"
 
 
@@ -340,7 +341,7 @@ async def test_a_message_that_never_ends_is_cut_off() -> None:
         await far.server.hung_up.wait()
 
 
-@pytest.mark.parametrize("junk", [b"\n", b":\n", b"data:\n"])
+@pytest.mark.parametrize("junk", [b"\n", b":\n", b"event: x\n"])
 async def test_lines_that_bring_no_message_cost_their_server_time_and_nobody_else(
     junk: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,24 @@ async def test_names_that_models_were_taught_keep_their_meaning(house):
     assert house.command("mcp/read/file").wire.startswith("read_file_")
 
 
+async def test_tools_that_a_door_has_of_its_own_keep_their_names(house):
+    doors = {"run": "command", "resume": "approved", "search": "commands", "describe": "command"}
+    house.servers |= {id: Answering(tool(name)) for id, name in doors.items()}
+    await house.file(*({"id": id, "name": id} for id in doors))
+    await house.ready()
+    for id, name in doors.items():
+        assert house.command(f"mcp/{id}/{name}").wire.startswith(f"{id}_{name}_")
+
+
+async def test_a_list_is_kept_by_nobody_while_a_server_is_still_to_say_what_it_has(house):
+    offers = Offers(house.house.services)
+    assert offers.fresh_ms > 0
+    await house.file(TIME)
+    assert offers.fresh_ms == 0
+    await house.ready()
+    assert offers.fresh_ms > 0
+
+
 async def test_a_server_that_is_changed_twice_starts_after_the_first_of_its_processes_has_ended(house):
     """The second was never started, so that its own end says nothing about the folder that they share."""
     await house.file(TIME)
@@ -309,3 +327,23 @@ async def test_a_long_list_of_tools_is_taken_a_few_at_a_time(house, monkeypatch)
         watching.cancel()
     assert len(house.names()) == made.total() == 100
     assert max(made.values()) <= 20
+
+
+async def test_approvals_of_reading_are_bound_to_what_runs_as_well(house):
+    server = house.servers["time"]
+    server.capabilities, reply = {"tools": {}, "resources": {}}, server._reply
+
+    def more(wire, asked):
+        lists = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+        if asked.get("method") in lists:
+            wire.answer(asked, {lists[asked["method"]]: [{"uri": "note:///1", "uriTemplate": "n:{x}", "name": "one"}]})
+        else:
+            reply(wire, asked)
+
+    server._reply = more
+    versions = []
+    for entry in ({}, {"cost": 7}, {"args": ["other"]}):
+        await house.file({**TIME, **entry})
+        await house.ready()
+        versions.append(house.command("mcp/time/resources.read").version)
+    assert versions[0] == versions[1] != versions[2]

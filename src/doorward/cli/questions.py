@@ -35,13 +35,13 @@ def show_waiting() -> bool:
         form = one.get("form") or {}
         fields = form.get("properties", {})
         for name, spec in fields.items():
-            click.echo(f"  {visible(name, lines=False)}: {_about(spec, name in form.get('required', ()))}")
+            click.echo(f"  {visible(name, lines=False)}: {about(spec, name in form.get('required', ()))}")
         words = " ".join(f"{visible(name, lines=False)}=…" for name in fields)
         report.note(f"  doorward approvals answer {one['id']} {words}".rstrip())
     return bool(waiting)
 
 
-def _about(spec: Any, needed: bool) -> str:
+def about(spec: Any, needed: bool) -> str:
     """What goes into a field: its title and description, of what type it is, what can be chosen, whether it must be."""
     spec = spec if isinstance(spec, dict) else {}
     said = [str(spec[key]) for key in ("title", "description") if spec.get(key)]
@@ -142,7 +142,7 @@ def _filled_in(asked: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, A
         return {} if click.confirm("Say yes?", default=False) else None
     content: dict[str, Any] = {}
     for name, spec in properties.items():
-        label = f"{visible(name, lines=False)} ({_about(spec, name in form.get('required', ()))})"
+        label = f"{visible(name, lines=False)} ({about(spec, name in form.get('required', ()))})"
         text = click.prompt(label, default="", show_default=False)
         if text:
             content[name] = value_of(text, spec)

@@ -71,7 +71,9 @@ def _again(one: dict[str, Any]) -> str:
     seconds = one.get("retrySeconds")
     if seconds is None:
         return ""
-    return f" It is tried again in {max(round(seconds), 1)} seconds; at once: doorward servers restart {one['id']}"
+    left = max(round(seconds), 1)
+    when = f"{left} second{'' if left == 1 else 's'}"
+    return f" It is tried again in {when}; at once: doorward servers restart {one['id']}"
 
 
 def undoing(outcome: Outcome) -> str:
@@ -95,10 +97,10 @@ def _server(one: dict[str, Any]) -> dict[str, Any]:
 
 def tools(result: dict[str, Any]) -> None:
     items = result["items"]
-    if not items:
+    if items:
+        report.result({"items": [_tool(one) for one in items]})
+    else:
         click.echo("No tools. See how the servers are doing: doorward servers list")
-        return
-    report.result({"items": [_tool(one) for one in items]})
     hidden = result.get("total", len(items)) - len(items)
     if hidden > 0:
         report.note(f"{hidden} more; name a server, or use --search.")

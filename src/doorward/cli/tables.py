@@ -15,7 +15,7 @@ _LONGEST_CELL = 200
 _LONGEST_NAME = 20
 _LONGEST_WORD = 12
 """Characters of a longer word that stand on one line of a narrow column; it is folded then."""
-_NOTHING = (None, "", [], {})
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def show(value: Any) -> None:

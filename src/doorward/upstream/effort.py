@@ -159,7 +159,7 @@ class _Work:
         self._applied[id(node)] = made
         return made
 
-    def _applied_by(self, node: dict[str, Any], words: set[str]) -> _Applied:
+    def _applied_by(self, node: dict[str, Any], words: frozenset[str]) -> _Applied:
         made = _Applied(1)
         times = 2 if _ASKS_AGAIN & words else 1
         for word in words:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
@@ -33,7 +34,8 @@ _LONGEST_NAME = 80
 _GATHER = 0.05
 """Seconds in which changes of several servers become one: a hundred of them start together."""
 _AT_ONCE = 20
-"""How many commands are made of tools before everybody else has a turn."""
+_HOLD = 0.01
+"""How many commands are made of tools, and for how many seconds, before everybody else has a turn."""
 _BRIEFLY = 10.0
 """Seconds in which to see servers that nobody asked for by name."""
 
@@ -251,10 +253,13 @@ class Upstreams:
                 known = {offer.tool: offer.mark for offer in self.offers}
                 new = [offer for offer in self._worked_out() if offer.mark != known.get(offer.tool)]
                 self._prepared = {offer.tool: offer for offer in new}
-                for count, offer in enumerate(new, 1):
-                    self._prepare(offer)
-                    if count % _AT_ONCE == 0:
+                began, count = time.monotonic(), 0
+                for offer in new:
+                    if count >= _AT_ONCE or time.monotonic() - began > _HOLD:
                         await asyncio.sleep(0)
+                        began, count = time.monotonic(), 0
+                    self._prepare(offer)
+                    count += 1
             if not self._over:
                 self.refresh()
         finally:

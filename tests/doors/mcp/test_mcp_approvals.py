@@ -235,10 +235,10 @@ async def test_without_sessions_the_person_is_asked_by_a_result(house: McpHouse)
     ("responses", "code", "state"),
     [
         ({"approval": {"action": "decline"}}, "not_approved", "denied"),
-        ({"approval": {"action": "cancel"}}, "not_approved", "pending"),
-        ({"approval": "accept"}, "not_approved", "pending"),
-        ({"other": {"action": "accept"}}, "not_approved", "pending"),
-        ({}, "not_approved", "pending"),
+        ({"approval": {"action": "cancel"}}, "approval_needed", "pending"),
+        ({"approval": "accept"}, "approval_needed", "pending"),
+        ({"other": {"action": "accept"}}, "approval_needed", "pending"),
+        ({}, "approval_needed", "pending"),
     ],
 )
 async def test_anything_but_yes_runs_nothing_without_sessions_either(
@@ -247,7 +247,9 @@ async def test_anything_but_yes_runs_nothing_without_sessions_either(
     web = await house.web(app=app(house), capabilities=CAN)
     first = (await web.ask("tools/call", write("no.txt"))).result
     again = {**write("no.txt"), "requestState": first["requestState"], "inputResponses": responses}
-    assert (await web.ask("tools/call", again)).result["_meta"]["doorward/code"] == code
+    told = (await web.ask("tools/call", again)).result["_meta"]
+    assert told["doorward/code"] == code
+    assert ("doorward/ticket" in told) is (state == "pending")
     assert await states(house) == [state]
     assert not workspace(house, "no.txt").exists()
 

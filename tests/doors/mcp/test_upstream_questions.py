@@ -16,10 +16,12 @@ from upstream_door import open_door, recipe, server
 from doorward.doors.mcp.http import HttpEndpoint
 from doorward.doors.mcp.questioning import Questioning
 from doorward.events import QuestionAnswered, QuestionAsked
-from doorward.model import Credential, Outcome
+from doorward.executions.notices import Asked
+from doorward.model import Credential, Outcome, Request
 
 ELICITS, SAMPLES = {"elicitation": {}}, {"sampling": {}}
 PERSON = Credential(owner=True)
+AGENT = Credential(owner=True, speak_as="helper")
 ASKS = {"name": "notes_asks", "arguments": {}}
 
 
@@ -172,6 +174,25 @@ async def test_no_agent_sees_or_answers_a_question(house: McpHouse, heard: Heard
     assert told(await asking) == {"action": "decline"}
 
 
+@pytest.mark.parametrize(("who", "message"), [(PERSON, "Who\\u202e are you?"), (AGENT, "")])
+async def test_only_a_person_is_told_what_is_asked_while_a_call_goes_on(
+    house: McpHouse, heard: Heard, who: Credential, message: str
+):
+    notices: list[Any] = []
+    request = Request(command="mcp/notes/asks", credential=who, door="test", room="annex", params={})
+    asking = asyncio.create_task(house.gate.handle(request, notices.append))
+    question = (await heard.asked.get()).question
+    await house.owner("mcp/answer", question=question, action="decline")
+    assert (await asking).status == "done"
+    assert [one.message for one in notices if type(one) is Asked] == [message]
+
+
+async def test_what_nobody_could_fill_in_is_put_to_nobody(house: McpHouse):
+    web = await house.web(room="annex")
+    form = {"type": "object", "properties": {"na\u200bme": {"type": "string"}}}
+    assert told(await web.ask("tools/call", {**ASKS, "arguments": {"requestedSchema": form}})) == {"action": "cancel"}
+
+
 async def test_only_whom_it_concerns_may_answer(house: McpHouse, heard: Heard):
     await house.ask("user/create", PERSON, id="guest", access="full")
     guest = Credential(token=(await house.owner("token/create", name="g", user="guest", kind="human")).result["token"])
@@ -266,7 +287,7 @@ async def test_who_hangs_up_while_an_answer_is_brought_ends_the_call(
     await call.hang_up()
     gone = await heard.answered.get()
     assert (gone.question, gone.action) == (question, "gone")
-    assert (await house.ledger("mcp/notes/asks"))[-1]["status"] == "cancelled"
+    assert (await house.ledger("mcp/notes/asks"))[-1]["code"] == "cancelled"
 
 
 async def test_a_question_that_is_answered_elsewhere_is_taken_back(house: McpHouse, heard: Heard):
@@ -318,6 +339,8 @@ async def test_a_call_that_waits_for_an_answer_ends_when_its_time_is_over(house:
     given = {"question": {"action": "accept", "content": {"name": "late"}}}
     late = await web.ask("tools/call", {**ASKS, "requestState": first["requestState"], "inputResponses": given})
     assert late.result["_meta"]["doorward/code"] == "timed_out"
+    assert "was stopped after 0.3 s, the most it may take: the server notes asked something" in late.said
+    assert "doorward approvals questions" in late.result["_meta"]["doorward/hint"]
 
 
 async def test_a_call_may_need_an_approval_and_then_an_answer(house: McpHouse):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,11 @@ async def test_resources_are_listed_under_the_name_of_their_server(web: Web):
     assert {uri for uri in found if uri.startswith("mcp://")} == {
         f"mcp://{id}/note:///{name}" for id in ("notes", "strict") for name in ("one", "two")
     }
-    assert found[ONE] == {"uri": ONE, "name": "notes_one", "description": "\\u202ewords"}
+    words = (
+        "Of the MCP server notes; these are that server's words:\n\\u202ewords\n(Doorward warns: its description holds"
+    )
+    assert found[ONE].pop("description").startswith(words)
+    assert found[ONE] == {"uri": ONE, "name": "notes_one"}
     templates = {one["uriTemplate"]: one["name"] for one in await listed(web, "resources/templates")}
     assert templates["mcp://notes/note:///{name}"] == "notes_note"
 
@@ -52,6 +57,7 @@ async def test_a_resource_is_read_by_the_address_that_it_is_listed_under(house: 
     assert row["status"] == "done"
     missing = await web.ask("resources/read", {"uri": "mcp://notes/note:///none"})
     assert "There is no note:///none" in missing.error["message"]
+    assert missing.error["code"] == -32602
     for uri in ("mcp://nobody/note:///one", "mcp://shut/note:///one", "mcp:///x", f"mcp://notes/{'x' * 9_000}"):
         assert "There is no resource" in (await web.ask("resources/read", {"uri": uri})).error["message"]
     large = await web.ask("resources/read", {"uri": "mcp://notes/note:///large"})
@@ -78,8 +84,9 @@ async def test_reading_from_a_server_whose_calls_need_approval_needs_it_too(hous
     await house.owner("approval/approve", id=ticket)
     read = await web.call("resume_approved", ticket=ticket)
     assert read.result["content"][0]["resource"]["text"] == "first"
-    by_tool = await web.call("mcp_read", uri="mcp://strict/note:///one")
-    assert "waits for a person's approval" in by_tool.result["_meta"].get("doorward/hint", "") + by_tool.said
+    by_tool = (await web.call("mcp_read", uri="mcp://strict/note:///one")).result["_meta"]
+    assert (by_tool["doorward/status"], by_tool["doorward/command"]) == ("parked", "mcp/strict/resources.read")
+    assert by_tool["doorward/ticket"]
     assert (await web.ask("prompts/get", {"name": "strict_greet", "arguments": {"who": "a"}})).error["data"]["ticket"]
 
 
@@ -99,15 +106,20 @@ async def test_prompts_come_from_their_server_and_never_in_place_of_our_own(web:
     assert got["description"] == "a greeting"
     assert got["messages"][0] == {"role": "user", "content": {"type": "text", "text": "Greet Ada."}}
     assert got["messages"][1]["content"]["uri"] == ONE
+    missing = await web.ask("prompts/get", {"name": "notes_greet"})
+    assert (missing.error["code"], missing.error["data"]["code"]) == (-32602, "bad_params")
+    odd = await web.ask("prompts/get", {"name": "notes_use"})
+    assert "that has the role 'wizard'; valid: the role user or assistant" in odd.error["message"]
 
 
 async def test_models_read_what_they_are_given_links_to_with_a_tool(house: McpHouse, web: Web):
     read = (await web.call("mcp_read", uri=ONE)).result
     assert read["content"][0]["resource"]["text"] == "first"
     by_server = await house.ask("mcp/read", Credential(owner=True), server="notes", uri="note:///two")
-    assert by_server.text == "Result: second"
-    prompt = await house.ask("mcp/prompt", Credential(owner=True), server="notes", name="greet")
-    assert prompt.text.startswith("Result: user:\nGreet None.")
+    assert by_server.text == "second"
+    greet = {"server": "notes", "name": "greet", "arguments": {"who": "Ada"}}
+    prompt = await house.ask("mcp/prompt", Credential(owner=True), **greet)
+    assert prompt.text.startswith("user:\nGreet Ada.")
     nowhere = await house.ask("mcp/read", Credential(owner=True), uri="note:///two")
     assert nowhere.code == "bad_params"
     assert (await house.ask("mcp/read", Credential(owner=True), uri="mcp://no/x")).code == "not_found"
@@ -182,7 +194,7 @@ async def test_listening_to_a_resource_is_a_call_of_what_reads_it_and_recorded_a
     unlisted = await web.request("resources/subscribe", {"uri": "mcp://notes/note:///?word=mine"})
     assert "only of those that it lists" in unlisted.error["message"]
     rows = (await house.ledger("mcp/notes/resources.read"))[before:]
-    assert [row["status"] for row in rows] == ["done", "failed"]
+    assert [row["status"] for row in rows if row["status"] != "started"] == ["done", "failed"]
     await web.request("resources/unsubscribe", {"uri": ONE})
     waits = await web.request("resources/subscribe", {"uri": "mcp://strict/note:///one"})
     assert waits.error["data"]["code"] == "not_permitted"
@@ -198,13 +210,14 @@ async def test_who_may_read_only_with_approval_from_now_on_hears_no_more(house: 
     await web.initialize()
     stream = await web.listen().begun()
     assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}
-    while (await other.call("notes_change")).said != "told of ['note:///one']":
-        pass
-    watched["strategy"]["aiCommands"]["requireApproval"] = {"mcp/notes/resources.read": True}
-    write_recipe(house.home, watched)
-    await house.services.recipes.load()
-    while (await other.call("notes_change")).said != "told of []":
-        pass
+    async with asyncio.timeout(30):
+        while (await other.call("notes_change")).said != "told of ['note:///one']":
+            pass
+        watched["strategy"]["aiCommands"]["requireApproval"] = {"mcp/notes/resources.read": True}
+        write_recipe(house.home, watched)
+        await house.services.recipes.load()
+        while (await other.call("notes_change")).said != "told of []":
+            pass
     while (told := await stream.event() or {}).get("method") != "notifications/message":
         pass
     assert f"You hear no more of {ONE}" in told["params"]["data"]
@@ -230,13 +243,17 @@ async def test_another_tenant_sees_no_server_of_the_house(house: McpHouse):
     web = Web(house.server.public, made.result["token"], "/mcp/annex")
     assert not [one for one in await listed(web, "resources") if one["uri"].startswith("mcp:")]
     assert [one["name"] for one in await listed(web, "prompts")] == ["task", "use", "work_here"]
-    assert (await web.ask("resources/read", {"uri": ONE})).error["data"]["code"] == "not_permitted"
+    there, nowhere = [
+        (await web.ask("resources/read", {"uri": uri})).error for uri in (ONE, "mcp://nobody/note:///one")
+    ]
+    assert (there["code"], there["message"].replace("notes", "nobody")) == (nowhere["code"], nowhere["message"])
     for command, params in (
         ("mcp/read", {"uri": ONE}),
         ("mcp/questions", {}),
-        ("mcp/notes/prompts.get", {"name": "a"}),
     ):
         assert (await house.ask(command, boss, room="annex", **params)).code == "not_permitted"
+    hidden = await house.ask("mcp/notes/prompts.get", boss, room="annex", name="a")
+    assert hidden.code == "unknown_command"
     assert "MCP servers" not in (await web.ask("server/discover")).result["instructions"]
 
 
@@ -260,14 +277,3 @@ def test_an_entry_of_a_list_has_only_fields_that_clients_can_read():
     assert in_full_view(odd) == {"name": "n", "description": "a\\u200bb"}
     prompt = {"name": "p", "arguments": [{"name": "a", "required": "yes"}, 7, {"required": True}]}
     assert in_full_view(prompt) == {"name": "p", "arguments": [{"name": "a"}]}
-
-
-async def test_for_another_tenant_resources_of_servers_do_not_exist(house: McpHouse):
-    await house.owner("user/create", id="rival", access="root", tenant="rival")
-    token = await house.token(user="rival", tenant="rival", kind="human", access="root")
-    web = Web(house.server.public, token, "/mcp")
-    for method in ("resources/read", "resources/subscribe"):
-        there, nowhere = [
-            (await web.ask(method, {"uri": f"mcp://{server}/note:///one"})).error for server in ("notes", "nobody")
-        ]
-        assert (there["code"], there["message"].replace("notes", "nobody")) == (nowhere["code"], nowhere["message"])

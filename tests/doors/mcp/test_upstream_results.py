@@ -137,7 +137,9 @@ def test_other_doors_write_the_same_blocks_as_json():
     assert json.loads(bytes(of_outcome(failed).body))["result"] == plain
     line = json.loads(answer("1", "a_b", done, Style(10_000, summaries=False)))
     assert line["result"]["data"] == plain
-    assert line["result"]["output"] == "Result: words\n[image: a/b, 3 bytes]"
+    assert line["result"]["output"] == "words\n[image: a/b, 3 bytes]"
+    line = json.loads(answer("1", "a_b", failed, Style(10_000, summaries=False)))
+    assert line["error"]["output"] == "words\n[image: a/b, 3 bytes]"
     assert json.loads(answer("1", "a_b", failed, Style(10_000, summaries=False)))["error"]["message"] == "It failed."
 
 
@@ -192,3 +194,9 @@ async def test_the_same_result_by_mcp_call(house: McpHouse, web: Web):
     given = (await web.call("mcp_call", server="notes", tool="fails")).result
     assert given["isError"] is True
     assert given["content"][0]["text"] == "no paper"
+
+
+async def test_what_gives_the_answer_of_any_tool_promises_no_shape_of_it(web: Web):
+    tools = {tool["name"]: tool for tool in (await web.ask("tools/list")).result["tools"]}
+    assert [name for name in ("mcp_call", "mcp_read", "mcp_prompt") if "outputSchema" in tools[name]] == []
+    assert "structuredContent" not in (await web.call("mcp_call", server="notes", tool="blocks")).result

@@ -6,12 +6,17 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from mcp_house import McpHouse
+from mcp_house import McpHouse, write_recipe
 from mcp_web import Web
-from upstream_door import open_door, server
+from upstream_door import open_door, recipe, server
 
+from doorward.backends.help import score, words
 from doorward.doors.mcp.definitions import ASKS, defined
 from doorward.settings import Mcp, Settings
+
+
+class Facts:
+    examples = ()
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,31 @@ async def test_the_instructions_tell_the_namespaces_and_how_many_tools_each_has(
     assert "MCP servers" not in (await cell.ask("server/discover")).result["instructions"]
 
 
+async def test_where_the_rules_allow_no_search_the_instructions_say_why_all_are_listed(house: McpHouse):
+    write_recipe(house.home, recipe("plain", "mcp/*"))
+    await house.services.recipes.load()
+    await house.owner("room/create", name="plain", recipe="plain")
+    web = await house.web(kind="service", room="plain")
+    assert (
+        "since the room's rules do not allow help/search" in (await web.ask("server/discover")).result["instructions"]
+    )
+
+
+def test_a_command_that_knows_every_word_goes_before_one_whose_name_has_some_of_them():
+    class Known:
+        category = "mcp/hub"
+        facts = Facts
+
+        def __init__(self, name: str, said: str) -> None:
+            self.name = self.wire = name
+            self.summary, _, self.description = said.partition(":")
+
+    wanted = words("merge pull request branch")
+    whole: Any = Known("mcp/hub/merge", "Merges.:Closes a pull request and merges its branch.")
+    half: Any = Known("mcp/hub/list_pull_requests", "Lists pull requests.:Lists pull requests.")
+    assert score(wanted, whole) > score(wanted, half)
+
+
 async def test_tools_are_found_by_server_name_and_description(web: Web):
     assert (await found(web, query="pomegranates")) == ["mcp/books/sums", "mcp/notes/sums"]
     assert (await found(web, query="sums of notes"))[0] == "mcp/notes/sums"
@@ -61,11 +91,17 @@ async def test_tools_are_found_by_server_name_and_description(web: Web):
 
 async def test_a_search_within_a_namespace_finds_nothing_of_another(web: Web):
     assert await found(web, query="sums", namespace="mcp/books") == ["mcp/books/sums"]
-    everything = await found(web, namespace="mcp/books", limit=100)
+    everything = await found(web, namespace="mcp/books")
     assert "mcp/books/blocks" in everything
     assert all(name.startswith("mcp/books/") for name in everything)
     wrong = (await web.call("search_commands", query="sums", namespace="mcp/nobody")).result
     assert "There is no namespace 'mcp/nobody' for you here; there are: help, mcp, mcp/books, mcp/notes." in str(wrong)
+    first, second = [
+        (await web.call("search_commands", namespace="mcp/books", limit=10, offset=offset)).result["structuredContent"]
+        for offset in (0, 10)
+    ]
+    assert (first["total"], first["next"], len(first["items"])) == (len(everything), 10, 10)
+    assert [one["command"] for one in (*first["items"], *second["items"])][:20] == everything[:20]
     nothing = (await web.call("search_commands")).result
     assert nothing["_meta"]["doorward/code"] == "bad_params"
 

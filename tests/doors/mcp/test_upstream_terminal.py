@@ -56,7 +56,7 @@ def test_a_question_is_answered_from_another_terminal(doorward: Doorward):
 def test_blocks_are_words_at_the_terminal_and_whole_in_json(doorward: Doorward):
     shown = doorward.on_terminal("doorward run --room=annex mcp/notes/blocks").out
     assert (
-        "hello\n[image: image/png, 72 bytes]\n[audio: audio/wav, 6 bytes]\n[link to mcp://notes/note:///one]" in shown
+        "hello\n[image: image/png, 70 bytes]\n[audio: audio/wav, 4 bytes]\n[link to mcp://notes/note:///one]" in shown
     )
     assert "To keep the image: doorward run --json … | jq -r '.result.content[1].data' | base64 -d > FILE" in shown
     whole = doorward("run", "--room=annex", "mcp/notes/blocks").json["result"]["content"]

@@ -101,10 +101,7 @@ class Peer:
         elif method == "resources/read":
             self.read(id, params["uri"])
         elif method == "prompts/get":
-            link = {"type": "resource_link", "uri": "note:///one", "name": "one"}
-            hello = {"type": "text", "text": f"Greet {params.get('arguments', {}).get('who')}."}
-            said = [{"role": "user", "content": hello}, {"role": "assistant", "content": link}]
-            self.answer(id, description="a greeting", messages=said)
+            self.prompt(id, params["name"], params.get("arguments", {}))
         elif method == "completion/complete":
             typed = params["argument"]["value"]
             given = [f"{params['ref']['type']}:{typed}{letter}" for letter in "ab"]
@@ -114,6 +111,17 @@ class Peer:
             self.answer(id)
         else:
             self.answer(id)
+
+    def prompt(self, id: Any, name: str, arguments: dict[str, str]) -> None:
+        if name == "use":
+            self.answer(id, messages=[{"role": "wizard", "content": {"type": "text", "text": "Abracadabra."}}])
+        elif "who" not in arguments:
+            self.send(id=id, error={"code": -32602, "message": "Whom?"})
+        else:
+            link = {"type": "resource_link", "uri": "note:///one", "name": "one"}
+            hello = {"type": "text", "text": f"Greet {arguments['who']}."}
+            said = [{"role": "user", "content": hello}, {"role": "assistant", "content": link}]
+            self.answer(id, description="a greeting", messages=said)
 
     def read(self, id: Any, uri: str) -> None:
         if uri == "note:///large":

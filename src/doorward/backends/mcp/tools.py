@@ -13,6 +13,7 @@ from doorward.backends.mcp.tool_command import ToolCommand
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.upstream.differences import difference
+from doorward.upstream.remarks import remarks
 from doorward.upstream.upstreams import Upstreams
 
 
@@ -37,7 +38,9 @@ class ToolFacts(TypedDict):
 class ToolList(TypedDict):
     items: list[ToolFacts]
     total: Annotated[int, Meta(description="How many there are, shown or not")]
-    problems: Annotated[list[str], Meta(description="What is wrong with servers, some of whose tools may be missing")]
+    problems: Annotated[
+        list[str], Meta(description="What is wrong with servers, whose tools may be missing, or entries")
+    ]
 
 
 @family.command(
@@ -78,7 +81,7 @@ async def list_tools(
     return {
         "items": [await _facts(ctx, command) for command in found[: int(limit)]],
         "total": len(found),
-        "problems": [*upstreams.problems(server), *_unseen(upstreams, server)],
+        "problems": [*upstreams.problems(server), *_unseen(upstreams, server), *_remarked(upstreams, server)],
     }
 
 
@@ -88,6 +91,10 @@ def _unseen(upstreams: Upstreams, server: str) -> list[str]:
         for one in upstreams
         if one.state == "starting" and not one.definitions and server in ("", one.id)
     ]
+
+
+def _remarked(upstreams: Upstreams, server: str) -> list[str]:
+    return [f"server {one.id}: {remark}" for one in upstreams if server in ("", one.id) for remark in remarks(one)]
 
 
 async def _facts(ctx: Context, command: ToolCommand) -> ToolFacts:
