@@ -63,4 +63,4 @@ def test_blocks_are_words_at_the_terminal_and_whole_in_json(doorward: Doorward):
     assert whole[1]["data"].startswith("iVBO")
     failed = doorward.on_terminal("doorward run --room=annex mcp/notes/fails")
     assert failed.code == 1
-    assert "no paper\n[image: image/png, 72 bytes]" in failed.out
+    assert "no paper\n[image: image/png, 70 bytes]" in failed.out
