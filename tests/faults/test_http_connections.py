@@ -279,7 +279,7 @@ async def test_requests_behind_one_that_lasts_are_left_in_the_kernel_and_answere
     def waiting() -> int:
         return sum(isinstance(one, RequestResponseCycle) and not one.response_complete for one in gc.get_objects())
 
-    async with serving(tmp_path, Limits()) as (here, echo):
+    async with serving(tmp_path, Limits(unread_seconds=5)) as (here, echo):
         flood, patient = await here.connect(), await here.connect()
         sending = asyncio.ensure_future(flood.send(get("/silent") + get("/x") * 50_000))
         await patient.send(get("/y") * 2_000)
@@ -324,7 +324,7 @@ async def test_an_upgrade_is_not_taken_and_what_follows_it_is_not_read(tmp_path:
 
 
 async def test_the_end_does_not_wait_for_streams(tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits()) as (here, echo):
+    async with serving(tmp_path, Limits(unread_seconds=5)) as (here, echo):
         stream = await here.connect()
         await stream.send(get("/waits"))
         await until(lambda: "/waits" in echo.seen)

@@ -100,7 +100,7 @@ def test_all_five_are_taken_over_with_what_their_words_name_to_read_and_nothing_
     assert planned["filesystem"]["reads"] == [str(house.documents)]
     assert [one["writes"] for one in planned.values()] == [[]] * 5
     assert not any(one["network"] for one in planned.values())
-    assert {id: one["tools"] > 0 for id, one in house.servers().items()} == dict.fromkeys(planned, True)
+    house.wait(lambda: {id: one["tools"] > 0 for id, one in house.servers().items()} == dict.fromkeys(planned, True))
 
 
 async def test_the_ai_reads_once_the_owner_says_that_nobody_need_be_asked(house: Reading) -> None:
