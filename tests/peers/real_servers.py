@@ -106,7 +106,7 @@ class RealHouse(PeerHouse):
         end = time.monotonic() + _PATIENCE
         while True:
             servers = self.owner("mcp/servers")["items"]
-            waits = [one for one in servers if one["enabled"] and one["state"] != "ready"]
+            waits = [one for one in servers if one["enabled"] and (one["state"] != "ready" or not one["tools"])]
             if not waits:
                 return
             assert time.monotonic() < end, waits
