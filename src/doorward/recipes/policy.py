@@ -18,6 +18,7 @@ from doorward.recipes.rules import ParameterRule
 SCREENSHOT = "screenshot"
 CLICKS = frozenset({"ui/click", "ui/drag", "browser/click"})
 
+_MOST_RULINGS = 20_000
 _SHOWN = 8
 """How many of a recipe's patterns a refusal lists."""
 
@@ -64,6 +65,8 @@ class Policy:
         if ruling is None:
             bare = decide(self._commands, command.name, command.facts.tier)
             ruling = Ruling(bare.allowed, self._named(bare.rule), bare.reason)
+            if len(self._rulings) >= _MOST_RULINGS:  # commands of servers may change without end
+                self._rulings.clear()
             ruling = self._rulings[key] = self._never(command) or ruling if ruling.allowed else ruling
         return ruling
 
@@ -97,6 +100,8 @@ class Policy:
 
     def approval(self, command: Command) -> ApprovalTerms | None:
         """The terms on which a human must approve this command, or None when nobody needs to."""
+        if not self._approvals:
+            return None
         pattern = match(self._approvals, command.name)
         return None if pattern is None else self._approvals[pattern]
 
