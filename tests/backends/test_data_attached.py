@@ -63,7 +63,7 @@ def house(tmp_path: Path, shop: Path) -> Iterator[DataHouse]:
                 "text": f"sqlite:///{tmp_path}/text.db",
                 "pipe": f"sqlite:///{pipe}",
                 "own": f"sqlite:///{tmp_path}/doorward.db",
-                "pg": "postgresql://user:pw@host/db",
+                "pg": "postgresql://user:hunter2-tiger@host/db",
                 "house": f"sqlite:///{shop}",
             }
         ),
@@ -281,7 +281,7 @@ async def test_a_database_that_cannot_be_used_says_why_and_harms_nothing_else(
     ):
         with pytest.raises(error, match=says) as refusal:
             await house.run(command, collection=f"{database}.t", **params)
-        assert "pw" not in str(refusal.value)
+        assert "hunter2" not in str(refusal.value)
     assert (await house.run("data/count", collection="shop.orders")) == {"count": 3}
     described = {one["collection"]: one for one in (await house.run("data/describe"))["items"]}
     assert says in described[f"{database}.*"]["error"]
