@@ -1,5 +1,5 @@
 # `make run` starts Doorward, `make test` checks everything. Both need only python3.11+ and the package registries;
-# the sandbox is better with bubblewrap, which is installed where that is allowed.
+# the sandbox is better with bubblewrap, and the tests of the console need chromium: both are installed where allowed.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -9,7 +9,7 @@ PEERS := fastmcp mcp-proxy
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: help run test lint conformance bench docs filters lock clean bubblewrap compiled
+.PHONY: help run test lint conformance bench docs screenshots filters lock clean bubblewrap chromium compiled
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -17,7 +17,7 @@ help: ## list these targets
 run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where to look
 	@exec $(BIN)/doorward up
 
-test: .venv/ready .venv/node/ready bubblewrap compiled lint ## set up and run every check and every test
+test: .venv/ready .venv/node/ready bubblewrap chromium compiled lint ## set up and run every check and every test
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 lint: .venv/ready ## style, types, layers, generated docs
@@ -35,16 +35,19 @@ bench: .venv/ready .venv/peers/ready bubblewrap compiled ## measure, and print e
 docs: .venv/ready ## write the generated pages under docs/ anew
 	@$(BIN)/python docs/generate.py
 
+screenshots: .venv/ready chromium compiled ## write the pictures under docs/images/ anew
+	@DOORWARD_SCREENSHOTS=1 $(BIN)/python -m pytest tests/browser/test_screenshots.py
+
 filters: .venv/ready ## write the shipped filters of system calls anew from their policy
 	@$(BIN)/python -m doorward.sandbox.seccomp
 
 lock: .venv/uv ## resolve the dependencies anew into lock/
 	@$(COMPILE) pyproject.toml -o lock/run.txt --upgrade
-	@$(COMPILE) pyproject.toml --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+	@$(COMPILE) pyproject.toml --extra models --group dev -c lock/run.txt -o lock/dev.txt --upgrade
 	@for peer in $(PEERS); do $(COMPILE) --group peer-$$peer -o lock/peer-$$peer.txt --upgrade || exit 1; done
 
-bubblewrap: .venv/uv
-	@sh setup/bubblewrap.sh .venv/bubblewrap-tried
+bubblewrap chromium: .venv/uv
+	@sh setup/system.sh $@ .venv/$@-tried
 
 # Whatever the settings of this machine say, no process shall have to compile what hundreds of others have.
 compiled: .venv/ready

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import warm_doorward
+
 BIN = Path(sys.executable).parent
 COLUMNS = 100
 PROMPT = "[y/N]: "
@@ -53,9 +55,8 @@ class Doorward:
 
     def __call__(self, *args: str | bytes, stdin: str | None = None) -> Ended:
         """Run to the end, with its output in a pipe, and its input too if there is some."""
-        with self.started(*args, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE) as process:
-            out, err = process.communicate(stdin, timeout=_PATIENCE)
-        return Ended(process.returncode, out, err)
+        code, out, err = warm_doorward.run(args, env=self.env, cwd=self.folder, stdin=stdin, patience=_PATIENCE)
+        return Ended(code, out.decode(), err.decode())
 
     def started(self, *args: str | bytes, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         return subprocess.Popen(

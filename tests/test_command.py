@@ -10,10 +10,11 @@ from msgspec import Meta
 
 from doorward.app import FAMILIES
 from doorward.backends.context import Listing
-from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo, as_object, result_schema
+from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo, as_object
 from doorward.errors import BadParams, UnknownCommand
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.registry import Registry
+from doorward.signatures import result_schema
 
 FACTS: dict[str, Any] = {
     "tier": Tier.INFORMATION,

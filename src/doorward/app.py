@@ -13,20 +13,30 @@ from typing import Any
 import msgspec
 
 from doorward import logs, settings
+from doorward.agents.models.models import Models
 from doorward.approvals.approvals import Approvals
 from doorward.backends import (
     account,
     ai,
     approval,
     audit,
+    audit_timeline,
     debug,
     event,
     execution,
     file,
     mcp,
+    model,
+    persona,
     recipe,
+    recipe_diff,
+    recipe_preview,
     room,
+    room_files,
     room_history,
+    room_members,
+    room_reading,
+    room_saying,
     shell,
     system,
     tree,
@@ -59,11 +69,17 @@ from doorward.home import Home
 from doorward.ledger.keeper import Keeper
 from doorward.ledger.paths import LedgerPaths
 from doorward.model import Call, Outcome, Permit
+from doorward.personas.book import Personas
 from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
 from doorward.registry import Registry
 from doorward.rooms.accounts import Accounts
+from doorward.rooms.browsers import Browsers
+from doorward.rooms.files import Files
+from doorward.rooms.live import Live
+from doorward.rooms.messages import Messages
 from doorward.rooms.people import LOCAL, OWNER, People, User
+from doorward.rooms.presence import Presence
 from doorward.rooms.rooms import Member, Room, Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
@@ -92,11 +108,19 @@ FAMILIES: tuple[Family, ...] = (
     shell.bash_family,
     undo.family,
     room.family,
+    room_members.family,
+    room_saying.family,
     room_history.family,
+    room_reading.family,
+    room_files.family,
+    persona.family,
     recipe.family,
+    recipe_diff.family,
+    recipe_preview.family,
     approval.family,
     execution.family,
     audit.family,
+    audit_timeline.family,
     event.family,
     ai.family,
     debug.family,
@@ -106,6 +130,7 @@ FAMILIES: tuple[Family, ...] = (
     user.family,
     account.family,
     user.tokens,
+    model.family,
 )
 PLUGINS = "doorward.families"
 """The entry-point group by which an installed package adds a family of commands."""
@@ -143,6 +168,7 @@ class House(msgspec.Struct, kw_only=True):
     settings: Settings
     gate: Gate
     services: Services
+    models: Models
     keeper: Keeper
     throttle: Throttle
     made: list[str]
@@ -226,8 +252,13 @@ async def _assemble(
     registry = _registry(families)
     people = People(store, clock)
     rooms = Rooms(store, events, clock)
+    live = Live(clock)
     tokens = Tokens(store, people, clock, key)
+    browsers = Browsers(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
+    models = Models(configured.models)
+    personas = Personas(home.personas, store, rooms, people, tokens, events, clock)
+    people.reserve(lambda tenant, id: personas.get(tenant, id) is not None)
 
     tools = ToolCommands(registry)
     sandbox = Sandbox(home.path, configured)
@@ -266,7 +297,15 @@ async def _assemble(
     catalogue = CatalogueBook(home.path, configured.shell.catalogue, store, events, clock, offer)
     servers = ServerBook(home.path, configured.upstream.file, store, events, clock, upstreams.configure)
     sandbox.governed_by(
-        lambda: (home.settings, home.recipes, *home.recipes.glob("*.json"), catalogue.file, servers.file)
+        lambda: (
+            home.settings,
+            home.recipes,
+            *home.recipes.glob("*.json"),
+            home.personas,
+            *home.personas.glob("*.json"),
+            catalogue.file,
+            servers.file,
+        )
     )
     approvals = Approvals(store, rooms, events, clock, configured)
     energy = Energy(store, clock, configured)
@@ -275,8 +314,10 @@ async def _assemble(
     await people.load()
     if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
+    if people.get(LOCAL, OWNER) is None:
+        await personas.install_shipped()
     await catalogue.install_shipped()
-    for part in (rooms, tokens, recipes, catalogue, upstreams, servers, energy):
+    for part in (rooms, tokens, browsers, recipes, personas, catalogue, upstreams, servers, energy):
         await part.load()
     left = await keepsakes.get(store, _THROTTLE)
     if left is not None:
@@ -301,10 +342,17 @@ async def _assemble(
         events=events,
         recent=Recent(events),
         rooms=rooms,
+        messages=Messages(store, events, live, clock),
+        files=Files(store, clock, configured.rooms),
+        live=live,
+        presence=Presence(live),
         people=people,
         tokens=tokens,
-        accounts=Accounts(store, people, tokens.sessions, clock, configured.rest),
+        accounts=Accounts(store, people, tokens.sessions, browsers, clock, configured.rest),
+        browsers=browsers,
         recipes=recipes,
+        personas=personas,
+        models=models,
         catalogue=catalogue,
         approvals=approvals,
         questions=Questions(events, clock),
@@ -315,6 +363,7 @@ async def _assemble(
         executions=executions,
         ask=ask,
         rules_on=authorizer.rule,
+        would_rule=authorizer.would_rule,
         offered=authorizer.offered,
         absent=resolver.absent,
         energy_of=energy.shown,
@@ -322,7 +371,7 @@ async def _assemble(
         stop=stop,
     )
     gate = Gate(
-        authenticator=Authenticator(people, tokens),
+        authenticator=Authenticator(people, tokens, browsers, personas),
         resolver=resolver,
         authorizer=authorizer,
         throttle=throttle,
@@ -341,6 +390,7 @@ async def _assemble(
         settings=configured,
         gate=gate,
         services=services,
+        models=models,
         keeper=keeper,
         throttle=throttle,
         made=[],
@@ -354,6 +404,7 @@ async def _first_use(house: House) -> list[str]:
     if rooms.get(LOCAL, FIRST_ROOM) is None:
         members = {OWNER: Member(OWNER, "human", Role.OWNER)}
         await rooms.create(Room(LOCAL, FIRST_ROOM, FIRST_ROOM, FIRST_RECIPE, members))
+    await house.services.personas.memberships.settle()
     await people.add(User(LOCAL, OWNER, OWNER, "human", Access.ROOT))
     return [
         f"home folder   {house.home.path}",
@@ -371,6 +422,7 @@ async def tidy(house: House) -> None:
         before_images.forget(now - limits.undo_days * 86_400),
         results.forget(now - limits.result_hours * 3_600),
         *house.services.approvals.tidy(),
+        *house.services.files.tidy(),
         *house.services.accounts.tidy(),
         answers.forget(now - answers.kept_seconds(limits)),
     )

@@ -10,10 +10,13 @@ from doorward import strictjson
 from doorward.command import Command, shortened
 from doorward.errors import BadParams
 
-_KEY = re.compile(r"--(?P<key>[^\s=]+)(?P<given>=?)")
-_BLANKS = re.compile(r"\s*")
+_KEY = re.compile(r"--(?P<key>[^\s=-][^\s=]*+)(?P<given>=?)")
+_BETWEEN = re.compile(r"[^\S\n]*+(?:\\?\n[^\S\n]*+(?=--[^\s=-]))?")
+"""Parameters may go on in the next line, but not behind an empty one."""
+_WORD = re.compile(r"\S*+")
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_JSON_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_JSON_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""A text that is never closed goes to the end, so that no part of it is looked at twice."""
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -36,18 +39,23 @@ def read_line(line: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """
     text = line.strip().removeprefix("EXECUTE:").strip()
     name, _, rest = text.partition(" ")
-    pairs, at = [], 0
-    while (at := _after_blanks(rest, at)) < len(rest):
-        match = _KEY.match(rest, at)
-        if match is None:
-            raise BadParams(f"Parameters are written --key=value; given {shortened(rest[at:])}.")
-        value, at = _text_value(rest, match.end()) if match["given"] else ("true", match.end())
+    pairs, end = read_pairs(rest, 0)
+    if unread := rest[end:].strip():
+        raise BadParams(f"Parameters are written --key=value; given {shortened(unread)}.")
+    return name, pairs
+
+
+def read_pairs(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
+    """The parameters that stand at a place in a text, and the place behind them."""
+    pairs = []
+    while (match := _KEY.match(text, _after(_BETWEEN, text, at))) is not None:
+        value, at = _text_value(text, match.end()) if match["given"] else ("true", match.end())
         pairs.append((match["key"], value))
-    return name, tuple(pairs)
+    return tuple(pairs), at
 
 
-def _after_blanks(text: str, at: int) -> int:
-    match = _BLANKS.match(text, at)
+def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
     return match.end() if match else at
 
 
@@ -65,10 +73,11 @@ def _text_value(text: str, at: int) -> tuple[str, int]:
             raise BadParams(f"A quote is opened and never closed: {shortened(text[at:])}.")
         return _unescaped(match[0]), match.end()
     if first in ("{", "["):
-        end = _end_of_json(text, at)
+        end = end_of_json(text, at)
+        if end < 0:
+            raise BadParams(f"A bracket is opened and never closed: {shortened(text[at:])}.")
     else:
-        end = text.find(" ", at)
-        end = len(text) if end < 0 else end
+        end = _after(_WORD, text, at)
     return text[at:end], end
 
 
@@ -79,8 +88,8 @@ def _unescaped(quoted: str) -> str:
         return quoted[1:-1]
 
 
-def _end_of_json(text: str, at: int) -> int:
-    """Where the object or list ends that begins at a place in a text; the text's end when it never does."""
+def end_of_json(text: str, at: int) -> int:
+    """Where the object or list ends that begins at a place in a text; -1 when it never does."""
     depth = 0
     for match in _JSON_PARTS.finditer(text, at):
         if match[0] in "[{":
@@ -89,7 +98,7 @@ def _end_of_json(text: str, at: int) -> int:
             depth -= 1
             if depth == 0:
                 return match.end()
-    return len(text)
+    return -1
 
 
 def typed(command: Command, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

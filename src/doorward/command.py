@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import typing
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,12 +13,15 @@ import msgspec
 from doorward import names
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.signatures import result_schema, signature_schema
+from doorward.validation import validator
 
-_REFERENCE = "#/$defs/{name}"
 _JSON_WORDS = {None: "null", True: "true", False: "false"}
 
 Run = Callable[..., Awaitable[Any]]
 """`async def run(ctx, **params)`; the result is anything that has a JSON form."""
+Returns = Callable[[], dict[str, Any] | None]
+"""Works out the schema of a result."""
 Meant = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
 """From the registry and well-formed parameters to the command that is meant and its parameters; None: there is none."""
 
@@ -110,7 +113,7 @@ class Command:
         category: str,
         schema: dict[str, Any],
         arguments: Mapping[str, str],
-        returns: dict[str, Any] | None = None,
+        returns: Returns | None = None,
         secret: frozenset[str] = frozenset(),
         wire: str = "",
     ) -> None:
@@ -123,8 +126,7 @@ class Command:
         self.schema = schema
         self.arguments = arguments
         """Parameter name on the wire to the function's argument name."""
-        self.returns = returns
-        """The JSON Schema of what `as_object` makes of its result; None when its type says nothing."""
+        self._returns = returns
         self.secret = secret
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
@@ -143,13 +145,19 @@ class Command:
         """Whether agents and programs need a person's approval for every call, whatever a recipe says or leaves out."""
         self.withheld = ""
         """Why nobody may run it for now, as a sentence; empty when it is in force."""
-        self._validator = jsonschema_rs.Draft202012Validator(
-            schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
-        )
+        self._validator = validator(schema)
         _complete(self)
 
     def __repr__(self) -> str:
         return f"Command({self.name!r})"
+
+    @functools.cached_property
+    def returns(self) -> dict[str, Any] | None:
+        """The JSON Schema of what `as_object` makes of its result; None when its type says nothing.
+
+        It is worked out when somebody wants to see it: most short-lived processes never do.
+        """
+        return self._returns() if self._returns is not None else None
 
     def shows_effect(self, effect: Run) -> Run:
         """Decorator: `effect` tells, for a dry run, what the command would do, and does nothing."""
@@ -256,7 +264,7 @@ class Family:
                 category=self.category,
                 schema=schema,
                 arguments=arguments,
-                returns=result_schema(run),
+                returns=functools.partial(result_schema, run),
                 secret=frozenset(secret),
             )
             self.commands.append(command)
@@ -274,36 +282,6 @@ class Family:
         return declare
 
 
-def signature_schema(run: Run) -> tuple[dict[str, Any], dict[str, str]]:
-    """The JSON Schema of a typed function's parameters (after the context), and wire name to argument name."""
-    hints = typing.get_type_hints(run, include_extras=True)
-    fields: list[Any] = []
-    arguments: dict[str, str] = {}
-    for parameter in list(inspect.signature(run).parameters.values())[1:]:
-        wire = names.camel(parameter.name)
-        arguments[wire] = parameter.name
-        kind = hints[parameter.name]
-        if parameter.default is inspect.Parameter.empty:
-            fields.append((wire, kind))
-        else:
-            fields.append((wire, kind, msgspec.field(default=parameter.default)))
-    shape = msgspec.defstruct("Params", fields, forbid_unknown_fields=True, kw_only=True)
-    return _whole_schema(shape), arguments
-
-
-def result_schema(run: Run) -> dict[str, Any] | None:
-    """The JSON Schema of a typed function's result as doors give it, always of an object; see `as_object`."""
-    kind = typing.get_type_hints(run, include_extras=True).get("return", Any)
-    schema = _whole_schema(kind)
-    if schema.get("type") == "object":
-        return schema
-    dialect, definitions = schema.pop("$schema"), schema.pop("$defs", {})
-    if not schema or any(one.get("type", "object") == "object" for one in schema.get("anyOf", ())):
-        return None  # it may be an object or not, so nothing holds of both forms
-    wrapped = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-    return {"$schema": dialect, **wrapped, **({"$defs": definitions} if definitions else {})}
-
-
 def as_builtins(result: Any) -> Any:
     """A result in plain values. Blocks stay what they are: they hold plain values already, and doors must know them."""
     return result if type(result) is Blocks else msgspec.to_builtins(result)
@@ -314,20 +292,6 @@ def as_object(result: Any) -> dict[str, Any]:
     if type(result) is Blocks:
         result = msgspec.to_builtins(result)
     return result if isinstance(result, dict) else {"result": result}
-
-
-def _whole_schema(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of a type, which says what it says at its top and not through a reference."""
-    (schema,), components = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
-    name = schema.pop("$ref", "").removeprefix(_REFERENCE.format(name=""))
-    if name:
-        schema = {**components.pop(name), **schema}
-        if f'"{_REFERENCE.format(name=name)}"'.encode() in msgspec.json.encode([schema, components]):
-            raise TypeError(f"{name} is made of itself, which the schema of a command cannot say")
-    for one in (schema, *components.values()):
-        one.pop("title", None)
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    return {**whole, "$defs": components} if components else whole
 
 
 def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
@@ -363,10 +327,6 @@ def _type_word(spec: Any) -> str:
     if "anyOf" in spec:
         return "|".join(_type_word(one) for one in spec["anyOf"] if one != {"type": "null"})
     return "value"
-
-
-def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"a schema may not refer to {uri!r}: remote references are not followed")
 
 
 def _complete(command: Command) -> None:

@@ -75,6 +75,40 @@ class MessageReceived(Event, frozen=True, kw_only=True):
     sender: str
 
 
+class MessageChanged(Event, frozen=True, kw_only=True):
+    """A message was edited, taken back, or, where it shows a call, that call got further."""
+
+    name: ClassVar[str] = "chat:message-changed"
+    room: str
+    message: str
+    change: str
+    """`edited`, `deleted` or `revised`."""
+    by: str
+
+
+class RoomChanged(Event, frozen=True, kw_only=True):
+    """A room was made, closed, opened again or renamed, or has other members or another recipe."""
+
+    name: ClassVar[str] = "room:changed"
+    room: str
+
+
+class PersonaLoaded(Event, frozen=True, kw_only=True):
+    """A persona came, or is another than before; or it is gone."""
+
+    name: ClassVar[str] = "persona:loaded"
+    persona: str
+    gone: bool
+
+
+class PersonaRejected(Event, frozen=True, kw_only=True):
+    """The file of a persona is not valid; its last good version stays in force."""
+
+    name: ClassVar[str] = "persona:rejected"
+    persona: str
+    reason: str
+
+
 class ApprovalRequested(Event, frozen=True, kw_only=True):
     name: ClassVar[str] = "approval:requested"
     approval: str
@@ -179,6 +213,10 @@ CATALOGUE: tuple[type[Event], ...] = (
     ExecutionProgressed,
     ExecutionEnded,
     MessageReceived,
+    MessageChanged,
+    RoomChanged,
+    PersonaLoaded,
+    PersonaRejected,
     ApprovalRequested,
     ApprovalDecided,
     QuestionAsked,

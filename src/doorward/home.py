@@ -34,6 +34,10 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "recipes"
 
     @property
+    def personas(self) -> Path:
+        return self.path / "personas"
+
+    @property
     def settings(self) -> Path:
         return self.path / "doorward.toml"
 
@@ -62,7 +66,8 @@ class Home(msgspec.Struct, frozen=True):
 
     def make(self) -> None:
         """Make the folder, for its owner only."""
-        for what, folder in (("home folder", self.path), ("recipe folder", self.recipes)):
+        folders = (("home folder", self.path), ("recipe folder", self.recipes), ("persona folder", self.personas))
+        for what, folder in folders:
             try:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:

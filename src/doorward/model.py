@@ -59,10 +59,14 @@ class Credential(msgspec.Struct, frozen=True):
     owner: bool = False
     """Set only by a door that the operating system guards (terminal, owner-only socket)."""
     token: str = ""
+    browser: str = ""
+    """The secret in the cookie of a person's browser; only the REST door, which the console speaks to, looks at it."""
     speak_as: str = ""
     """The owner may lend its voice to an agent by name; the agent gets less, never more."""
     kind: Literal["ai", "service"] = "ai"
     """What the lent voice belongs to: an agent that thinks, or a program."""
+    persona: str = ""
+    """Set only by `agents`, for an AI that thinks in this very process; no door can vouch for one."""
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -48,6 +48,10 @@ _ASSIGNED = re.compile(
 )
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _CUT = "…"
+_REDUCED = re.compile(
+    r"\[\d+ characters, sha256 [0-9a-f]{16}\]|\[\d+ items\]|.*… \(\d+ characters\)", re.DOTALL
+)
+"""What is recorded in place of a text, a list or a key that is too long."""
 _SHORTEST_SHAPE = 10
 _LONGEST_KEY = 200
 _SHORTEST = 4
@@ -71,6 +75,17 @@ def text(value: str, known: Sequence[str] = ()) -> str:
 def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
     """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
     return _params(given, secret, secrets(given, secret), largest)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a recorded value is what was given, as far as one can tell: nothing in it was hidden or cut."""
+    if isinstance(value, str):
+        return HIDDEN not in value and _REDUCED.fullmatch(value) is None
+    if isinstance(value, Mapping):
+        return all(key != _CUT and is_whole(key) and is_whole(one) for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(is_whole, value))
+    return True
 
 
 def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:

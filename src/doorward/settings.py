@@ -16,6 +16,7 @@ Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Amount = Annotated[float, Meta(ge=-1_000_000_000, le=1_000_000_000)]
 Rate = Annotated[float, Meta(ge=0, le=1_000_000_000)]
+ProviderName = Annotated[str, Meta(pattern=r"^(?!house$|default$)[a-z][a-z0-9_-]{0,31}$")]
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -242,6 +243,30 @@ class Rest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many of them one caller has."""
 
 
+class Rooms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    attachment_bytes: Annotated[int, Meta(ge=1, le=10_000_000)] = 5_000_000
+    """The largest file that can come with a message."""
+    attachments: Annotated[int, Meta(ge=0, le=100)] = 8
+    """How many files come with one message at most."""
+    loose_attachments: Count = 20
+    """How many files of one sender wait for the message that they come with."""
+    loose_hours: Annotated[float, Meta(gt=0, le=8_760)] = 24.0
+    """How long a file is kept that came with no message."""
+    direct_recipe: str = "research-chat"
+    """The recipe that rooms of two begin under."""
+
+
+class Console(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    link_minutes: Annotated[float, Meta(gt=0, le=1_440)] = 60.0
+    """How long a login link can be used, once; another is made with `doorward login`."""
+    session_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
+    """How long a browser stays logged in."""
+    streams: Count = 1_000
+    """How many pages of the console are told at once of what happens."""
+    streams_each: Count = 200
+    """How many of them are of one person."""
+
+
 class Upstream(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str = ""
     """The file of upstream MCP servers; empty means `mcp-servers.json` in the home folder."""
@@ -253,6 +278,65 @@ class Upstream(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The https address of a document about this house, by which authorization servers that read such know it."""
     callback_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """The port of this machine that a login to an upstream server comes back to; 0 takes any free one."""
+
+
+class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table `[models.providers.NAME]`: a service that models are asked at. A key is never written here."""
+
+    kind: Literal["openai", "anthropic"] = "openai"
+    """Which way of asking it understands: that of OpenAI, as many others do, or that of Anthropic."""
+    base_url: str = ""
+    """Its address, such as `http://127.0.0.1:11434/v1`; empty means that of OpenAI or Anthropic itself."""
+    model: str = ""
+    """The model that is meant where the provider is named alone; empty means that the model has to be named."""
+    key_env: str = ""
+    """The environment variable that holds the key; empty means by its name, such as `OPENAI_API_KEY` for `openai`."""
+    key_file: str = ""
+    """A file that holds the key instead, as an absolute path; only the owner's account may be able to read it."""
+    needs_key: bool = True
+    """Whether it has to be shown a key; a model on your own machine often does not."""
+    plain_http: bool = False
+    """Whether the key may go unencrypted, by http, to another machine than this one."""
+    connect_seconds: Seconds = 10.0
+    """How long connecting to it may take."""
+    first_seconds: Seconds = 60.0
+    """How long the first piece of an answer may take."""
+    piece_seconds: Seconds = 60.0
+    """How long each further piece of an answer may take."""
+    answer_seconds: Seconds = 300.0
+    """How long a whole answer may take."""
+
+
+class Models(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    default: str = "house"
+    """The model that is meant by `default`; `house` is the built-in one, which needs no key and no network."""
+    providers: dict[ProviderName, Provider] = {}
+    """Services to ask models at, by name: a table `[models.providers.NAME]` each, see docs/MODELS.md."""
+    answer_characters: Count = 200_000
+    """The most characters of one answer; an answer that is longer is cut off there and said to be."""
+    answer_pieces: Count = 100_000
+    """The most pieces that one answer may come in."""
+    answer_bytes: Count = 16_777_216
+    """The most bytes that a provider may send for one answer."""
+
+
+class Personas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ai_turns: Annotated[int, Meta(ge=0, le=1_000)] = 3
+    """How many turns AIs take in a room for one message of a person; then they wait for the next one."""
+    rounds: Annotated[int, Meta(ge=1, le=100)] = 10
+    """How often a model may run commands and look at their results within one turn."""
+    calls: Annotated[int, Meta(ge=1, le=1_000)] = 20
+    """How many calls are read from one answer of a model; the rest is left out and said to be."""
+    answer_characters: Count = 200_000
+    """The most characters that are read of one answer."""
+    answer_pieces: Count = 100_000
+    """The most pieces that one answer is read in."""
+    answer_seconds: Seconds = 180.0
+    """How long a model may take for one answer."""
+    history: Annotated[int, Meta(ge=1, le=1_000)] = 100
+    """How many of the newest messages of a room a model is shown at most, within its tokens."""
+    wait_seconds: Annotated[float, Meta(ge=0, le=600)] = 30.0
+    """How long a model that is asked too often is waited for, once; beyond that the room is told."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -270,7 +354,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mcp: Mcp = Mcp()
     line: Line = Line()
     rest: Rest = Rest()
+    rooms: Rooms = Rooms()
+    console: Console = Console()
     upstream: Upstream = Upstream()
+    models: Models = Models()
+    personas: Personas = Personas()
 
 
 def home_folder() -> Path:

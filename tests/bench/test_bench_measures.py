@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doorward.bench import upstream_peers
+from doorward.bench import console_page, upstream_peers
 from doorward.bench.lines import LINES, Line, number, report
 from doorward.bench.sizes import Sizes
 from doorward.bench.suite import MEASURES, ONLY_FULL, Measure, sandbox
@@ -33,9 +33,13 @@ TINY = Sizes(
     tools=30,
     upstreams=2,
     gateway_seconds=0.05,
+    browsers=3,
+    messages=3,
+    rooms=2,
+    personas=2,
 )
 NEEDS_PEERS = {line.key for line in LINES if line.needs}
-"""The gateways of others are installed for `make bench` alone."""
+"""The gateways of others are installed for `make bench` alone, and a browser has tests of its own."""
 MAY_SHRINK = {"growth", "crowd_errors", "left_processes", "left_descriptors", "left_memory"}
 
 
@@ -44,6 +48,7 @@ def test_a_measure_fills_its_lines_with_sane_numbers(
     measure: Measure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upstream_peers, "INSTALLED", tmp_path / "nothing")
+    monkeypatch.setattr(console_page, "BROWSERS", ())
     found = measure.run(tmp_path, TINY)
     assert set(found) == set(measure.keys) - NEEDS_PEERS
     for key, value in found.items():

@@ -22,6 +22,7 @@ def run(script: Path, *arguments: object) -> None:
         capture_output=True,
         text=True,
         timeout=300,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         check=False,
     )
     assert done.returncode == 0, f"{script.name} {arguments}:\n{done.stdout}\n{done.stderr}"

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import warm_doorward
 from doorward.home import short_path
 
 DOORWARD = Path(sys.executable).with_name("doorward")
@@ -66,14 +67,7 @@ class Server:
         return int(status.split()[1]), json.loads(rest.partition(b"\r\n\r\n")[2])
 
     def run(self, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [DOORWARD, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return warm_doorward.completed(self.home, *arguments)
 
     def lives(self) -> bool:
         return self.raw(b"GET /health HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n\r\n").startswith(

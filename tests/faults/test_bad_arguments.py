@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from raw_server import DOORWARD, Server
+from raw_server import Server
+
+import warm_doorward
 
 BAD_ARGUMENTS: list[tuple[tuple[str | bytes, ...], int, str]] = [
     (("run", "no/such"), 3, "There is no command 'no/such'; the nearest you may use: "),
@@ -66,11 +67,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_arguments_that_are_no_text_without_a_server(
     arguments: tuple[str | bytes, ...], code: int, says: str, alone: Path
 ) -> None:
-    environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(alone)}
-    done = subprocess.run(
-        [DOORWARD, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    _complains(done, code, says)
+    _complains(warm_doorward.completed(alone, *arguments), code, says)
 
 
 def test_a_recipe_file_of_twenty_megabytes(server: Server, tmp_path: Path) -> None:

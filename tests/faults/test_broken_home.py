@@ -17,17 +17,15 @@ from pathlib import Path
 import own_mounts
 import pytest
 
+import warm_doorward
+
 DOORWARD = Path(sys.executable).with_name("doorward")
 LIST = ("run", "data/list", "--collection=rooms")
 VERIFY = ("audit", "verify")
 UP = ("up", "--port", "0")
 
 
-def doorward(home: Path | bytes, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(home)}
-    return subprocess.run(
-        [DOORWARD, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+doorward = warm_doorward.completed
 
 
 def complains(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:

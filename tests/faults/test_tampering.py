@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,12 +13,11 @@ from typing import Any
 import pytest
 from evil_ledger import Ledger, ask, changed, forged, found, live
 
+import warm_doorward
 from doorward import record
 from doorward.app import open_house
 from doorward.home import Home
 from doorward.ledger.paths import LedgerPaths
-
-DOORWARD = Path(sys.executable).with_name("doorward")
 
 
 def test_an_untouched_ledger_verifies(ledger: Ledger) -> None:
@@ -223,12 +220,8 @@ def test_a_line_that_a_crash_cut_is_no_forgery_and_is_mended(ledger: Ledger) -> 
 
 
 def test_the_command_names_the_record_and_fails(segmented: Ledger) -> None:
-    environment = {**os.environ, "DOORWARD_HOME": str(segmented.home.path)}
-
     def audit(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [DOORWARD, "audit", *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        return warm_doorward.completed(segmented.home.path, "audit", *arguments)
 
     good = audit("verify")
     assert (good.returncode, json.loads(good.stdout)["broken"]) == (0, "")

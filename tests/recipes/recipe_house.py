@@ -11,8 +11,10 @@ from pathlib import Path
 from recipe_samples import command, text
 
 from doorward.clock import Clock
+from doorward.edited.folderbook import LastGood
 from doorward.events import Bus, Event
 from doorward.recipes.book import RecipeBook
+from doorward.store.last_good import LastGoods
 from doorward.store.sqlite import Store
 
 OPEN = {"enabled": True, "whitelist": ["*"]}
@@ -56,6 +58,10 @@ class House:
         heard = [(event.name, str(getattr(event, "recipe", ""))) for event in self.events]
         self.events.clear()
         return heard
+
+    async def last_good(self) -> dict[str, LastGood]:
+        """What is remembered for the time when files are broken."""
+        return await LastGoods(self.store, "recipes", Clock()).all()
 
     def allows(self, recipe_id: str) -> bool | None:
         policy = self.book.policy(recipe_id)

@@ -14,7 +14,6 @@ from recipe_house import OPEN, SHUT, House
 from recipe_samples import text
 
 from doorward.events import RecipeLoaded, RecipeRejected
-from doorward.store.recipes import all_last_good
 
 
 async def test_every_file_of_the_folder_is_loaded(house: House) -> None:
@@ -100,7 +99,7 @@ async def test_after_a_restart_the_last_good_version_comes_from_the_store(house:
     await house.book.load()
     assert house.allows("a")
     assert "a.json" in house.book.problems
-    assert (await all_last_good(house.store))["a"].body.encode() == text(OPEN, "a")
+    assert (await house.last_good())["a"].body.encode() == text(OPEN, "a")
 
 
 async def test_a_bad_file_without_a_good_version_puts_nothing_in_force(house: House) -> None:
@@ -129,7 +128,7 @@ async def test_a_vanished_file_removes_the_recipe_and_its_stored_version(house: 
     file.unlink()
     await house.book.load()
     assert house.book.policy("a") is None
-    assert set(await all_last_good(house.store)) == {"b"}
+    assert set(await house.last_good()) == {"b"}
 
 
 async def test_a_file_that_vanished_while_nobody_looked_is_removed_too(house: House) -> None:
@@ -139,7 +138,7 @@ async def test_a_file_that_vanished_while_nobody_looked_is_removed_too(house: Ho
     house.new_book()
     await house.book.load()
     assert house.book.policy("a") is None
-    assert await all_last_good(house.store) == {}
+    assert await house.last_good() == {}
 
 
 async def test_a_vanished_problem_is_forgotten(house: House) -> None:
@@ -160,7 +159,7 @@ async def test_a_missing_folder_drops_nothing(house: House) -> None:
     house.new_book()
     await house.book.load()
     assert house.allows("a")
-    assert set(await all_last_good(house.store)) == {"a"}
+    assert set(await house.last_good()) == {"a"}
 
 
 def make_directory(file: Path) -> None:

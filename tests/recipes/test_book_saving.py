@@ -10,15 +10,14 @@ import pytest
 from recipe_house import OPEN, SHUT, House, no_file_may_grow
 from recipe_samples import text
 
+from doorward.edited.folder import shipped
 from doorward.errors import LedgerUnavailable, NotFound, Unusable
-from doorward.recipes.folder import shipped
 from doorward.recipes.recipe import BadRecipe
-from doorward.store.recipes import all_last_good
 
 
 async def test_saving_checks_writes_and_loads(house: House) -> None:
-    recipe = await house.book.save("a", text(OPEN, "a"))
-    assert recipe.recipe_id == "a"
+    await house.book.save("a", text(OPEN, "a"))
+    assert [recipe.recipe_id for recipe in house.book.recipes()] == ["a"]
     assert house.allows("a")
     file = house.folder / "a.json"
     assert file.read_bytes() == text(OPEN, "a") == house.book.text("a")
@@ -62,9 +61,9 @@ async def test_an_edit_takes_effect_even_when_it_cannot_be_stored_and_is_stored_
     with no_file_may_grow():
         await house.book.load()
     assert house.allows("a") is False
-    assert (await all_last_good(house.store))["a"].body.encode() == text(OPEN, "a")
+    assert (await house.last_good())["a"].body.encode() == text(OPEN, "a")
     await house.book.load()
-    assert (await all_last_good(house.store))["a"].body.encode() == text(SHUT, "a")
+    assert (await house.last_good())["a"].body.encode() == text(SHUT, "a")
 
 
 async def test_a_broken_store_costs_no_recipe_in_force(house: House) -> None:
@@ -83,14 +82,14 @@ async def test_removing_deletes_file_and_stored_version(house: House) -> None:
     await house.book.remove("a")
     assert house.book.policy("a") is None
     assert os.listdir(house.folder) == []
-    assert await all_last_good(house.store) == {}
+    assert await house.last_good() == {}
     with pytest.raises(NotFound, match=r"no recipe file a\.json"):
         await house.book.remove("a")
 
 
 async def test_installing_writes_the_shipped_recipes_once_and_overwrites_nothing(house: House) -> None:
     mine = house.put("admin", SHUT)
-    assert set(await house.book.install_shipped()) == set(shipped()) - {"admin"}
+    assert set(await house.book.install_shipped()) == set(shipped("doorward.recipes")) - {"admin"}
     assert await house.book.install_shipped() == []
     assert mine.read_bytes() == text(SHUT, "admin")
     await house.book.load()

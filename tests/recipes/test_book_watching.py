@@ -9,8 +9,6 @@ import pytest
 from recipe_house import OPEN, SHUT, House, no_file_may_grow
 from recipe_samples import text
 
-from doorward.store.recipes import all_last_good
-
 
 async def test_edits_take_effect_while_watching(house: House) -> None:
     """R2.1"""
@@ -54,8 +52,8 @@ async def test_watching_makes_up_for_what_could_not_be_stored(house: House, capl
     async with house.watching():
         with no_file_may_grow():
             await house.until(lambda: "could not be stored as the last good ones" in caplog.text)
-        assert await all_last_good(house.store) == {}
+        assert await house.last_good() == {}
         async with asyncio.timeout(20):
-            while "a" not in await all_last_good(house.store):
+            while "a" not in await house.last_good():
                 continue
     logging.getLogger("doorward.recipes.book").removeHandler(bell)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from recipe_samples import command, policy, text
 
+from doorward.edited.folder import shipped
 from doorward.facts import Tier
 from doorward.model import ApprovalTerms
-from doorward.recipes.folder import shipped
 from doorward.recipes.policy import Limits, Policy, decide
 from doorward.recipes.recipe import parse
 
@@ -20,7 +20,7 @@ SCREENSHOT = command("screenshot", Tier.VISUAL)
 
 
 def ship(recipe_id: str) -> Policy:
-    return Policy(parse(shipped()[recipe_id], f"{recipe_id}.json"))
+    return Policy(parse(shipped("doorward.recipes")[recipe_id], f"{recipe_id}.json"))
 
 
 @pytest.mark.parametrize("ai_commands", [None, {}, {"enabled": False}, {"whitelist": ["*"], "tiers": list(Tier)}])
@@ -124,7 +124,7 @@ def test_the_second_ruling_on_a_command_is_the_first_one() -> None:
 
 
 def test_a_policy_decides_as_the_bare_function_does() -> None:
-    recipe = parse(shipped()["research-chat"], "research-chat.json")
+    recipe = parse(shipped("doorward.recipes")["research-chat"], "research-chat.json")
     for one in (LIST, DELETE, CLICK, SCREENSHOT):
         bare = decide(recipe.strategy.ai_commands, one.name, one.facts.tier)
         named = Policy(recipe).rule(one)
@@ -139,7 +139,7 @@ def test_what_is_offered_is_exactly_what_is_allowed() -> None:
     """R2.6"""
     names = ["data/list", "data/delete", "bash", "screenshot", "ui/click", "system/status", "help/search", "user/add"]
     commands = [command(name, tier) for name in names for tier in Tier]
-    for recipe_id in shipped():
+    for recipe_id in shipped("doorward.recipes"):
         one = ship(recipe_id)
         assert one.offered(commands) == [each for each in commands if one.rule(each).allowed]
         assert one.offered(iter(commands)) == one.offered(commands)
@@ -229,4 +229,4 @@ def test_the_shipped_conditions_are_those_of_the_specification() -> None:
 
 def test_the_shipped_files_are_all_in_the_package() -> None:
     folder = Path(shipped.__code__.co_filename).parent / "shipped"
-    assert {file.stem for file in folder.iterdir()} == set(shipped())
+    assert {file.stem for file in folder.iterdir()} == set(shipped("doorward.recipes"))

@@ -9,9 +9,9 @@ import jsonschema_rs
 import pytest
 from recipe_samples import text
 
+from doorward.edited.folder import shipped
 from doorward.errors import Unusable
 from doorward.facts import Tier
-from doorward.recipes.folder import shipped
 from doorward.recipes.recipe import AiCommands, ApprovalRule, BadRecipe, Recipe, Visual, is_recipe_id, parse
 from doorward.recipes.schema import PUBLISHED
 
@@ -290,7 +290,7 @@ def test_the_tiers_in_the_schema_are_the_tiers() -> None:
 
 def test_seven_recipes_ship_and_each_is_valid_and_described() -> None:
     """R2.5"""
-    assert set(shipped()) == {
+    assert set(shipped("doorward.recipes")) == {
         "research-chat",
         "support",
         "casual-chat",
@@ -299,7 +299,7 @@ def test_seven_recipes_ship_and_each_is_valid_and_described() -> None:
         "game-playing",
         "read-only-research",
     }
-    for recipe_id, body in shipped().items():
+    for recipe_id, body in shipped("doorward.recipes").items():
         recipe = parse(body, f"{recipe_id}.json")
         assert recipe.display_name
         assert recipe.description.endswith(".")

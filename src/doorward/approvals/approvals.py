@@ -14,7 +14,7 @@ from doorward.errors import Conflict, NotApproved, NotFound, NotPermitted
 from doorward.events import ApprovalDecided, Bus
 from doorward.facts import Access, Role
 from doorward.ids import new_id
-from doorward.model import ApprovalTerms, Call, Caller
+from doorward.model import ApprovalTerms, Call, Caller, Kind
 from doorward.rooms.rooms import Rooms
 from doorward.settings import Settings
 from doorward.store import approvals as sql
@@ -35,7 +35,7 @@ class Approval(msgspec.Struct, frozen=True):
     tenant: str
     room: str
     caller: str
-    kind: str
+    kind: Kind
     behalf: str
     command: str
     params: str
@@ -107,8 +107,9 @@ class Approvals:
         """What the command shall do by this approval, where that was foreseen."""
         return await sql.effect(self._store, approval.id)
 
-    async def newest(self, tenant: str, limit: int) -> list[Approval]:
-        return [self._current(row) for row in await sql.newest(self._store, tenant, limit)]
+    async def newest(self, tenant: str, limit: int, before: str = "") -> list[Approval]:
+        """The newest of a tenant, or the newest of those older than one of them."""
+        return [self._current(row) for row in await sql.newest(self._store, tenant, limit, before)]
 
     def tidy(self) -> list[Statement]:
         """What makes the store forget the exact parameters of requests that can no longer run."""
@@ -121,7 +122,7 @@ class Approvals:
     async def decide(self, decider: Caller, id: str, verdict: Verdict) -> Approval:
         """Record a person's verdict, if that person may give it and it is not too late."""
         approval = await self.find(decider.tenant, id)
-        self._may_decide(decider, approval)
+        self.may_decide(decider, approval)
         if approval.state != "pending":
             raise Conflict(f"Nothing was decided: approval {id} is {_state_words(approval)}.")
         now = self._clock.now()
@@ -167,7 +168,8 @@ class Approvals:
             )
         return sql.use(approval.id, digest, call, oldest)
 
-    def _may_decide(self, decider: Caller, approval: Approval) -> None:
+    def may_decide(self, decider: Caller, approval: Approval) -> None:
+        """Refuse whoever may not decide about this, whatever its state."""
         if decider.kind != "human":
             raise NotPermitted(f"Only a person may decide about an approval; you act as {decider.as_whom}.")
         if decider.id == approval.caller:

@@ -1,4 +1,4 @@
-"""user/invite and user/password: how people come in without a token."""
+"""user/invite, user/password, user/link and user/sessions: how people come in without a token."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, TypedDict
 
 from msgspec import Meta
 
-from doorward.backends.context import Context
+from doorward.backends.context import Context, Listing, listing
 from doorward.clock import iso
-from doorward.command import Example, Family, NoUndo
+from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.errors import NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.rooms.passwords import LONGEST
@@ -29,6 +29,25 @@ class Invitation(TypedDict):
 class Changed(TypedDict):
     user: str
     sessionsEnded: Annotated[int, Meta(description="How many logins are over because of it")]
+
+
+class NewLink(TypedDict):
+    token: Annotated[str, Meta(description="The code of the link, shown this once")]
+    path: Annotated[str, Meta(description="What to open behind this server's address; it holds the code")]
+    expiresAt: str
+
+
+class SessionFacts(TypedDict):
+    """A browser that is logged in."""
+
+    id: str
+    browser: Annotated[str, Meta(description="What the browser calls itself")]
+    createdAt: str
+    expiresAt: str
+
+
+class Ended(TypedDict):
+    ended: Annotated[str, Meta(description="The id of the session that is over")]
 
 
 @family.command(
@@ -94,3 +113,77 @@ async def password(
     at_terminal = (caller.tenant, caller.id, ctx.call.door) == (LOCAL, OWNER, _TERMINAL)
     ended = await ctx.house.accounts.set_password(target, password, current=None if other or at_terminal else current)
     return {"user": target.id, "sessionsEnded": ended}
+
+
+@family.command(
+    "link",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("whoever has the link may use it until it expires; a new password ends what came of it"),
+    examples=[Example("log my browser in", {})],
+    related=["user/sessions"],
+    humans_only=True,
+)
+async def link(ctx: Context) -> NewLink:
+    """Make a link that logs one browser in to the console as you, once."""
+    caller, browsers = ctx.caller, ctx.house.browsers
+    if caller.access < ctx.house.people.known(caller.tenant, caller.id).access or caller.rooms is not None:
+        raise NotPermitted("A token that reaches less far than its user cannot log a browser in as that user.")
+    code = browsers.link(caller.tenant, caller.id)
+    expires = ctx.house.clock.now() + browsers.link_seconds
+    return {"token": code, "path": f"/console/#login={code}", "expiresAt": iso(expires)}
+
+
+@family.command(
+    "sessions",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("where am I logged in", {})],
+    related=["user/logout"],
+    humans_only=True,
+    tells_how_it_stands=True,
+)
+async def sessions(ctx: Context) -> Listing[SessionFacts]:
+    """List the browsers that are logged in to the console as you, newest first."""
+    mine = sorted(ctx.house.browsers.of(ctx.caller.tenant, ctx.caller.id), key=lambda one: -one.created_at)
+    return listing(
+        [
+            {
+                "id": one.id,
+                "browser": one.agent,
+                "createdAt": iso(one.created_at),
+                "expiresAt": iso(one.expires_at),
+            }
+            for one in mine
+        ]
+    )
+
+
+@family.command(
+    "logout",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("a session that is over is not kept; log in again"),
+    examples=[Example("log the browser I lost out", {"id": "01j9zq4m3c6w0000000000000"})],
+    related=["user/sessions"],
+    humans_only=True,
+)
+async def logout(
+    ctx: Context, id: Annotated[str, Meta(description="The session, as user/sessions lists it", max_length=64)]
+) -> Ended:
+    """Log one of your browsers out."""
+    await ctx.house.browsers.end(ctx.caller.tenant, ctx.caller.id, id)
+    return {"ended": id}

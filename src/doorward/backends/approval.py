@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
 from doorward.approvals.approvals import Approval, State
-from doorward.backends.context import Context, Listing, listing
+from doorward.backends.context import Context, Listing
 from doorward.clock import iso
-from doorward.command import READS_ONLY, Example, Family, NoUndo
+from doorward.command import READS_ONLY, Command, Example, Family, NoUndo
+from doorward.errors import NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.model import Kind
 from doorward.visible import visible
 
 family = Family("approval", category="approvals")
@@ -34,7 +36,18 @@ class ApprovalFacts(TypedDict):
     usedBy: Annotated[str | None, Meta(description="The call that used it up; null while none did")]
 
 
+class Page(Listing[ApprovalFacts]):
+    next: Annotated[str | None, Meta(description="What to give as `before` for older ones; null for no more")]
+
+
 class Detailed(ApprovalFacts):
+    kind: Annotated[Kind, Meta(description="Whether a person, an AI or a program asks")]
+    onBehalfOf: Annotated[str, Meta(description="The person whom an AI or a program acts for")]
+    why: Annotated[str, Meta(description="What asks for a person's word, as it stands now")]
+    approvers: Annotated[list[str], Meta(description="Who decides: roles in the room, or people")]
+    quorum: Annotated[int, Meta(description="How many of them must say yes")]
+    safety: Annotated[Safety | None, Meta(description="How much the command can do; null when it is gone")]
+    cannotDecide: Annotated[str, Meta(description="Why you are not the one to decide; empty when you may")]
     shown: Annotated[str, Meta(description="What exactly would run, with hidden characters written out")]
     difference: NotRequired[Annotated[str, Meta(description="What it would change, where that could be foreseen")]]
     decisions: list[dict[str, Any]]
@@ -57,16 +70,16 @@ async def list_approvals(
     ctx: Context,
     pending: Annotated[bool, Meta(description="Only those that still wait")] = False,
     limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 50,
-) -> Listing[ApprovalFacts]:
+    before: Annotated[str, Meta(description="Only those older than this one, which `next` named", max_length=64)] = "",
+) -> Page:
     """List approvals of the rooms you are in, newest first."""
-    found = await ctx.house.approvals.newest(ctx.caller.tenant, limit)
-    return listing(
-        [
-            _shown(one)
-            for one in found
-            if (not pending or one.state == "pending") and (_in_room(ctx, one) or one.caller == ctx.caller.id)
-        ]
-    )
+    found = await ctx.house.approvals.newest(ctx.caller.tenant, limit, before)
+    items = [
+        _shown(one)
+        for one in found
+        if (not pending or one.state == "pending") and (_in_room(ctx, one) or one.caller == ctx.caller.id)
+    ]
+    return {"items": items, "next": found[-1].id if len(found) == limit else None}
 
 
 @family.command(
@@ -87,11 +100,25 @@ async def show(ctx: Context, id: Id) -> Detailed:
     """Show exactly what an approval is about: the text is what runs, with hidden characters written out."""
     approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
     decisions = await ctx.house.approvals.decisions(approval)
+    known = approval.command in ctx.house.registry
+    command = ctx.house.registry[approval.command] if known else None
+    facts: Detailed = {
+        **_shown(approval),
+        "kind": approval.kind,
+        "onBehalfOf": approval.behalf,
+        "why": _why(ctx, approval, command),
+        "approvers": json.loads(approval.approvers),
+        "quorum": approval.quorum,
+        "safety": command.facts.safety if command is not None else None,
+        "cannotDecide": _cannot_decide(ctx, approval),
+        "shown": approval.shown,
+        "difference": visible(approval.foreseen),
+        "decisions": [{**one, "at": iso(one["at"])} for one in decisions],
+    }
     if not _in_room(ctx, approval):
-        hidden = {**_shown(approval), "shown": "(you are not in that room)", "decisions": decisions}
-        return cast("Detailed", hidden)
-    difference = visible(approval.foreseen)
-    return {**_shown(approval), "shown": approval.shown, "difference": difference, "decisions": decisions}
+        facts["shown"] = "(you are not in that room)"
+        del facts["difference"]
+    return facts
 
 
 @family.command(
@@ -133,6 +160,27 @@ async def deny(ctx: Context, id: Id) -> ApprovalFacts:
 def _in_room(ctx: Context, approval: Approval) -> bool:
     room = ctx.house.rooms.get(approval.tenant, approval.room)
     return room is not None and ctx.caller.reaches(room.id) and room.member(ctx.caller) is not None
+
+
+def _why(ctx: Context, approval: Approval, command: Command | None) -> str:
+    """What asks for a person's word: the room's recipe, or the command itself."""
+    if command is None:
+        return f"{approval.command} is no command any more, so this can no longer run."
+    room = ctx.house.rooms.get(approval.tenant, approval.room)
+    policy = ctx.house.recipes.policy(room.recipe) if room is not None else None
+    if room is not None and policy is not None and policy.approval(command) is not None:
+        return f"The recipe {room.recipe} of the room {room.id} asks a person before {command.name}."
+    if command.asks_first and approval.kind != "human":
+        return f"{command.name} is a tool of another server, and each call of it asks a person."
+    return f"When this was asked for, {command.name} needed a person's word; as things stand now it would not."
+
+
+def _cannot_decide(ctx: Context, approval: Approval) -> str:
+    try:
+        ctx.house.approvals.may_decide(ctx.caller, approval)
+    except NotPermitted as denial:
+        return denial.message
+    return ""
 
 
 def _shown(approval: Approval) -> ApprovalFacts:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 import msgspec
 
 from doorward.approvals.approvals import Approvals
+from doorward.backends.model_desk import ModelDesk
 from doorward.catalogue.book import CatalogueBook
 from doorward.clock import Clock
 from doorward.command import Command
@@ -16,11 +17,18 @@ from doorward.events import Bus
 from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
 from doorward.model import Absent, Call, Caller, Outcome, Ruling
+from doorward.personas.book import Personas
 from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
+from doorward.recipes.policy import Policy
 from doorward.registry import Registry
 from doorward.rooms.accounts import Accounts
+from doorward.rooms.browsers import Browsers
+from doorward.rooms.files import Files
+from doorward.rooms.live import Live
+from doorward.rooms.messages import Messages
 from doorward.rooms.people import People
+from doorward.rooms.presence import Presence
 from doorward.rooms.rooms import Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
@@ -45,10 +53,20 @@ class Services(msgspec.Struct, kw_only=True):
     events: Bus
     recent: Recent
     rooms: Rooms
+    messages: Messages
+    files: Files
+    """Files that come with messages."""
+    live: Live
+    """What goes on in rooms at this moment."""
+    presence: Presence
     people: People
     tokens: Tokens
     accounts: Accounts
+    browsers: Browsers
     recipes: RecipeBook
+    personas: Personas
+    models: ModelDesk
+    """What personas think with, as far as commands know of it."""
     catalogue: CatalogueBook
     approvals: Approvals
     questions: Questions
@@ -67,6 +85,8 @@ class Services(msgspec.Struct, kw_only=True):
     """
     rules_on: Callable[[Caller, str, Command], Ruling]
     """What the gate would decide if this caller asked for that command in that room."""
+    would_rule: Callable[[Caller, Command, Policy], Ruling]
+    """What the gate would decide about a member of a room if this were the policy there."""
     offered: Callable[[Caller, str], list[Command]]
     """Exactly what the gate would let this caller run in that room."""
     absent: Callable[[Caller, str, str], Absent | None] = lambda _, __, ___: None

@@ -97,11 +97,13 @@ def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> b
     room = str(getattr(event, "room", ""))
     if caller.rooms is not None and room not in caller.rooms:
         return False
+    found = house.rooms.get(caller.tenant, room)
+    if found is not None and found.direct:
+        return caller.id in found.members
     if caller.kind == "human" and caller.access >= Access.FULL:
         return True
     if not room:
         return getattr(event, "caller", "") in caller.identities
-    found = house.rooms.get(caller.tenant, room)
     return found is not None and found.member(caller) is not None
 
 

@@ -14,7 +14,6 @@ from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.errors import Conflict, NotFound
 from doorward.executions.execution import Execution, State
 from doorward.facts import Access, Effects, Role, Safety, Tier
-from doorward.model import Caller
 from doorward.store import executions as sql
 from doorward.store import results
 
@@ -94,12 +93,13 @@ async def list_(
 ) -> Page:
     """List your executions: those that wait or run now, then those that ended, newest first.
 
-    Yours are the ones you asked for and those that agents ask for on your behalf.
+    Yours are the ones you asked for and those that agents ask for on your behalf. A person who owns or administers a
+    room also sees what agents and programs run there.
     """
     caller = ctx.caller
     items: list[ExecutionFacts] = []
     if not after:
-        mine = (one for one in ctx.house.executions if _sees_live(caller, one) and one.id != ctx.call.id)
+        mine = (one for one in ctx.house.executions if _sees_live(ctx, one) and one.id != ctx.call.id)
         items = [_live(one) for one in mine if not one.ended]
     if live:
         return {"items": items}
@@ -109,6 +109,7 @@ async def list_(
         caller.id,
         caller.on_behalf_of,
         caller.rooms,
+        _governed(ctx),
         before=after or ctx.store.head.seq + 1,
         limit=limit,
     )
@@ -136,7 +137,7 @@ async def status(ctx: Context, execution: Id) -> ExecutionFacts:
     if found is not None and found.id in ctx.house.executions:
         return _live(found)
     row = await sql.find(ctx.store, ctx.caller.tenant, execution)
-    if row is None or not _sees(ctx.caller, row["caller"], row["behalf"], row["room"]):
+    if row is None or not _sees(ctx, row["caller"], row["kind"], row["behalf"], row["room"]):
         raise _unknown(execution)
     return {**_recorded(row), **(_amounts(found) if found is not None else Amounts())}
 
@@ -172,15 +173,16 @@ async def output(
 ) -> Piece:
     """Read what an execution has written so far, or the rest of a result that was too long to show whole.
 
-    Only your own can be read. While `running` is true there may be more later, from `next` on. What a program wrote
-    stays for a short while after its end, a long result for hours.
+    Only your own can be read and, as a person, what agents and programs ran in a room you own or administer. While
+    `running` is true there may be more later, from `next` on. What a program wrote stays for a short while after its
+    end, a long result for hours.
     """
     found = ctx.house.executions.get(execution)
-    if found is not None and not _sees_live(ctx.caller, found):
+    if found is not None and not _sees_live(ctx, found):
         raise _unknown(execution)
     if stream in (None, "result") and (found is None or found.ended):
         kept = await results.find(ctx.store, ctx.caller.tenant, execution)
-        if kept is not None and _sees(ctx.caller, kept["caller"], kept["behalf"], kept["room"]):
+        if kept is not None and _sees(ctx, kept["caller"], kept["kind"], kept["behalf"], kept["room"]):
             return _page("result", kept["body"], offset, length, running=False)
     if found is not None and stream != "result":
         text = found.written.text(stream or "output") if found.written is not None else ""
@@ -244,14 +246,30 @@ def _to_stop(ctx: Context, id: str) -> Execution:
     return found
 
 
-def _sees(caller: Caller, who: str, behalf: str, room: str | None) -> bool:
-    """Whether an execution of the same tenant is this caller's to see; a credential for rooms sees only those."""
-    return caller.owns(who, behalf) and caller.reaches(room or "")
+def _sees(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -> bool:
+    """Whether an execution of the same tenant is this caller's to see; a credential for rooms sees only those.
+
+    What agents and programs do in a room is the business of the people who answer for that room.
+    """
+    if not ctx.caller.reaches(room or ""):
+        return False
+    return ctx.caller.owns(who, behalf) or (kind != "human" and _governs(ctx, room or ""))
 
 
-def _sees_live(caller: Caller, one: Execution) -> bool:
+def _sees_live(ctx: Context, one: Execution) -> bool:
     asker = one.call.caller
-    return caller.tenant == asker.tenant and _sees(caller, asker.id, asker.on_behalf_of, one.call.room)
+    return ctx.caller.tenant == asker.tenant and _sees(ctx, asker.id, asker.kind, asker.on_behalf_of, one.call.room)
+
+
+def _governs(ctx: Context, room: str) -> bool:
+    """Whether the caller is a person who owns or administers a room."""
+    found = ctx.house.rooms.get(ctx.caller.tenant, room) if room and ctx.caller.kind == "human" else None
+    member = found.members.get(ctx.caller.id) if found is not None else None
+    return member is not None and member.role in (Role.OWNER, Role.ADMIN)
+
+
+def _governed(ctx: Context) -> list[str]:
+    return [room.id for room in ctx.house.rooms.of(ctx.caller.tenant) if _governs(ctx, room.id)]
 
 
 def _may_stop(ctx: Context, one: Execution) -> bool:
@@ -261,11 +279,7 @@ def _may_stop(ctx: Context, one: Execution) -> bool:
         return False
     if (caller.id, caller.kind, caller.on_behalf_of) == (asker.id, asker.kind, asker.on_behalf_of):
         return True
-    if caller.kind != "human":
-        return False
-    found = ctx.house.rooms.get(caller.tenant, room) if room else None
-    member = found.members.get(caller.id) if found is not None else None
-    return caller.id == asker.on_behalf_of or (member is not None and member.role in (Role.OWNER, Role.ADMIN))
+    return caller.kind == "human" and (caller.id == asker.on_behalf_of or _governs(ctx, room))
 
 
 def _unknown(id: str) -> NotFound:

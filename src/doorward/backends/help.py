@@ -63,6 +63,7 @@ class Described(TypedDict):
     houseWide: bool
     examples: list[Use]
     related: list[str]
+    secret: Annotated[list[str], Meta(description="Parameters whose values are in no record")]
     schema: Annotated[dict[str, Any], Meta(description="The JSON Schema of its parameters")]
     returns: Annotated[dict[str, Any] | None, Meta(description="The JSON Schema of its result, if it declares one")]
 
@@ -166,6 +167,7 @@ def described(command: Command) -> Described:
         "houseWide": facts.house_wide,
         "examples": [{"says": one.says, "params": dict(one.params)} for one in facts.examples],
         "related": list(facts.related),
+        "secret": sorted(command.secret),
         "schema": command.schema,
         "returns": command.returns,
     }

@@ -1,35 +1,53 @@
-"""room/show and room/messages: look at one room, and read what was said in it."""
+"""room/show, room/messages, room/message and room/search: look at a room, and read what was said in it."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.room import Name, RoomFacts, sees, shown
+from doorward.backends.room import Name, RoomFacts, seen, sees, shown
+from doorward.backends.room_message import MessageFacts, MessageId, keeps_order
+from doorward.backends.room_message import shown as shown_message
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family
-from doorward.errors import NotFound
+from doorward.errors import BadParams, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.model import Kind
+from doorward.rooms.message import Card, File, Message
 from doorward.rooms.rooms import Room
-from doorward.store import rooms as sql
 
 family = Family("room", category="rooms")
 
-
-class Message(TypedDict):
-    id: str
-    sender: str
-    kind: Kind
-    text: str
-    at: str
+_AN_ID = "01k9x2m4q7ab3cde"
+Limit = Annotated[int, Meta(description="At most so many, newest first", ge=1, le=200)]
 
 
-class Messages(TypedDict):
-    items: list[Message]
+class MessagePage(TypedDict):
+    items: list[MessageFacts]
     next: Annotated[str | None, Meta(description="Give this as `before` to see older ones; null when there are none")]
+    newer: Annotated[str | None, Meta(description="Give this as `after` to see newer ones; null when there are none")]
+    revision: Annotated[int, Meta(description="Follow the room from here, and nothing is missed")]
+
+
+class Found(TypedDict):
+    items: list[MessageFacts]
+    next: Annotated[str | None, Meta(description="Give this as `before` to see older ones; null when there are none")]
+
+
+class Earlier(TypedDict):
+    """What a message was, until somebody changed it."""
+
+    text: str
+    attachments: list[File | Card]
+    change: Annotated[str, Meta(description="How it was changed then: edited, deleted or restored")]
+    by: str
+    at: Annotated[str, Meta(description="When it was changed")]
+
+
+class WholeMessage(TypedDict):
+    message: MessageFacts
+    earlier: NotRequired[Annotated[list[Earlier], Meta(description="For its sender and those who look after the room")]]
 
 
 @family.command(
@@ -42,11 +60,13 @@ class Messages(TypedDict):
     timeout=5,
     undo=READS_ONLY,
     examples=[Example("who is in the lab", {"name": "lab"})],
-    related=["room/list", "room/messages"],
+    related=["room/list", "room/messages", "room/who"],
+    tells_how_it_stands=True,
 )
 async def show(ctx: Context, name: Name) -> RoomFacts:
-    """Show a room you are a member of: its recipe, its members, and whether it is closed."""
-    return shown(_seen(ctx, name))
+    """Show a room you are a member of: its recipe, its members, what is unread, and whether it is closed."""
+    room = seen(ctx, name)
+    return shown(room, (await ctx.house.messages.unread([room], ctx.caller.id)).get(room.id))
 
 
 @family.command(
@@ -59,27 +79,113 @@ async def show(ctx: Context, name: Name) -> RoomFacts:
     timeout=10,
     undo=READS_ONLY,
     examples=[Example("what was said last in the lab", {"name": "lab", "limit": 20})],
-    related=["room/say", "room/show"],
+    related=["room/say", "room/show", "room/search", "room/wait"],
+    tells_how_it_stands=True,
 )
 async def messages(
     ctx: Context,
     name: Name,
-    limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=200)] = 50,
+    limit: Limit = 50,
     before: Annotated[str, Meta(description="Only older ones than this message", max_length=64)] = "",
-) -> Messages:
+    after: Annotated[str, Meta(description="Only newer ones than this message", max_length=64)] = "",
+    around: Annotated[str, Meta(description="This message, and as many before as after it", max_length=64)] = "",
+) -> MessagePage:
     """Read what was said in a room you are a member of, newest first and in pages."""
-    room = _seen(ctx, name)
-    rows = await sql.messages(ctx.store, room.tenant, room.id, before=before, limit=int(limit) + 1)
-    items: list[Message] = [
-        {"id": row["id"], "sender": row["sender"], "kind": row["kind"], "text": row["text"], "at": iso(row["at"])}
-        for row in rows[: int(limit)]
-    ]
-    return {"items": items, "next": items[-1]["id"] if len(rows) > len(items) else None}
+    room, most = seen(ctx, name), int(limit)
+    given = [one for one in (before, after, around) if one]
+    if len(given) > 1:
+        raise BadParams("room/messages: before, after and around exclude each other; give one of them.")
+    revision = await ctx.house.messages.revision(room)
+    position = (await ctx.house.messages.get(room, given[0])).position if given else None
+    newer: list[Message] = []
+    older: list[Message] = []
+    if position is not None and not before:
+        newer = await ctx.house.messages.after(room, position, (most if after else most // 2) + 1)
+    if not after:
+        end = position if position is None or before else position + 1
+        older = await ctx.house.messages.before(room, end, (most - most // 2 if around else most) + 1)
+    return _page(newer, older, most, revision, after=bool(after), before=bool(before), around=bool(around))
 
 
-def _seen(ctx: Context, name: str) -> Room:
-    room = ctx.house.rooms.get(ctx.caller.tenant, name)
-    if room is None or not sees(ctx, room):
-        names = ", ".join(sorted(one.id for one in ctx.house.rooms.of(ctx.caller.tenant) if sees(ctx, one)))
-        raise NotFound(f"There is no room {name[:80]!r} that you are a member of; yours: {names or 'none'}.")
-    return room
+def _page(
+    newer: list[Message], older: list[Message], most: int, revision: int, *, after: bool, before: bool, around: bool
+) -> MessagePage:
+    """One more than fits was asked for on each side: it says whether there is more, and is not shown."""
+    most_newer, most_older = (most if after else most // 2), (most - most // 2 if around else most)
+    more_newer = len(newer) > most_newer or before
+    more_older = len(older) > most_older or after
+    items = [*reversed(newer[:most_newer]), *older[:most_older]]
+    return {
+        "items": [shown_message(one) for one in items],
+        "next": items[-1].id if items and more_older else None,
+        "newer": items[0].id if items and more_newer else None,
+        "revision": revision,
+    }
+
+
+@family.command(
+    "message",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what was this message before", {"name": "lab", "message": _AN_ID})],
+    related=["room/messages", "room/edit", "room/delete"],
+    tells_how_it_stands=True,
+)
+async def message(ctx: Context, name: Name, message: MessageId) -> WholeMessage:
+    """Show one message and, to its sender and to those who look after the room, what it was before."""
+    room = seen(ctx, name)
+    found = await ctx.house.messages.get(room, message)
+    whole: WholeMessage = {"message": shown_message(found)}
+    own = (found.sender, found.kind) == (ctx.caller.id, ctx.caller.kind)
+    if own or keeps_order(ctx, room):
+        versions = await ctx.house.messages.versions(found)
+        whole["earlier"] = [
+            {
+                "text": one.text,
+                "attachments": list(one.attachments),
+                "change": one.change,
+                "by": one.by,
+                "at": iso(one.at),
+            }
+            for one in versions
+        ]
+    return whole
+
+
+@family.command(
+    "search",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[Example("who spoke of the pump", {"words": "pump pressure"})],
+    related=["room/messages"],
+    tells_how_it_stands=True,
+)
+async def search(
+    ctx: Context,
+    words: Annotated[str, Meta(description="Words that it holds, all of them", min_length=1, max_length=500)],
+    name: Annotated[str, Meta(description="Only in this room; by default in all of yours", max_length=63)] = "",
+    limit: Limit = 50,
+    before: Annotated[str, Meta(description="Only older ones than this message", max_length=64)] = "",
+) -> Found:
+    """Find messages by their words in the rooms you are a member of, newest first and in pages."""
+    rooms = [seen(ctx, name)] if name else [one for one in ctx.house.rooms.of(ctx.caller.tenant) if sees(ctx, one)]
+    if before:
+        await _is_there(ctx, rooms, before)
+    found = await ctx.house.messages.search(rooms, words, int(limit) + 1, before)
+    items = [shown_message(one) for one in found[: int(limit)]]
+    return {"items": items, "next": items[-1]["id"] if len(found) > len(items) else None}
+
+
+async def _is_there(ctx: Context, rooms: list[Room], id: str) -> None:
+    if not await ctx.house.messages.are_in(rooms, id):
+        raise NotFound(f"There is no message {id[:64]!r} in the rooms that are searched.")

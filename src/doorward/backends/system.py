@@ -40,6 +40,7 @@ class ServerStatus(TypedDict):
 
 class Status(TypedDict):
     version: str
+    home: Annotated[str | None, Meta(description="The folder that holds everything; null for other tenants")]
     state: Literal["well", "degraded"]
     problems: Annotated[list[str], Meta(description="What is not as it should be")]
     process: int
@@ -98,6 +99,7 @@ async def status(ctx: Context) -> Status:
         problems.append(f"sandbox {level}. {level.hint}".strip())
     return {
         "version": __version__,
+        "home": str(house.home) if ours else None,
         "state": "degraded" if problems else "well",
         "problems": problems,
         "process": os.getpid(),

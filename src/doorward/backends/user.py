@@ -246,6 +246,8 @@ async def create_token(
         raise BadParams("Only root may make tokens for others.")
     if kind != "human" and (named := ctx.house.people.get(owner.tenant, name)) and named.kind == "human":
         raise BadParams(f"{name!r} is a person; an agent cannot carry a person's name.")
+    if kind != "human" and ctx.house.personas.get(owner.tenant, name) is not None:
+        raise BadParams(f"{name!r} is a persona of this house; no other agent can carry its name.")
     for room in rooms or ():
         ctx.house.rooms.known(owner.tenant, room)
     level = Access[access.upper()]

@@ -22,6 +22,7 @@ from doorward.doors.line.door import opened
 from doorward.doors.serve import serve
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.home import listen_private
+from doorward.rooms.people import LOCAL, OWNER
 from doorward.settings import Line, Mcp, Sandbox
 from doorward.settings import Server as Web
 
@@ -70,6 +71,7 @@ async def main(folder: Path, count: int) -> None:
     most, _ = make_room(OPEN.server.connections)
     async with scratch_house(folder, families=[tools(count)], settings=OPEN) as house:
         shown = await token(house)
+        login = house.services.browsers.link(LOCAL, OWNER)
         house.services.upstreams.start()
         with listening() as public, listen_private(house.home.socket) as private:
             async with opened(house.gate, house.services) as (_, line):
@@ -80,7 +82,7 @@ async def main(folder: Path, count: int) -> None:
                     public,
                     private,
                     stopping,
-                    lambda: tell(port=public.getsockname()[1], line=line, token=shown),
+                    lambda: tell(port=public.getsockname()[1], line=line, token=shown, login=login, room=ROOM),
                     most,
                 )
                 await ending

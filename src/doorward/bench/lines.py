@@ -128,6 +128,11 @@ LINES = (
         unit="×",
         below=1.1,
     ),
+    Line(key="message_half", says="a message in a room that 50 browsers show: half have it within", unit="ms"),
+    Line(key="message_p95", says="the same: 95 in 100 have it within", unit="ms", below=50),
+    Line(key="rooms_memory", says="100 rooms with 10 personas each: memory of the idle server", unit="MB", below=200),
+    Line(key="console_bytes", says="the console's first page and all it loads, compressed", unit="KB", below=100),
+    Line(key="console_ready", says="the console until one can write in a room", unit="ms", below=500, needs="chromium"),
     Line(key="growth", says="growth of memory over 1,000,000 calls (50,000 without --full)", unit="%", below=5),
 )
 

@@ -41,6 +41,13 @@ class Sizes(msgspec.Struct, frozen=True):
     """Upstream servers at once, each with ten tools."""
     gateway_seconds: float = 0.8
     """How long a gateway is asked in one round."""
+    browsers: int = 50
+    """Pages that look at one room at once."""
+    messages: int = 100
+    """Messages that are said in it, one after the other."""
+    rooms: int = 100
+    personas: int = 10
+    """Personas in each of these rooms."""
 
 
 SHORT = Sizes(programs=1_000, crowd_seconds=5.0, lifetime=50_000)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from doorward.bench import (
     calls,
+    console_page,
     crowd,
     decisions,
     first_list,
@@ -20,6 +21,8 @@ from doorward.bench import (
     output,
     pages,
     programs,
+    room_live,
+    room_many,
     spawn,
     tool_list,
     upstream_calls,
@@ -77,6 +80,9 @@ MEASURES = (
         upstream_calls.measure,
     ),
     Measure(("up_many_start", "up_many_list", "up_many_memory", "up_hanging_p99"), upstream_many.measure),
+    Measure(("message_half", "message_p95"), room_live.measure),
+    Measure(("rooms_memory",), room_many.measure),
+    Measure(("console_bytes", "console_ready"), console_page.measure),
     Measure(("growth",), memory.measure),
 )
 

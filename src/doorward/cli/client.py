@@ -57,7 +57,7 @@ def _reach(over: Callable[[socket.socket], Any], directly: Callable[[Home], Coro
     with Lock(home) as lock:
         deadline = time.monotonic() + _PATIENCE
         while True:
-            sock = _connect(home)
+            sock = connect(home)
             if sock is not None:
                 return over(sock)
             if lock.take():
@@ -67,7 +67,7 @@ def _reach(over: Callable[[socket.socket], Any], directly: Callable[[Home], Coro
             time.sleep(0.02)
 
 
-def _connect(home: Home) -> socket.socket | None:
+def connect(home: Home) -> socket.socket | None:
     """A connection to the running server, or None when none answers."""
     if not home.socket.exists():
         return None
@@ -92,7 +92,7 @@ def _over(sock: socket.socket, what: str, ask: Ask) -> Any:
     finally:
         connection.close()
     if "error" in answer:
-        raise _told(answer["error"])
+        raise told(answer["error"])
     return answer
 
 
@@ -103,7 +103,7 @@ def _followed(sock: socket.socket, ask: Ask, live: Live) -> Any:
     except (OSError, msgspec.DecodeError, httptools.HttpParserError) as error:
         raise _silent(error) from error
     if "error" in last:
-        raise _told(last["error"])
+        raise told(last["error"])
     return last["outcome"]
 
 
@@ -129,7 +129,7 @@ def _silent(error: Exception) -> Unreachable:
     return Unreachable(f"The running server did not answer: {error}.", hint="Whether it ran is in: doorward audit tail")
 
 
-def _told(error: dict[str, Any]) -> DoorwardError:
+def told(error: dict[str, Any]) -> DoorwardError:
     """An error as the server told it."""
     kinds = {kind.code: kind for kind in leaves()}
     return kinds.get(error["code"], Unreachable)(error["message"], hint=error.get("hint", ""))

@@ -95,7 +95,7 @@ async def follow(sock: socket.socket, body: bytes, live: Live, cancel: Callable[
     try:
         async with attention(live, stop):
             writer.write(head.encode() + body)
-            async for line in _lines(reader):
+            async for line in lines(reader):
                 said = msgspec.json.decode(line)
                 if said.get("type") not in _NOTICES:
                     return dict(said)
@@ -105,7 +105,7 @@ async def follow(sock: socket.socket, body: bytes, live: Live, cancel: Callable[
         writer.close()
 
 
-async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+async def lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
     """The lines of an HTTP answer's body, as they come; the last one may lack its end."""
     body = _Body()
     parser = httptools.HttpResponseParser(body)

@@ -29,11 +29,12 @@ HEAD_START = 0.5
 class Hosting:
     """A house kept open as a task of its own, until it is asked to leave or to hand the house over."""
 
-    def __init__(self, home: Home, lock: Lock, stop: Callable[[], None]) -> None:
+    def __init__(self, home: Home, lock: Lock, stop: Callable[[], None], *, head_start: float = HEAD_START) -> None:
         """`stop` is told when a person asks Doorward to shut down."""
         self._home = home
         self._stop = stop
         self._lock = lock
+        self._head_start = head_start
         self._leaving = asyncio.Event()
         self._patience = _FOR_A_SERVER
         self._host: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
@@ -42,6 +43,13 @@ class Hosting:
     @property
     def leaving(self) -> bool:
         return self._leaving.is_set()
+
+    @property
+    def over(self) -> bool:
+        """Whether the house is kept no longer; an error that kept it from opening is raised."""
+        if self._task.done():
+            self._task.result()
+        return self._task.done()
 
     async def connection(self) -> socket.socket:
         """A connection for the client of this process; an error that kept the house from opening is raised."""
@@ -65,7 +73,7 @@ class Hosting:
                 _introduce(house)
                 door = McpDoor(house.gate, house.services)
                 host = Host(self._home, house.gate, house.services, door, self._leaving.set)
-                async with host, kept(house, HEAD_START), _terminals(self._home, house):
+                async with host, kept(house, self._head_start), _terminals(self._home, house, self._head_start):
                     self._host.set_result(host)
                     await self._leaving.wait()
                     await host.leave(self._patience)
@@ -82,10 +90,10 @@ class Hosting:
 
 
 @contextlib.asynccontextmanager
-async def _terminals(home: Home, house: House) -> AsyncIterator[None]:
+async def _terminals(home: Home, house: House, head_start: float) -> AsyncIterator[None]:
     """While this lasts, `doorward` commands are answered on their socket, as by a server."""
     stopping = asyncio.Event()
-    task = asyncio.create_task(_answer_terminals(home, house, stopping))
+    task = asyncio.create_task(_answer_terminals(home, house, stopping, head_start))
     try:
         yield
     finally:
@@ -94,9 +102,9 @@ async def _terminals(home: Home, house: House) -> AsyncIterator[None]:
         task.result()
 
 
-async def _answer_terminals(home: Home, house: House, stopping: asyncio.Event) -> None:
+async def _answer_terminals(home: Home, house: House, stopping: asyncio.Event, head_start: float) -> None:
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(HEAD_START):
+        async with asyncio.timeout(head_start):
             await stopping.wait()
     if stopping.is_set():
         return

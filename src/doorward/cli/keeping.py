@@ -8,18 +8,20 @@ from collections.abc import AsyncIterator
 
 import click
 
+from doorward.agents.company import at_work
 from doorward.app import House, keep_tidy
 
 
 @contextlib.asynccontextmanager
 async def kept(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
-    """While this lasts, edited files take effect, the ledger is looked after, and what is old is forgotten.
+    """While this lasts, edited files take effect, personas answer, the ledger is looked after, the old is forgotten.
 
     `head_start` are seconds in which somebody waits for a first answer, and nothing costly begins.
     """
     services = house.services
     chores = (
         services.recipes.watch(),
+        services.personas.watch(),
         services.catalogue.watch(),
         services.servers.watch(),
         _connect(house, head_start),
@@ -29,7 +31,8 @@ async def kept(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
     )
     background = [asyncio.create_task(chore) for chore in chores]
     try:
-        yield
+        async with at_work(house.gate, services, house.models):
+            yield
     finally:
         for task in background:
             task.cancel()

@@ -12,6 +12,8 @@ from doorward import __version__
 
 SUBCOMMANDS = {
     "up": "Start Doorward on this machine and say where to look.",
+    "login": "Print a link that lets a browser into the console.",
+    "chat": "Talk in a room with its people and AIs.",
     "init": "Make the home folder and say what was made.",
     "mcp": "Speak MCP on the standard streams, for a client that starts it.",
     "connect": "Add Doorward to the MCP clients on this machine, or take it out.",

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
+from doorward.cli import client, recipe_shown
 from doorward.cli.asking import as_owner, json_option
+from doorward.cli.live import Live
+from doorward.doors.local import Ask
 from doorward.recipes.recipe import parse
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -39,6 +42,28 @@ def check(file: Path) -> None:
     """Say whether a recipe file is valid, and if not, what is wrong where."""
     recipe = parse(file.read_bytes(), file.name)
     click.echo(f"{file.name} is a valid recipe: {recipe.display_name}.")
+
+
+@command.command()
+@click.argument("file", type=FILE)
+@click.option("--room", default=None, help="Only this room; left out, every room under a recipe of the file's id.")
+@click.option("--since", default="7d", show_default=True, help="From when on: an age such as 12h or 7d, or a time.")
+@click.option("--until", default=None, help="Up to when; left out, until now.")
+@click.option("--examples", type=click.IntRange(0, 20), default=3, show_default=True, help="Calls shown of each kind.")
+@json_option
+def diff(file: Path, room: str | None, since: str, until: str | None, examples: int, as_json: bool) -> None:
+    """Say which past decisions would be others if FILE were the recipe, and change nothing.
+
+    \b
+    doorward recipe diff support.json --room general --since 7d
+
+    Ends with 0 when every decision would be the same, and with 6 when one would be another or cannot be told.
+    """
+    given = {"room": room, "since": since, "until": until, "examples": examples}
+    text = file.read_bytes().decode(errors="surrogateescape")
+    params = {"text": text, **{key: value for key, value in given.items() if value is not None}}
+    outcome = client.follow(Ask(command="recipe/diff", params=params), Live(as_json))
+    click.get_current_context().exit(recipe_shown.flips(outcome, as_json))
 
 
 @command.command()

@@ -27,6 +27,7 @@ from doorward.doors.mcp_stdio.host import Host
 from doorward.doors.ports import listen, near
 from doorward.doors.serve import serve, stop_on_signals
 from doorward.home import Home, Lock, listen_private
+from doorward.rooms.people import LOCAL, OWNER
 from doorward.settings import Settings, home_folder, load
 
 
@@ -98,6 +99,9 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     if house.recovered:
         lines.append(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger says which.")
     lines += [
+        f"Open this to begin: {_link(house, f'http://{where}:{port}')}",
+        f"  (it works once, within {house.settings.console.link_minutes:.0f} minutes; for another: {program} login)",
+        "",
         f"Doorward is up: http://{where}:{port}",
         f"  health   http://{where}:{port}/health",
         f"  metrics  http://{where}:{port}/metrics",
@@ -107,6 +111,7 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         *([f"  {also}"] if also else []),
         "",
         "In another terminal:",
+        f"  {program} chat",
         f"  {program} run data/list --collection=rooms",
         f"  {program} run shell/ls -la",
         f"  {program} explain --room general file/write",
@@ -122,3 +127,8 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     if house.services.servers.problem:
         lines.append(f"{house.services.servers.problem} {house.services.servers.consequence}")
     click.echo("\n".join(lines))
+
+
+def _link(house: House, address: str) -> str:
+    """A way into the console for whoever started this: the code stands behind the #, which browsers send to nobody."""
+    return f"{address}/console/#login={house.services.browsers.link(LOCAL, OWNER)}"

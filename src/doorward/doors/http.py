@@ -7,12 +7,13 @@ import logging
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from doorward import __version__
 from doorward.backends.context import Services
 from doorward.doors import terminal
+from doorward.doors.console.files import Files
 from doorward.doors.guard import HostGuard, names
 from doorward.doors.mcp.door import McpDoor
 from doorward.doors.mcp.http import ShortWay, mcp_routes
@@ -20,6 +21,7 @@ from doorward.doors.metrics import CONTENT_TYPE, Metrics
 from doorward.doors.rest.api import Api
 from doorward.doors.rest.problems import HttpProblem, of_error
 from doorward.doors.terminal import Terminal
+from doorward.doors.terminal_rooms import rooms
 from doorward.errors import DEFECT, Broken
 from doorward.events import CommandExecuted
 from doorward.gate.gate import Gate
@@ -39,12 +41,13 @@ class Server:
         services.events.subscribe(self._metrics.observe, CommandExecuted)
         shared = [Route("/health", self._health), Route("/metrics", self._show_metrics)]
         self.routed = Starlette(
-            routes=[*mcp_routes(self.mcp), *shared, *Api(gate, services).routes, Route("/", _welcome)],
+            routes=[*mcp_routes(self.mcp), *shared, *Api(gate, services).routes, *Files().routes],
             exception_handlers={HTTPException: _http_error, Exception: _broken},
         )
         self.public = HostGuard(ShortWay(self.routed), names(self.settings), self.settings.allowed_origins)
         self.private = Starlette(
-            routes=[*shared, *Terminal(gate, services.registry).routes], exception_handlers=terminal.HANDLERS
+            routes=[*shared, *Terminal(gate, services.registry).routes, *rooms(gate, services)],
+            exception_handlers=terminal.HANDLERS,
         )
 
     async def _health(self, request: Request) -> Response:
@@ -57,10 +60,6 @@ class Server:
         return Response(self._metrics.text(), media_type=CONTENT_TYPE)
 
 
-async def _welcome(request: Request) -> Response:
-    return RedirectResponse("/docs", 307)
-
-
 async def _http_error(request: Request, error: Exception) -> Response:
     """What the routes refuse: a path that is not there, or a method that it does not take."""
     status = error.status_code if isinstance(error, HTTPException) else 404
@@ -68,7 +67,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
         allowed = dict(getattr(error, "headers", None) or {})
         detail = f"{request.url.path} does not take {request.method}; valid: {allowed.get('Allow', 'GET')}."
         return HttpProblem("method_not_allowed", detail, headers=allowed).response()
-    there = "/api, /docs, /health, /mcp, /metrics and /openapi.json"
+    there = "/api, /console, /docs, /health, /mcp, /metrics and /openapi.json"
     return HttpProblem("no_such_path", f"There is no {request.url.path[:200]}; there are {there}.").response()
 
 

@@ -26,6 +26,7 @@ class Problem(NamedTuple):
 NOT_HTTP = Problem(400, "not_http", "The request is not valid HTTP")
 OTHER_HOST = Problem(403, "other_host", "The request is for another server")
 OTHER_ORIGIN = Problem(403, "other_origin", "The request comes from a page of another site")
+NOT_OUR_PAGE = Problem(403, "not_our_page", "The request does not come from the console's page")
 TOO_SLOW = Problem(408, "too_slow", "The request did not come in time")
 TOO_LARGE = Problem(413, "too_large", "The request is too large")
 HEAD_TOO_LARGE = Problem(431, "head_too_large", "The head of the request is too large")

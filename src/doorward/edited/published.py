@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 
 from doorward.command import shortened
+from doorward.validation import Validator, validator
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OLD_TIER = "game"
@@ -48,11 +49,9 @@ class Published:
         self.schema: dict[str, Any] = json.loads(text)
 
     @functools.cached_property
-    def _validator(self) -> jsonschema_rs.Draft202012Validator:
+    def _validator(self) -> Validator:
         """Made when there is something to judge, since that can take a tenth of a second."""
-        return jsonschema_rs.Draft202012Validator(
-            self.schema, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
-        )
+        return validator(self.schema)
 
     def first_fault(self, value: Any) -> Fault | None:
         """The first place where a value read from JSON does not fit."""
@@ -89,10 +88,6 @@ class Published:
         for step in schema_path:
             node = node[step]
         return node
-
-
-def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"the schema refers to {uri!r}, which is not part of it")
 
 
 def _unknown_key(key: str, valid: list[str]) -> str:

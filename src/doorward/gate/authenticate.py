@@ -6,6 +6,8 @@ import re
 
 from doorward.errors import BadParams, NotAuthenticated
 from doorward.model import Caller, Credential
+from doorward.personas.book import Personas
+from doorward.rooms.browsers import Browsers
 from doorward.rooms.people import LOCAL, OWNER, People
 from doorward.rooms.tokens import Tokens
 
@@ -13,16 +15,22 @@ _AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 class Authenticator:
-    def __init__(self, people: People, tokens: Tokens) -> None:
+    def __init__(self, people: People, tokens: Tokens, browsers: Browsers, personas: Personas) -> None:
         self._people = people
         self._tokens = tokens
+        self._browsers = browsers
+        self._personas = personas
 
     def caller(self, credential: Credential) -> Caller:
         """The caller that a credential proves. There is no anonymous access and no fallback."""
+        if credential.persona:
+            return self._thinking(credential)
         if credential.token:
             if credential.speak_as:
                 raise BadParams("A token speaks for itself; leave out the agent's name.")
             return self._tokens.caller(credential.token)
+        if credential.browser:
+            return self._browsers.caller(credential.browser)
         if not credential.owner:
             raise NotAuthenticated("Nobody vouches for this request; send a token made with `doorward token create`.")
         owner = self._people.get(LOCAL, OWNER)
@@ -31,6 +39,15 @@ class Authenticator:
         if not credential.speak_as:
             return Caller(LOCAL, OWNER, "human", owner.access)
         return self._lent(credential, Caller(LOCAL, OWNER, "human", owner.access))
+
+    def _thinking(self, credential: Credential) -> Caller:
+        """A persona acts for nobody but itself, and only where it is a member."""
+        if credential != Credential(persona=credential.persona):
+            raise BadParams("A persona speaks for itself; nothing else vouches for it.")
+        persona = self._personas.get(LOCAL, credential.persona)
+        if persona is None:
+            raise NotAuthenticated(f"There is no persona {credential.persona[:80]!r} any more.")
+        return persona.caller
 
     def _lent(self, credential: Credential, owner: Caller) -> Caller:
         """An agent or a program of the owner's, under a name of its own."""
@@ -43,4 +60,6 @@ class Authenticator:
         user = self._people.get(owner.tenant, name)
         if user is not None and user.kind == "human":
             raise BadParams(f"{name!r} is a person; an agent cannot carry a person's name.")
+        if self._personas.get(owner.tenant, name) is not None:
+            raise BadParams(f"{name!r} is a persona of this house; no other agent can carry its name.")
         return Caller(owner.tenant, name, credential.kind, owner.access, owner.id)

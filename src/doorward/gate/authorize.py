@@ -10,7 +10,7 @@ from doorward.errors import NotPermitted
 from doorward.facts import Tier
 from doorward.model import ApprovalTerms, Call, Caller, Ruling
 from doorward.recipes.book import RecipeBook
-from doorward.recipes.policy import Policy
+from doorward.recipes.policy import Policy, terms
 from doorward.registry import Registry
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
@@ -26,7 +26,29 @@ class Authorizer:
         """Whether this caller may ever run that command in that room, and which rule says so."""
         return self._rule(caller, room, command, self.policy(caller, room) if room else None)
 
+    def would_rule(self, caller: Caller, command: Command, policy: Policy) -> Ruling:
+        """What `rule` would say of a member of a room that this policy governs. The gate itself never asks this."""
+        return self._anywhere(caller, command) or policy.rule(command)
+
     def _rule(self, caller: Caller, room: str, command: Command, policy: Policy | None) -> Ruling:
+        denied = self._anywhere(caller, command)
+        if denied is not None:
+            return denied
+        if not room:
+            return self._outside_rooms(caller, command)
+        barred = self.barred(caller, room)
+        if barred is not None:
+            return barred
+        if policy is None:
+            return _denied(
+                f"room {room}: its recipe is missing",
+                f"The recipe of room {room!r} is not there, so nothing is allowed in it.",
+            )
+        return policy.rule(command)
+
+    @staticmethod
+    def _anywhere(caller: Caller, command: Command) -> Ruling | None:
+        """The denial that no room and no recipe can lift, else None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
             return _denied("house: only people", f"Only a person may run {command.name}; you act as {caller.as_whom}.")
@@ -41,17 +63,7 @@ class Authorizer:
                 f"access: {command.name} needs {facts.access.label}",
                 f"{command.name} needs {facts.access.label} access; you have {caller.access.label}.",
             )
-        if not room:
-            return self._outside_rooms(caller, command)
-        barred = self.barred(caller, room)
-        if barred is not None:
-            return barred
-        if policy is None:
-            return _denied(
-                f"room {room}: its recipe is missing",
-                f"The recipe of room {room!r} is not there, so nothing is allowed in it.",
-            )
-        return policy.rule(command)
+        return None
 
     def might(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
         """Whether this caller might run a command of that name and tier there, as far as room and recipe say."""
@@ -72,20 +84,15 @@ class Authorizer:
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
         if ruling.allowed and policy is not None:
-            narrowed = policy.check_params(call.command, call.params)
-            if not narrowed.allowed:
-                ruling = narrowed
+            ruling = policy.judge(call.command, call.params)
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
     @staticmethod
     def terms(caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
-        """The approval that a recipe demands for this command or, of whoever is no person, the command itself."""
-        terms = policy.approval(command) if policy is not None else None
-        if terms is None and command.asks_first and caller.kind != "human":
-            return ApprovalTerms()
-        return terms
+        """The approval that this caller needs for the command, by the recipe or by the command itself."""
+        return terms(policy, command, caller.kind)
 
     def policy(self, caller: Caller, room: str) -> Policy | None:
         found = self._rooms.get(caller.tenant, room)

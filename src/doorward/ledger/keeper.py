@@ -7,6 +7,7 @@ import gzip
 import logging
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from doorward.home import sync_folder
 from doorward.ledger import checkpoints
 from doorward.ledger.paths import LedgerPaths
 from doorward.settings import Settings
-from doorward.store import keepsakes
+from doorward.store import keepsakes, ledger_counts
 from doorward.store import ledger as sql
 from doorward.store.sqlite import Head, Store, open_for_reading
 
@@ -26,6 +27,10 @@ log = logging.getLogger(__name__)
 
 NOTED = "checkpoints"
 """The keepsake that says how many checkpoints were signed."""
+_STRETCH = 5_000
+"""Records that are counted at once, which takes a reader a few hundredths of a second."""
+_STRETCHES = 10
+"""How many stretches are counted in one turn, so that a ledger that was never counted catches up in a while."""
 SEGMENT_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
 """How the file of a segment begins: gzip, without a name or a time."""
 
@@ -93,10 +98,21 @@ class Keeper:
                     await self._store.write()
                 if now - self._signed >= self._settings.checkpoint_every or (now == before and now > self._signed):
                     await self.checkpoint()
+                await self.count()
                 if await sql.length(self._store) >= self._settings.rotate_at:
                     await self.rotate(self._settings.rotate_at // 2)
             except (OSError, DoorwardError) as error:
                 log.warning("the ledger could not be looked after: %s", error)
+
+    async def count(self) -> None:
+        """Add up a stretch of records that are no longer among the newest; what is left is for the next time."""
+        for _ in range(_STRETCHES):
+            after = await self._store.in_reader(ledger_counts.counted)
+            upto = min(after + _STRETCH, self._store.head.seq - ledger_counts.NEWEST)
+            if upto - after < _STRETCH:
+                return
+            tallied = await self._store.in_reader(partial(ledger_counts.tally, after=after, upto=upto))
+            await self._store.write(*ledger_counts.add(tallied, upto), durable=False)
 
     async def rotate(self, keep: int) -> Path | None:
         """Move all but the newest `keep` records to a file that verifies in its place; None when there are none.
@@ -112,7 +128,8 @@ class Keeper:
             return None
         file, first, prev, hash_ = written
         parts = (first, last, file.name, prev, hash_)
-        await self._store.write(*sql.move_out(*parts, record.sign(self._key, "segment", *parts)))
+        moved = sql.move_out(*parts, record.sign(self._key, "segment", *parts))
+        await self._store.write(*moved, ledger_counts.forget(last))
         log.info("records %d to %d moved to %s", first, last, file.name)
         return file
 
@@ -141,10 +158,10 @@ class Keeper:
     def _write_segment(self, last: int) -> tuple[Path, int, str, str] | None:
         db = open_for_reading(self._paths.database)
         self._paths.segments.mkdir(mode=0o700, exist_ok=True)
-        partial = self._paths.segments / "segment.partial"
+        unfinished = self._paths.segments / "segment.partial"
         first, prev, hash_ = 0, "", ""
         try:
-            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
                 with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as out:
                     for row in sql.rows(db):
                         line = record.from_row(row)
@@ -159,9 +176,9 @@ class Keeper:
             if not first:
                 return None
             file = self._paths.segments / f"records-{first:012d}-{last:012d}.jsonl.gz"
-            partial.rename(file)
+            unfinished.rename(file)
             sync_folder(self._paths.segments)
             return file, first, prev, hash_
         finally:
-            partial.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
             db.close()

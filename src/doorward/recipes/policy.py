@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from doorward import redact
 from doorward.command import Command, shortened
 from doorward.facts import Tier
-from doorward.model import ApprovalTerms, Ruling
+from doorward.model import ApprovalTerms, Kind, Ruling
 from doorward.recipes.patterns import from_specific_to_general, match
 from doorward.recipes.recipe import AiCommands, Recipe
 from doorward.recipes.rules import ParameterRule
@@ -86,13 +86,28 @@ class Policy:
     def offered(self, commands: Iterable[Command]) -> list[Command]:
         return [command for command in commands if self.rule(command).allowed]
 
-    def check_params(self, command: Command, params: Mapping[str, Any]) -> Ruling:
+    def judge(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
+        """Whether AIs may call this command with these parameters; rules on the `unknown` ones are passed over."""
+        ruling = self.rule(command)
+        if not ruling.allowed:
+            return ruling
+        narrowed = self.check_params(command, params, unknown)
+        return ruling if narrowed.allowed else narrowed
+
+    def narrowed(self, command: Command) -> frozenset[str]:
+        """The parameters of this command that some rule looks at."""
+        if not self._parameter_rules:
+            return frozenset()
+        patterns = from_specific_to_general(command.name)
+        return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
+
+    def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
         """Whether these parameters keep to every rule of every pattern that matches the command."""
         if not self._parameter_rules:
             return self._unnarrowed
         for pattern in from_specific_to_general(command.name):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
-                if parameter in params and rule.allows(params[parameter]):
+                if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
                     continue
                 reason = _refused_value(command, parameter, rule, params)
                 return Ruling(False, self._named(f'parameter rule "{pattern}" on {parameter}'), reason)
@@ -105,8 +120,21 @@ class Policy:
         pattern = match(self._approvals, command.name)
         return None if pattern is None else self._approvals[pattern]
 
+    def asking(self, command: Command) -> str:
+        """The rule by which a human must approve this command."""
+        pattern = match(self._approvals, command.name)
+        return f"house: {command.name} asks first" if pattern is None else self._named(f'requireApproval "{pattern}"')
+
     def _named(self, rule: str) -> str:
         return f"recipe {self.recipe.recipe_id}: {rule}"
+
+
+def terms(policy: Policy | None, command: Command, kind: Kind) -> ApprovalTerms | None:
+    """The approval that a recipe demands for this command or, of whoever is no person, the command itself."""
+    asked = policy.approval(command) if policy is not None else None
+    if asked is None and command.asks_first and kind != "human":
+        return ApprovalTerms()
+    return asked
 
 
 def decide(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:

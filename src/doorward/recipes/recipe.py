@@ -11,7 +11,7 @@ import msgspec
 
 from doorward import strictjson
 from doorward.command import shortened
-from doorward.errors import Unusable
+from doorward.edited.badfile import BadFile
 from doorward.facts import Role, Tier
 from doorward.recipes import rules
 from doorward.recipes.schema import Fault, first_fault
@@ -23,19 +23,11 @@ _ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _AI_COMMANDS = ("strategy", "aiCommands")
 
 
-class BadRecipe(Unusable):
+class BadRecipe(BadFile):
     """A recipe that cannot be used; the message names file, field and reason."""
 
-    def __init__(self, file: str, field: str, reason: str) -> None:
-        where = f" at {field}" if field else ""
-        stop = "" if reason.endswith((".", "?")) else "."
-        super().__init__(
-            f"The recipe {file} is not valid{where}: {reason}{stop}",
-            hint="The published recipe.schema.json lists every field with a sentence.",
-        )
-        self.file = file
-        self.field = field
-        self.reason = reason
+    what = "recipe"
+    hint_of = "The published recipe.schema.json lists every field with a sentence."
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import jsonschema_rs
-
 from doorward.command import shortened
 from doorward.recipes.globs import compile_glob
 from doorward.recipes.schema import Fault
+from doorward.validation import validator
 
 _JUDGED = {
     "glob": {"string", "array"},
@@ -35,13 +34,7 @@ class ParameterRule:
 
     def __init__(self, rule: Mapping[str, Any]) -> None:
         self._text = json.dumps(rule, ensure_ascii=True)
-        self._validator = jsonschema_rs.Draft202012Validator(
-            _narrowed(rule),
-            retriever=_refuse_remote,
-            pattern_options=jsonschema_rs.RegexOptions(),
-            mask="it",
-            keywords={"glob": _GlobKeyword},
-        )
+        self._validator = validator(_narrowed(rule), {"glob": _GlobKeyword})
 
     def __str__(self) -> str:
         return self._text if len(self._text) <= 200 else f"{self._text[:200]}…"
@@ -86,9 +79,7 @@ def faults(rule: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Fau
 
 def _expression_faults(expression: str, path: tuple[str | int, ...]) -> Iterator[Fault]:
     try:
-        jsonschema_rs.Draft202012Validator(
-            {"pattern": expression}, retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions()
-        )
+        validator({"pattern": expression})
     except ValueError:
         yield Fault(
             path,
@@ -110,7 +101,3 @@ def _narrowed(rule: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"a rule may not refer to {uri!r}")

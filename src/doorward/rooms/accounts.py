@@ -23,6 +23,8 @@ from doorward.model import ANONYMOUS
 from doorward.record import Entry
 from doorward.rooms import passwords
 from doorward.rooms.attempts import ACCOUNT, ADDRESS, PAIR, REGISTERING, Attempts
+from doorward.rooms.browsers import Browsers
+from doorward.rooms.browsers import Opening as Entrance
 from doorward.rooms.passwords import Passwords
 from doorward.rooms.people import LOCAL, People, User
 from doorward.rooms.sessions import Grant, Opening, Sessions, UsedTwice
@@ -49,10 +51,13 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Accounts:
-    def __init__(self, store: Store, people: People, sessions: Sessions, clock: Clock, settings: Rest) -> None:
+    def __init__(
+        self, store: Store, people: People, sessions: Sessions, browsers: Browsers, clock: Clock, settings: Rest
+    ) -> None:
         self._store = store
         self._people = people
         self._sessions = sessions
+        self._browsers = browsers
         self._clock = clock
         self._settings = settings
         self._passwords = Passwords()
@@ -66,6 +71,18 @@ class Accounts:
     async def login(self, attempt: Attempt, password: str) -> Grant:
         """Exchange a password for a session."""
         return await self._recorded(attempt, lambda: self._login(attempt, password))
+
+    async def enter(self, attempt: Attempt, password: str, agent: str) -> Entrance:
+        """Log a browser in by a password; `agent` is what the browser calls itself."""
+        return await self._recorded(attempt, lambda: self._enter(attempt, password, agent))
+
+    async def redeem(self, attempt: Attempt, code: str, agent: str) -> Entrance:
+        """Log a browser in by a link, which works once."""
+        return await self._recorded(attempt, lambda: self._redeem(attempt, code, agent))
+
+    async def leave(self, attempt: Attempt, secret: str) -> None:
+        """Log a browser out."""
+        await self._recorded(attempt, lambda: self._leave(attempt, secret))
 
     async def refresh(self, attempt: Attempt, token: str) -> Grant:
         """Exchange a refresh token, once, for a new pair."""
@@ -108,10 +125,10 @@ class Accounts:
 
         def forget() -> None:
             nonlocal ended
-            ended = self._sessions.forget_all(user.tenant, user.id)
+            ended = self._forget_all(user.tenant, user.id)
 
         put = sql.put_password(user.tenant, user.id, hash, self._clock.now())
-        await self._store.write(put, self._sessions.ending(user.tenant, user.id), then=forget)
+        await self._store.write(put, *self._ending(user.tenant, user.id), then=forget)
         return ended
 
     def forgetting(self, tenant: str, user: str) -> tuple[list[Statement], Callable[[], None]]:
@@ -119,14 +136,55 @@ class Accounts:
         what then forgets them here."""
 
         def forget() -> None:
-            self._sessions.forget_all(tenant, user)
+            self._forget_all(tenant, user)
 
-        return [sql.delete_password(tenant, user), self._sessions.ending(tenant, user)], forget
+        return [sql.delete_password(tenant, user), *self._ending(tenant, user)], forget
+
+    def _ending(self, tenant: str, user: str) -> list[Statement]:
+        return [self._sessions.ending(tenant, user), self._browsers.ending(tenant, user)]
+
+    def _forget_all(self, tenant: str, user: str) -> int:
+        return self._sessions.forget_all(tenant, user) + self._browsers.forget_all(tenant, user)
 
     def tidy(self) -> list[Statement]:
-        return sql.forget(self._clock.now())
+        return [*sql.forget(self._clock.now()), self._browsers.tidy()]
 
     async def _login(self, attempt: Attempt, password: str) -> Grant:
+        user, unchanged = await self._known(attempt, password)
+        try:
+            return await self._opened(attempt, self._sessions.open(user, **self._lifetimes), unchanged)
+        except Conflict as conflict:
+            raise NotAuthenticated(_WRONG) from conflict
+
+    async def _enter(self, attempt: Attempt, password: str, agent: str) -> Entrance:
+        user, unchanged = await self._known(attempt, password)
+        try:
+            return await self._entered(attempt, self._browsers.open(user, agent), unchanged)
+        except Conflict as conflict:
+            raise NotAuthenticated(_WRONG) from conflict
+
+    async def _redeem(self, attempt: Attempt, code: str, agent: str) -> Entrance:
+        address = f"address\0{attempt.address}"
+        self._attempts.count((address, ADDRESS))
+        user = self._browsers.redeem(code)
+        self._attempts.forgive(address)
+        known = msgspec.structs.replace(attempt, tenant=user.tenant, user=user.id)
+        return await self._entered(known, self._browsers.open(user, agent))
+
+    async def _leave(self, attempt: Attempt, secret: str) -> None:
+        browser = self._browsers.known(secret)
+        known = msgspec.structs.replace(attempt, tenant=browser.tenant, user=browser.user)
+        await self._browsers.end(
+            browser.tenant, browser.user, browser.id, entries=[self._entry(known, "done", "ok", "")]
+        )
+
+    async def _entered(self, attempt: Attempt, entrance: Entrance, *also: Statement) -> Entrance:
+        entries = [self._entry(attempt, "done", "ok", "")]
+        await self._store.write(*entrance.statements, *also, entries=entries, then=lambda: self._browsers.put(entrance))
+        return entrance
+
+    async def _known(self, attempt: Attempt, password: str) -> tuple[User, Statement]:
+        """Whose password it is, and what undoes a write when that was changed meanwhile."""
         account = f"account\0{attempt.tenant[:100]}\0{attempt.user[:100]}"
         address = f"address\0{attempt.address}"
         pair = f"{account}\0{address}"
@@ -138,11 +196,7 @@ class Accounts:
             raise NotAuthenticated(_WRONG)
         self._attempts.forgive(account, address)
         self._attempts.clear(pair)
-        opening = self._sessions.open(user, **self._lifetimes)
-        try:
-            return await self._opened(attempt, opening, sql.still_the_password(user.tenant, user.id, kept))
-        except Conflict as conflict:
-            raise NotAuthenticated(_WRONG) from conflict
+        return user, sql.still_the_password(user.tenant, user.id, kept)
 
     async def _refresh(self, attempt: Attempt, token: str) -> Grant:
         try:

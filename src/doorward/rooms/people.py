@@ -42,6 +42,11 @@ class People:
         self._store = store
         self._clock = clock
         self._users: dict[tuple[str, str], User] = {}
+        self._reserved: Callable[[str, str], bool] = lambda _, __: False
+
+    def reserve(self, reserved: Callable[[str, str], bool]) -> None:
+        """Names that others than users have, by tenant and id: whoever reads a name must know who is meant."""
+        self._reserved = reserved
 
     async def load(self) -> None:
         rows = await sql.all_users(self._store)
@@ -73,6 +78,8 @@ class People:
             raise BadParams(f"{user.id!r} is the name of a role; choose another.")
         if (user.tenant, user.id) in self._users:
             raise Conflict(f"There is a user {user.id!r} in this tenant already.")
+        if self._reserved(user.tenant, user.id):
+            raise Conflict(f"{user.id!r} is the name of a persona; choose another.")
 
     async def change(self, user: User, *also: Statement) -> None:
         if (user.tenant, user.id) not in self._users:

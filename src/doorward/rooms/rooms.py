@@ -1,4 +1,4 @@
-"""Rooms: members, a recipe and messages."""
+"""Rooms: members and a recipe. What is said in them is in `messages.py`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import msgspec
 
 from doorward.clock import Clock
 from doorward.errors import BadParams, NotFound
-from doorward.events import Bus, MessageReceived
+from doorward.events import Bus, RoomChanged
 from doorward.facts import Role
-from doorward.ids import new_id
 from doorward.model import Caller, Kind
 from doorward.store import rooms as sql
 from doorward.store.sqlite import Statement, Store
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-LARGEST_MESSAGE = 100_000
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -33,6 +31,9 @@ class Room(msgspec.Struct, frozen=True):
     members: dict[str, Member] = {}
     archived: bool = False
     version: int = 1
+    topic: str = ""
+    direct: bool = False
+    """Whether it is the room of two, who are found by it and stay in it."""
 
     def member(self, caller: Caller) -> Member | None:
         """The membership a caller acts by: its own, or that of the one it acts for."""
@@ -52,7 +53,15 @@ class Rooms:
         rooms: dict[tuple[str, str], Room] = {}
         for row in await sql.all_rooms(self._store):
             rooms[row["tenant"], row["id"]] = Room(
-                row["tenant"], row["id"], row["name"], row["recipe"], {}, bool(row["archived"]), row["version"]
+                row["tenant"],
+                row["id"],
+                row["name"],
+                row["recipe"],
+                {},
+                bool(row["archived"]),
+                row["version"],
+                row["topic"],
+                bool(row["direct"]),
             )
         for row in await sql.all_members(self._store):
             members = rooms[row["tenant"], row["room"]].members
@@ -84,7 +93,16 @@ class Rooms:
             )
         at = self._clock.now()
         await self._store.write(
-            sql.insert_room(room.tenant, room.id, room.name, room.recipe, at),
+            sql.insert_room(
+                room.tenant,
+                room.id,
+                name=room.name,
+                recipe=room.recipe,
+                archived=room.archived,
+                topic=room.topic,
+                direct=room.direct,
+                at=at,
+            ),
             *self._members(room),
             *also,
             then=lambda: self._put(room),
@@ -96,7 +114,13 @@ class Rooms:
         changed = msgspec.structs.replace(room, version=room.version + 1)
         await self._store.write(
             sql.change_room(
-                room.tenant, room.id, room.version, name=room.name, recipe=room.recipe, archived=room.archived
+                room.tenant,
+                room.id,
+                room.version,
+                name=room.name,
+                recipe=room.recipe,
+                archived=room.archived,
+                topic=room.topic,
             ),
             sql.delete_members(room.tenant, room.id),
             *self._members(room),
@@ -108,20 +132,16 @@ class Rooms:
     async def delete(self, room: Room, *also: Statement) -> None:
         def forget() -> None:
             self._rooms.pop((room.tenant, room.id), None)
+            self._tell(room)
 
         await self._store.write(sql.delete_room(room.tenant, room.id, room.version), *also, then=forget)
 
     def _put(self, room: Room) -> None:
         self._rooms[room.tenant, room.id] = room
+        self._tell(room)
 
-    async def say(self, room: Room, sender: str, kind: Kind, text: str) -> str:
-        """Add a message to a room's history and tell whoever listens; returns its id."""
-        if len(text) > LARGEST_MESSAGE:
-            raise BadParams(f"A message has at most {LARGEST_MESSAGE} characters; given {len(text)}.")
-        id, at = new_id(), self._clock.now()
-        await self._store.write(sql.insert_message(id, room.tenant, room.id, sender, kind, text, at))
-        self._events.publish(MessageReceived(tenant=room.tenant, at=at, room=room.id, message=id, sender=sender))
-        return id
+    def _tell(self, room: Room) -> None:
+        self._events.publish(RoomChanged(tenant=room.tenant, at=self._clock.now(), room=room.id))
 
     @staticmethod
     def _members(room: Room) -> list[Statement]:

@@ -20,9 +20,11 @@ async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
     return rows[0] if rows else None
 
 
-async def newest(store: Store, tenant: str, limit: int) -> list[dict[str, Any]]:
+async def newest(store: Store, tenant: str, limit: int, before: str) -> list[dict[str, Any]]:
+    """Newest first; with `before`, only those older than that one. Ids sort by the time they were made."""
     return await store.read(
-        f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? ORDER BY id DESC LIMIT ?", (tenant, limit)
+        f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?",
+        (tenant, before, before, limit),
     )
 
 

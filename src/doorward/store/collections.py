@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -12,11 +13,14 @@ from doorward.command import shortened
 from doorward.errors import BadParams
 from doorward.store import values
 from doorward.store.dialect import SQLITE, Bindings, Ref
-from doorward.store.scope import Names, quoted
+from doorward.store.scope import Names, Scope, quoted
 
 FieldKind = Literal["text", "number", "boolean", "time", "json", "bytes", "any"]
 
 MAX_PATH = 500
+
+Where = Mapping[str, Any] | None
+OrderBy = str | Sequence[str] | None
 
 _decode = msgspec.json.Decoder().decode
 
@@ -51,6 +55,13 @@ class Collection(ABC):
     @abstractmethod
     def columns(self, wanted: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Any]], dict[str, Any]]]:
         """What to select for these top-level fields (none: all), and the way from a row to a record."""
+
+    def stretches(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
+        """Conditions that together leave out no row: a page is looked for under one after the other, in their order.
+
+        A collection that knows where rows can be overrides this, so that rare ones are found without looking at all.
+        """
+        yield "TRUE"
 
     def ref(self, field: str, bind: Bindings) -> Ref:
         known = self._by_name.get(field)

@@ -32,20 +32,23 @@ async def recent(
     caller: str,
     behalf: str,
     rooms: Collection[str] | None,
+    governed: Collection[str],
     *,
     before: int,
     limit: int,
 ) -> tuple[list[dict[str, Any]], int | None]:
     """The newest executions of a caller before a record, and before which record to look on, if there are more.
 
-    Without `behalf` the caller is a person, whose are also those of agents on their behalf.
+    Without `behalf` the caller is a person, whose are also those of agents on their behalf, and those of agents and
+    programs in the rooms that this person governs.
     """
     floor = max(0, before - SPAN)
     rows = await store.read(
         f"SELECT {_COLUMNS} FROM ledger"
         f" WHERE seq < :before AND seq >= :floor AND phase <> 'start' AND {_LET_IN} AND tenant = :tenant"
         " AND command NOT LIKE 'execution/%'"
-        " AND (caller = :caller AND behalf = :behalf OR :behalf = '' AND behalf = :caller)"
+        " AND (caller = :caller AND behalf = :behalf OR :behalf = '' AND behalf = :caller"
+        " OR kind <> 'human' AND room IN (SELECT value FROM json_each(:governed)))"
         " AND (:rooms IS NULL OR room IN (SELECT value FROM json_each(:rooms)))"
         " ORDER BY seq DESC LIMIT :limit",
         {
@@ -55,6 +58,7 @@ async def recent(
             "caller": caller,
             "behalf": behalf,
             "rooms": None if rooms is None else msgspec.json.encode(list(rooms)).decode(),
+            "governed": msgspec.json.encode(list(governed)).decode(),
             "limit": limit,
         },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from doorward.record import COLUMNS
@@ -99,3 +99,45 @@ async def report(
         " GROUP BY caller, kind, room ORDER BY calls DESC",
         {"tenant": tenant, "caller": caller, "room": room, "since": since / 1_000_000, "until": until / 1_000_000},
     )
+
+
+def spanned(db: sqlite3.Connection, since: int, until: int) -> tuple[int, int] | None:
+    """The first and the last number of the records in a span of time; None when it holds none.
+
+    A clock that was set back leaves records of other times between them.
+    """
+    first, last = db.execute(
+        "SELECT min(seq), max(seq) FROM ledger WHERE at / 1000000.0 >= ? AND at / 1000000.0 < ?",
+        (since / 1_000_000, until / 1_000_000),
+    ).fetchone()
+    return None if first is None else (first, last)
+
+
+def decisions(
+    db: sqlite3.Connection,
+    columns: Sequence[str],
+    tenant: str,
+    rooms: str,
+    numbers: tuple[int, int],
+    times: tuple[int, int],
+) -> list[tuple[Any, ...]]:
+    """What was decided in some rooms (a JSON list) among the records of these numbers and times, newest first."""
+    cursor = db.execute(
+        f"SELECT {', '.join(columns)} FROM ledger WHERE seq BETWEEN ? AND ? AND at >= ? AND at < ? AND tenant = ?"
+        " AND phase != 'end' AND room IN (SELECT value FROM json_each(?)) ORDER BY seq DESC",
+        (*numbers, *times, tenant, rooms),
+    )
+    cursor.row_factory = None
+    return cursor.fetchall()
+
+
+def beginning(db: sqlite3.Connection) -> int | None:
+    """When the oldest record of the table was written; None for an empty one."""
+    row = db.execute("SELECT at FROM ledger ORDER BY seq LIMIT 1").fetchone()
+    return int(row[0]) if row else None
+
+
+def at_of(db: sqlite3.Connection, seq: int) -> int | None:
+    """When a record was written."""
+    row = db.execute("SELECT at FROM ledger WHERE seq = ?", (seq,)).fetchone()
+    return int(row[0]) if row else None

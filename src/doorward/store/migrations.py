@@ -151,7 +151,81 @@ UPDATE upstream_servers SET seen = 1 WHERE id IN (SELECT server FROM upstream_to
 """
 """Whether a server ever said what tools it has, be that none."""
 
-STEPS = (FOUNDATION, FORESEEN, ACCOUNTS, UPSTREAM, SEEN)
+BROWSERS = """
+CREATE TABLE browsers (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, user TEXT NOT NULL, hash TEXT NOT NULL UNIQUE, agent TEXT NOT NULL,
+    created_at REAL NOT NULL, expires_at REAL NOT NULL
+) STRICT;
+"""
+"""People's browsers that are logged in to the console."""
+
+CONVERSATIONS = """
+ALTER TABLE rooms ADD COLUMN topic TEXT NOT NULL DEFAULT '';
+ALTER TABLE rooms ADD COLUMN direct INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE messages RENAME TO messages_before;
+DROP INDEX messages_room;
+CREATE TABLE messages (
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL, room TEXT NOT NULL, sender TEXT NOT NULL,
+    kind TEXT NOT NULL, text TEXT NOT NULL, at REAL NOT NULL, position INTEGER NOT NULL, revision INTEGER NOT NULL,
+    edited_at REAL, deleted_at REAL, deleted_by TEXT NOT NULL DEFAULT '', reply_to TEXT NOT NULL DEFAULT '',
+    attachments TEXT NOT NULL DEFAULT '[]'
+) STRICT;
+CREATE UNIQUE INDEX messages_position ON messages (tenant, room, position);
+CREATE UNIQUE INDEX messages_revision ON messages (tenant, room, revision);
+CREATE VIRTUAL TABLE messages_fts USING fts5 (
+    text, content = 'messages', content_rowid = 'n', tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER messages_are_found AFTER INSERT ON messages BEGIN
+    INSERT INTO messages_fts (rowid, text) VALUES (new.n, new.text);
+END;
+CREATE TRIGGER messages_are_found_as_they_are AFTER UPDATE OF text ON messages BEGIN
+    INSERT INTO messages_fts (messages_fts, rowid, text) VALUES ('delete', old.n, old.text);
+    INSERT INTO messages_fts (rowid, text) VALUES (new.n, new.text);
+END;
+INSERT INTO messages (id, tenant, room, sender, kind, text, at, position, revision)
+    SELECT id, tenant, room, sender, kind, text, at, place, place FROM (
+        SELECT *, row_number() OVER (PARTITION BY tenant, room ORDER BY id) AS place FROM messages_before
+    ) ORDER BY id;
+DROP TABLE messages_before;
+
+CREATE TABLE message_edits (
+    message TEXT NOT NULL REFERENCES messages (id), revision INTEGER NOT NULL, text TEXT NOT NULL,
+    attachments TEXT NOT NULL, change TEXT NOT NULL, by TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (message, revision)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE attachments (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, room TEXT NOT NULL, uploader TEXT NOT NULL, name TEXT NOT NULL,
+    media_type TEXT NOT NULL, size INTEGER NOT NULL, at REAL NOT NULL, message TEXT NOT NULL DEFAULT '',
+    bytes BLOB NOT NULL
+) STRICT;
+CREATE INDEX attachments_loose ON attachments (at) WHERE message = '';
+CREATE TABLE marks (
+    tenant TEXT NOT NULL, room TEXT NOT NULL, member TEXT NOT NULL, position INTEGER NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (tenant, room, member)
+) STRICT, WITHOUT ROWID;
+"""
+"""Messages that can be edited, taken back, found by their words and sent with files, and marks of who read how far."""
+
+PERSONAS = """
+CREATE TABLE personas (id TEXT PRIMARY KEY, body TEXT NOT NULL, digest TEXT NOT NULL, loaded_at REAL NOT NULL) STRICT;
+CREATE TABLE persona_calls (
+    card TEXT PRIMARY KEY, tenant TEXT NOT NULL, room TEXT NOT NULL, persona TEXT NOT NULL, turn TEXT NOT NULL,
+    rounds INTEGER NOT NULL, approval TEXT NOT NULL DEFAULT '', at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""The last good version of each persona, and the calls of theirs that are not over."""
+
+COUNTED = """
+CREATE TABLE ledger_counts (
+    tenant TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, period INTEGER NOT NULL, status TEXT NOT NULL,
+    n INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (tenant, field, value, period, status)
+) STRICT, WITHOUT ROWID;
+"""
+"""How many records of each kind a large ledger has in every ten minutes, and between which numbers they stand."""
+
+STEPS = (FOUNDATION, FORESEEN, ACCOUNTS, UPSTREAM, SEEN, BROWSERS, CONVERSATIONS, PERSONAS, COUNTED)
 
 
 def version(db: sqlite3.Connection) -> int:

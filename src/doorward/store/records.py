@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import jsonschema_rs
 import msgspec
 
 from doorward.command import describe_fault, shortened
@@ -18,6 +17,7 @@ from doorward.store.collections import Collection, Field, FieldKind, json_path
 from doorward.store.dialect import SQLITE, Bindings, Ref
 from doorward.store.scope import Names, literal, quoted
 from doorward.store.sqlite import Statement
+from doorward.validation import Validator, validator
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
@@ -235,14 +235,8 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(
-        _decode(schema), retriever=_refuse_remote, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
-    )
-
-
-def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"a schema may not refer to {uri!r}: remote references are not followed")
+def _validator(schema: bytes) -> Validator:
+    return validator(_decode(schema))
 
 
 def _row(record: Record) -> tuple[Any, ...]:

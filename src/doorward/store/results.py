@@ -21,9 +21,10 @@ def forget(before: float) -> Statement:
 
 
 async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
-    """A kept result; `room` is None when the record of its call has moved out of the ledger's table."""
+    """A kept result; `room` and `kind` are None when the record of its call has moved out of the ledger's table."""
     rows = await store.read(
-        "SELECT call, caller, behalf, at, body, (SELECT room FROM ledger WHERE ledger.call = results.call) AS room"
+        "SELECT call, caller, behalf, at, body, (SELECT room FROM ledger WHERE ledger.call = results.call) AS room,"
+        " (SELECT kind FROM ledger WHERE ledger.call = results.call) AS kind"
         " FROM results WHERE tenant = ? AND call = ?",
         (tenant, call),
     )

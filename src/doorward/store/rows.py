@@ -12,7 +12,7 @@ from doorward.command import shortened
 from doorward.errors import BadParams
 from doorward.store import paging, values
 from doorward.store.attached import AttachedTable
-from doorward.store.collections import Collection, pick
+from doorward.store.collections import Collection, OrderBy, Where, pick
 from doorward.store.dialect import SQLITE, Bindings, Ref
 from doorward.store.filters import compile_filter
 from doorward.store.scope import BOUND, Scope
@@ -21,9 +21,6 @@ MAX_GROUPS = 10
 MAX_METRICS = 20
 MAX_FIELDS = 100
 METRICS = ("count", "sum", "avg", "min", "max")
-
-Where = Mapping[str, Any] | None
-OrderBy = str | Sequence[str] | None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -54,10 +51,12 @@ def page(
     if len(fields) > MAX_FIELDS:
         raise BadParams(f"fields names at most {MAX_FIELDS} fields; given {len(fields)}.")
     columns, record = collection.columns([collection.top(field) for field in fields])
-    found = db.execute(
-        f"SELECT {', '.join([*columns, *(key.sql for key in order)])} FROM ({collection.select(BOUND)}) AS c"
-        f" WHERE {condition} ORDER BY {paging.order_sql(order)} LIMIT {int(limit) + 1}",
-        bind.values,
+    select = f"SELECT {', '.join([*columns, *(key.sql for key in order)])} FROM ({collection.select(BOUND)}) AS c"
+    ordered = f"ORDER BY {paging.order_sql(order)} LIMIT {int(limit) + 1}"
+    found = (
+        row
+        for stretch in collection.stretches(db, scope, where, order_by)
+        for row in db.execute(f"{select} WHERE {condition} AND {stretch} {ordered}", bind.values)
     )
     items: list[dict[str, Any]] = []
     size = 0

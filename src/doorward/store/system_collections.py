@@ -6,14 +6,18 @@ and to full access; parameters of calls show to whoever made them and to full ac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
 from doorward.facts import Access
-from doorward.store import sql_functions
-from doorward.store.collections import Field, Tabular
-from doorward.store.scope import Names, quoted
+from doorward.store import ledger_counts, sql_functions
+from doorward.store.collections import Field, OrderBy, Tabular, Where
+from doorward.store.scope import Names, Scope, quoted
 
 Select = Callable[[Names], str]
 
@@ -43,6 +47,44 @@ class SystemCollection(Tabular):
         return f"SELECT {shown} FROM ({self._select(names)}) AS c"
 
 
+class AuditCollection(SystemCollection):
+    """The ledger. What was counted of a large one says where records with a certain value can be."""
+
+    def stretches(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
+        given = {name: value for name, value in map(_equal, (where or {}).items()) if isinstance(value, str)}
+        telling = "at" in (where or {}) or given.keys() & {*ledger_counts.FIELDS, "status"}
+        if order_by not in ("-id", ["-id"]) or not telling or "call" in given:
+            yield "TRUE"
+            return
+        for first, last in ledger_counts.stretches(db, scope.tenant, given, _times((where or {}).get("at"))):
+            yield f"c.id BETWEEN {int(first)} AND {int(last)}"
+
+
+def _equal(item: tuple[str, Any]) -> tuple[str, Any]:
+    """A field and the value that a filter wants it to have; no text where it wants something else."""
+    name, wanted = item
+    if isinstance(wanted, Mapping):
+        wanted = wanted["$eq"] if wanted.keys() == {"$eq"} else None
+    return name, wanted
+
+
+def _times(wanted: Any) -> tuple[float, float]:
+    """The span that a filter on time leaves, as far as it can be read at a glance."""
+    bounds = wanted if isinstance(wanted, Mapping) else {}
+    begin, end = bounds.get("$gte", bounds.get("$gt")), bounds.get("$lt", bounds.get("$lte"))
+    return _seconds(begin, 0.0), _seconds(end, math.inf)
+
+
+def _seconds(given: Any, otherwise: float) -> float:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return float(given)
+    try:
+        when = datetime.fromisoformat(given)
+    except (TypeError, ValueError):
+        return otherwise
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
 def _in_scope(names: Names, room: str) -> str:
     return f"({names.rooms} IS NULL OR {room} IN (SELECT value FROM json_each({names.rooms})))"
 
@@ -55,6 +97,15 @@ def _as_member(names: Names, room: str) -> str:
     return (
         f"({names.level} >= {int(Access.FULL)} OR {room} IN (SELECT m.room FROM {names.schema}.members AS m"
         f" WHERE m.tenant = {names.tenant} AND {_is_caller(names, 'm.id')}))"
+    )
+
+
+def _is_no_others(names: Names, room: str) -> str:
+    """No room of two others: whatever their access, only the two see it, and an agent only when it is one of them."""
+    return (
+        f"({room} NOT IN (SELECT d.id FROM {names.schema}.rooms AS d WHERE d.tenant = {names.tenant} AND d.direct)"
+        f" OR NOT EXISTS (SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN"
+        f" (SELECT t.id FROM {names.schema}.members AS t WHERE t.tenant = {names.tenant} AND t.room = {room})))"
     )
 
 
@@ -71,16 +122,18 @@ def _rooms(names: Names) -> str:
         f" FROM {names.schema}.members AS m WHERE m.tenant = r.tenant AND m.room = r.id)"
     )
     return (
-        f"SELECT id, name, recipe, archived, {members} AS members, version, created_at AS createdAt"
-        f" FROM {names.schema}.rooms AS r"
-        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'id')} AND {_as_member(names, 'id')}"
+        f"SELECT id, name, topic, recipe, direct, archived, {members} AS members, version, created_at AS createdAt"
+        f" FROM {names.schema}.rooms AS r WHERE tenant = {names.tenant} AND {_in_scope(names, 'id')}"
+        f" AND {_as_member(names, 'id')} AND {_is_no_others(names, 'r.id')}"
     )
 
 
 def _messages(names: Names) -> str:
     return (
-        f"SELECT id, room, sender, kind, text, at FROM {names.schema}.messages"
+        "SELECT id, room, sender, kind, text, at, revision, edited_at AS editedAt, deleted_at AS deletedAt,"
+        f" reply_to AS replyTo, attachments, n FROM {names.schema}.messages AS o"
         f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_as_member(names, 'room')}"
+        f" AND {_is_no_others(names, 'o.room')}"
     )
 
 
@@ -191,11 +244,19 @@ SYSTEM: dict[str, SystemCollection] = {
     for one in (
         SystemCollection(
             "rooms",
-            _fields("id name recipe archived:boolean members:json version:number createdAt:time"),
+            _fields("id name topic recipe direct:boolean archived:boolean members:json version:number createdAt:time"),
             _rooms,
             areas=["room"],
         ),
-        SystemCollection("messages", _fields("id room sender kind text at:time"), _messages, areas=["room", "chat"]),
+        SystemCollection(
+            "messages",
+            _fields(
+                "id room sender kind text at:time revision:number editedAt:time deletedAt:time replyTo attachments:json"
+            ),
+            _messages,
+            areas=["room", "chat"],
+            tie="n",
+        ),
         SystemCollection(
             "users", _fields("id name kind access active:boolean createdAt:time"), _users, areas=["user", "token"]
         ),
@@ -215,7 +276,7 @@ SYSTEM: dict[str, SystemCollection] = {
             _approvals,
             areas=["approval"],
         ),
-        SystemCollection(
+        AuditCollection(
             "audit",
             _fields(
                 "id:number at:time phase call caller kind onBehalfOf door room command tier params:json digest rule"

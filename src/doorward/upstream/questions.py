@@ -21,6 +21,7 @@ from doorward.ids import new_id
 from doorward.model import Call, Caller
 from doorward.upstream import effort
 from doorward.upstream.answering import Given, Wanted
+from doorward.validation import Validator, validator
 from doorward.visible import visible
 
 MOST = 200
@@ -211,7 +212,7 @@ class _Waiting:
 
     __slots__ = ("_reader", "answer", "over", "question", "taken")
 
-    def __init__(self, question: Question, reader: jsonschema_rs.Draft202012Validator | None) -> None:
+    def __init__(self, question: Question, reader: Validator | None) -> None:
         self.question = question
         self.answer: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -284,21 +285,15 @@ def _readable(value: Any, name: str = "") -> Any:
     return visible(value) if isinstance(value, str) and name in ("title", "description", "enumNames") else value
 
 
-def _reader(form: dict[str, Any] | None) -> jsonschema_rs.Draft202012Validator | None:
+def _reader(form: dict[str, Any] | None) -> Validator | None:
     if form is None or not form.get("properties"):
         return None
     try:
         if effort.deepest(form) is not None:
             raise effort.TooMuch("values that are nested in it would take too long to look at")
-        return jsonschema_rs.Draft202012Validator(
-            form, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
-        )
+        return validator(form)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise BadParams(f"The form is not a schema that can be read: {shortened(str(error), 200)}") from error
-
-
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"a form may not refer to {uri!r}")
 
 
 def _same(question: Question, caller: Caller) -> bool:

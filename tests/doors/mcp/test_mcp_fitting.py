@@ -12,11 +12,11 @@ from mcp_house import McpHouse
 from mcp_web import Web
 
 from doorward.backends.shell.shapes import Ran
-from doorward.command import result_schema
 from doorward.doors.mcp import fitting
 from doorward.doors.mcp.results import tool_result
 from doorward.doors.mcp.versions import Era
 from doorward.model import Outcome
+from doorward.signatures import result_schema
 
 HALF = 524_288
 RAN = {"argv": ["cat"], "exitCode": 0, "stderr": "", "stderrBytes": 0, "seconds": 0.1, "sandbox": "full"}

@@ -155,10 +155,10 @@ async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest:
     }
     following = asyncio.ensure_future(rest.app(scope, client.receive, slow))
     await client.until(b"event: ready")
-    rooms = rest.driver.house.services.rooms
-    general = rooms.known("local", "general")
+    services = rest.driver.house.services
+    general = services.rooms.known("local", "general")
     for number in range(600):
-        await rooms.say(general, "owner", "human", f"message {number}")
+        await services.messages.say(general, "owner", "human", f"message {number}")
     held.set()
     await following
     assert client.body.count(b"event: chat") <= 502

@@ -17,6 +17,7 @@ from doorward.facts import Access, Effects, Safety, Tier
 from doorward.registry import Registry
 from doorward.upstream import effort
 from doorward.upstream.offering import ToolOffer
+from doorward.validation import Validator, validator
 
 SLICE = "upstream"
 """The part of the registry that these commands are."""
@@ -76,7 +77,7 @@ class ToolCommand(Command):
             category=f"mcp/{offer.upstream.id}",
             schema=schema,
             arguments=_Arguments((key, key) for key in schema["properties"]),
-            returns=_results(offer.shown.output_schema),
+            returns=lambda: _results(offer.shown.output_schema),
             wire=offer.names.wire,
         )
 
@@ -101,7 +102,7 @@ class ToolCommand(Command):
         return await self(ctx, params)
 
     @functools.cached_property
-    def _outputs(self) -> jsonschema_rs.Draft202012Validator | None:
+    def _outputs(self) -> Validator | None:
         return _validator(self.offer.definition.output_schema)
 
     def _as_declared(self, blocks: Blocks) -> Blocks:
@@ -179,15 +180,13 @@ def _results(schema: dict[str, Any] | None) -> dict[str, Any] | None:
     return describing.parameters(schema) if schema is not None and _validator(schema) is not None else None
 
 
-def _validator(schema: dict[str, Any] | None) -> jsonschema_rs.Draft202012Validator | None:
+def _validator(schema: dict[str, Any] | None) -> Validator | None:
     if schema is None or schema.get("type") != "object":
         return None
     try:
         if effort.deepest(schema) is not None:
             return None  # its server could give what takes for ever to hold against it
-        return jsonschema_rs.Draft202012Validator(
-            schema, retriever=_refuse, pattern_options=jsonschema_rs.RegexOptions(), mask="it"
-        )
+        return validator(schema)
     except (ValueError, jsonschema_rs.ReferencingError):
         return None
 
@@ -210,7 +209,3 @@ def _finding(error: Exception) -> str:
         where, what = ".".join(map(str, error.instance_path)), error.message
     what = what.partition("ValueError: ")[2] or what
     return f"at {where}, {what}" if where else what
-
-
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"it refers to {uri!r}, and remote references are not followed")

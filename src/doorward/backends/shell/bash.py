@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -14,9 +15,10 @@ from doorward.backends.shell.destructive import reason
 from doorward.backends.shell.family import StartFolder
 from doorward.backends.shell.shapes import Ran
 from doorward.catalogue.paths import folder_inside
-from doorward.command import Command, Example, Facts, Family, Foreseen, Undo, result_schema, signature_schema
+from doorward.command import Command, Example, Facts, Family, Foreseen, Undo
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.signatures import result_schema, signature_schema
 
 LARGEST_SCRIPT = 100_000
 _SECONDS = 3_600.0
@@ -104,7 +106,7 @@ def _declared() -> Command:
         category="shell",
         schema=schema,
         arguments=arguments,
-        returns=result_schema(bash),
+        returns=partial(result_schema, bash),
     )
     command.effect = show
     command.foresee = foresee

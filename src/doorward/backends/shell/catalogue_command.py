@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,14 +16,15 @@ from doorward.catalogue.argv import argv
 from doorward.catalogue.entry import ARGUMENTS, FOLDER, INPUT, Entry
 from doorward.catalogue.parameters import required, schema
 from doorward.catalogue.paths import folder_inside
-from doorward.command import READS_ONLY, Command, Example, Facts, Foreseen, NoUndo, Undo, result_schema
+from doorward.command import READS_ONLY, Command, Example, Facts, Foreseen, NoUndo, Undo
 from doorward.errors import BadParams, NotPermitted
 from doorward.facts import Access, Effects
 from doorward.settings import Settings
+from doorward.signatures import result_schema
 
 AREA = "shell"
 _LONGEST = 86_400.0
-_RETURNS = result_schema(running.run)
+_returns = functools.cache(functools.partial(result_schema, running.run))
 """The one shape in which all programs end."""
 _NO_UNDO = NoUndo("what a program does on the network cannot be taken back")
 
@@ -43,7 +45,7 @@ class CatalogueCommand(Command):
             category=entry.category,
             schema=properties,
             arguments={key: key for key in properties["properties"]},
-            returns=_RETURNS,
+            returns=_returns,
         )
         self.version = entry.version
         self.words = ARGUMENTS

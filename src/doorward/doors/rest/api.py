@@ -12,6 +12,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from doorward.backends.context import Services
+from doorward.doors.console.entering import Entering
+from doorward.doors.console.telling import Telling
 from doorward.doors.rest.asking import Asking
 from doorward.doors.rest.auth import Auth
 from doorward.doors.rest.governed import Governed, answered, as_json
@@ -22,6 +24,8 @@ from doorward.doors.rest.own import OWN
 from doorward.doors.rest.page import Page
 from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.rest.resource import Handler, Resource
+from doorward.doors.rest.room_files import RoomFiles
+from doorward.doors.rest.room_stream import RoomStream
 from doorward.doors.rest.streams import Streams
 from doorward.doors.rest.table import OPERATIONS
 from doorward.gate.gate import Gate
@@ -63,6 +67,11 @@ class Api:
     def _own(self, services: Services) -> dict[str, Handler]:
         streams = Streams(self._governed, services)
         asking, auth = Asking(self._governed, streams, self._once), Auth(services.accounts)
+        room, files = (
+            RoomStream(self._governed, services, streams.places),
+            RoomFiles(self._governed, self._once, services),
+        )
+        entering, telling = Entering(self._governed, services), Telling(self._governed, streams, room.told, services)
         return {
             "run": asking.run,
             "runCommand": asking.run_command,
@@ -72,10 +81,18 @@ class Api:
             "recipeSchema": _recipe_schema,
             "streamExecution": streams.execution,
             "streamEvents": streams.events,
+            "streamRoom": room.stream,
+            "typing": room.typing,
+            "uploadFile": files.upload,
+            "downloadFile": files.download,
             "register": auth.register,
             "login": auth.login,
             "refresh": auth.refresh,
             "logout": auth.logout,
+            "consoleSession": entering.session,
+            "consoleLogin": entering.login,
+            "consoleLogout": entering.logout,
+            "consoleStream": telling.stream,
         }
 
     def _of(self, operation: Operation) -> Handler:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from doorward.backends import help as help_
-from doorward.command import Command
+from doorward.command import Command, Undo
 from doorward.doors.rest import reading
 from doorward.doors.rest.governed import DOOR, Governed, answered, as_json
 from doorward.doors.rest.once import Once
@@ -124,7 +124,17 @@ def _found(search: str, offered: list[Command]) -> list[Command]:
 def _offer(one: Command) -> Offer:
     facts = one.facts
     return Offer(
-        one.name, one.wire, one.summary, one.usage, one.category, facts.tier.value, facts.safety.value, one.reads_only
+        one.name,
+        one.wire,
+        one.summary,
+        one.usage,
+        one.category,
+        facts.tier.value,
+        facts.safety.value,
+        one.reads_only,
+        facts.effects.names,
+        facts.cost,
+        isinstance(facts.undo, Undo),
     )
 
 

@@ -21,24 +21,24 @@ class Auth:
 
     async def register(self, request: Request) -> Response:
         given = read(await _body(request), Register)
-        attempt = Attempt("auth/register", DOOR, _address(request), given.tenant, given.user)
+        attempt = Attempt("auth/register", DOOR, reading.address(request), given.tenant, given.user)
         grant = await self._accounts.register(attempt, given.password, name=given.name, passcode=given.passcode)
         return as_json(grant, 201)
 
     async def login(self, request: Request) -> Response:
         given = read(await _body(request), Login)
-        attempt = Attempt("auth/login", DOOR, _address(request), given.tenant, given.user)
+        attempt = Attempt("auth/login", DOOR, reading.address(request), given.tenant, given.user)
         return as_json(await self._accounts.login(attempt, given.password))
 
     async def refresh(self, request: Request) -> Response:
         given = read(await _body(request), Refresh)
         return as_json(
-            await self._accounts.refresh(Attempt("auth/refresh", DOOR, _address(request)), given.refresh_token)
+            await self._accounts.refresh(Attempt("auth/refresh", DOOR, reading.address(request)), given.refresh_token)
         )
 
     async def logout(self, request: Request) -> Response:
         given = read(await _body(request), Refresh)
-        await self._accounts.logout(Attempt("auth/logout", DOOR, _address(request)), given.refresh_token)
+        await self._accounts.logout(Attempt("auth/logout", DOOR, reading.address(request)), given.refresh_token)
         return as_json(LoggedOut(True))
 
 
@@ -46,8 +46,3 @@ async def _body(request: Request) -> bytes:
     reading.query(request, [])
     reading.accepts(request, [reading.JSON])
     return await reading.body(request, LARGEST_BODY)
-
-
-def _address(request: Request) -> str:
-    """Where it came from, as far as the connection tells."""
-    return request.client.host if request.client is not None else ""

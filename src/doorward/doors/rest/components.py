@@ -16,12 +16,14 @@ TAGS = {
     "approvals": "Questions to people, and their answers",
     "rooms": "Rooms, their members and messages",
     "recipes": "The rules of rooms",
+    "models": "What personas think with",
     "audit": "The record of everything that was asked",
     "data": "Collections of records",
     "events": "What happens, as it happens",
     "auth": "Passwords, and the tokens they are exchanged for",
     "tokens": "Tokens for agents and programs",
     "users": "The people of your tenant",
+    "console": "What the page in the browser needs beside the rest",
     "house": "Whether Doorward is well",
 }
 HEALTH = {

@@ -13,11 +13,13 @@ from doorward.command import Command, as_object
 from doorward.doors.live import HUNG_UP, attended
 from doorward.doors.rest import problems, reading
 from doorward.doors.rest.operation import Operation
+from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.rest.resource import Answered
 from doorward.errors import BadParams, NotAuthenticated
 from doorward.gate.gate import Gate
 from doorward.model import Credential, Outcome
 from doorward.model import Request as Asked
+from doorward.rooms.browsers import Browsers
 
 DOOR = "rest"
 _NO_BEARER = "The Authorization header must be there once, as `Bearer TOKEN`; given was another form."
@@ -33,6 +35,8 @@ class Governed:
     async def vouched(self, request: Request, command: str) -> Credential:
         """What the request shows for its caller. A refusal comes before its body is read, and is recorded."""
         shown = reading.credential(request)
+        if shown.browser:
+            await self._proven(request, command, shown.browser)
         try:
             self.gate.caller(shown)
         except NotAuthenticated:
@@ -41,6 +45,16 @@ class Governed:
                 outcome = msgspec.structs.replace(outcome, message=_NO_BEARER)
             raise Answered(problems.of_outcome(outcome)) from None
         return shown
+
+    async def _proven(self, request: Request, command: str, secret: str) -> None:
+        """A cookie counts only with a request of the console's page; any other is refused, and that is recorded."""
+        try:
+            reading.proven(request, Browsers.proof(secret))
+        except HttpProblem as problem:
+            nobody = Credential(token=reading.NOT_OUR_PAGE)
+            outcome = await self.gate.handle(Asked(command=command, credential=nobody, door=DOOR))
+            problem.call = outcome.call
+            raise
 
     async def asked(self, operation: Operation, command: Command, request: Request) -> tuple[Asked, bytes]:
         """A request of the table as the gate takes it, and the body it came with."""

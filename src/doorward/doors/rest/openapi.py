@@ -120,7 +120,7 @@ def _of_own(own: Own, schemas: dict[str, Any]) -> dict[str, Any]:
     parameters += [_in_query(name, spec, required=False) for name, spec in own.query.items()]
     if own.formats == (EVENT_STREAM,):
         parameters.append(LAST)
-    if own.method == "POST" and not own.open and own.id != "explain":
+    if own.method == "POST" and not own.open and own.id not in ("explain", "typing"):
         parameters.append(KEY)
     described: dict[str, Any] = {
         "operationId": own.id,
@@ -132,7 +132,7 @@ def _of_own(own: Own, schemas: dict[str, Any]) -> dict[str, Any]:
         body: dict[str, Any] = {"schema": _schema(own.body, schemas)}
         if own.example is not None:
             body["example"] = own.example
-        described["requestBody"] = {"required": True, "content": {JSON: body}}
+        described["requestBody"] = {"required": True, "content": {own.body_format: body}}
     formats: dict[str, Any] = {}
     for form in own.formats:
         formats[form] = {"schema": {"type": "string"} if form == EVENT_STREAM else _schema(own.answer, schemas)}

@@ -15,6 +15,8 @@ from doorward.rooms.sessions import Grant
 
 ROOM = {"type": "string", "maxLength": 200, "description": "The room you act in; people may leave it out"}
 _TEXT: dict[str, Any] = {"type": "string"}
+_ROOM_NAME: dict[str, Any] = {**_TEXT, "maxLength": 63, "description": "The room's name"}
+BYTES = "application/octet-stream"
 _YES: dict[str, Any] = {"type": "boolean", "default": False}
 
 
@@ -60,6 +62,10 @@ class Offer(msgspec.Struct, frozen=True, rename="camel"):
     tier: str
     safety: str
     reads_only: bool
+    effects: list[str]
+    cost: float
+    undo: bool
+    """Whether what it changes can be taken back."""
 
 
 class Offers(msgspec.Struct, frozen=True):
@@ -95,8 +101,36 @@ class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     refresh_token: Token
 
 
+class Told(msgspec.Struct, frozen=True):
+    told: bool
+
+
 class LoggedOut(msgspec.Struct, frozen=True, rename="camel"):
     logged_out: bool
+
+
+class ConsoleLogin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a browser comes in: by the code of a link, or by a password."""
+
+    code: Annotated[str, Meta(max_length=200)] = ""
+    user: Annotated[str, Meta(max_length=63)] = ""
+    password: Secret = ""
+    tenant: Annotated[str, Meta(max_length=63)] = ""
+
+
+class ConsoleSession(msgspec.Struct, frozen=True, rename="camel"):
+    """Whether a browser is logged in to the console, and as whom."""
+
+    logged_in: bool
+    version: str
+    csrf: str = ""
+    """What to send as the header Doorward-CSRF with every change."""
+    id: str = ""
+    tenant: str = ""
+    user: str = ""
+    name: str = ""
+    access: str = ""
+    expires_at: str = ""
 
 
 class Own(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +148,7 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
     """The type of the body, or a schema."""
     answer: Any = None
     """The type of the answer, or a schema; None for any object."""
+    body_format: str = JSON
     formats: tuple[str, ...] = (JSON,)
     status: int = 200
     open: bool = False
@@ -205,6 +240,57 @@ OWN = (
         },
         formats=(EVENT_STREAM,),
     ),
+    Own(
+        id="streamRoom",
+        method="GET",
+        path="/rooms/{name}/stream",
+        tag="rooms",
+        summary="Everything in a room as it happens; Last-Event-ID goes on after that revision, after a restart too",
+        named={"name": _ROOM_NAME},
+        query={
+            "since": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "The revision behind which to begin; Last-Event-ID says the same",
+            }
+        },
+        formats=(EVENT_STREAM,),
+    ),
+    Own(
+        id="typing",
+        method="POST",
+        path="/rooms/{name}/typing",
+        tag="rooms",
+        summary="Tell those who follow a room that you type; nothing is kept of it",
+        named={"name": _ROOM_NAME},
+        answer=Told,
+    ),
+    Own(
+        id="uploadFile",
+        method="POST",
+        path="/rooms/{name}/attachments",
+        tag="rooms",
+        summary="Bring a file, which is the body, for a message to come with; its id goes into that message",
+        named={"name": _ROOM_NAME},
+        query={
+            "room": ROOM,
+            "file": {**_TEXT, "minLength": 1, "maxLength": 500, "default": "file", "description": "What it is called"},
+        },
+        body={"type": "string", "format": "binary"},
+        body_format=BYTES,
+        status=201,
+    ),
+    Own(
+        id="downloadFile",
+        method="GET",
+        path="/rooms/{name}/attachments/{id}",
+        tag="rooms",
+        summary="The bytes of a file that came with a message",
+        named={"name": _ROOM_NAME, "id": {**_TEXT, "maxLength": 64, "description": "The file"}},
+        query={"room": ROOM},
+        answer={"type": "string", "format": "binary"},
+        formats=("*/*",),
+    ),
     Own(id="me", method="GET", path="/me", tag="auth", summary="Whom your token speaks for", answer=Me),
     Own(
         id="register",
@@ -248,6 +334,46 @@ OWN = (
         body=Refresh,
         answer=LoggedOut,
         open=True,
+    ),
+    Own(
+        id="consoleSession",
+        method="GET",
+        path="/console/session",
+        tag="console",
+        summary="Whether this browser is logged in, and what it shows with every change",
+        answer=ConsoleSession,
+        open=True,
+    ),
+    Own(
+        id="consoleLogin",
+        method="POST",
+        path="/console/login",
+        tag="console",
+        summary="Log a browser in by a link or a password; sets its cookie",
+        body=ConsoleLogin,
+        answer=ConsoleSession,
+        open=True,
+        example={"user": "anna", "password": "four words make one"},
+    ),
+    Own(
+        id="consoleLogout",
+        method="POST",
+        path="/console/logout",
+        tag="console",
+        summary="Log this browser out",
+        answer=LoggedOut,
+    ),
+    Own(
+        id="consoleStream",
+        method="GET",
+        path="/console/stream",
+        tag="console",
+        summary="All that a page of the console is told: what happens, and everything in the room it shows",
+        query={
+            "room": {"type": "string", "maxLength": 200, "description": "The room that the page shows"},
+            "since": {**_TEXT, "maxLength": 100, "description": "Where to go on; Last-Event-ID says the same"},
+        },
+        formats=(EVENT_STREAM,),
     ),
     Own(
         id="recipeSchema",

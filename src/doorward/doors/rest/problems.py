@@ -50,6 +50,7 @@ OF_HTTP = {
         problem.NOT_HTTP,
         problem.OTHER_HOST,
         problem.OTHER_ORIGIN,
+        problem.NOT_OUR_PAGE,
         Problem(404, "no_such_path", "There is no such path"),
         Problem(405, "method_not_allowed", "This path does not take that method"),
         Problem(406, "not_acceptable", "None of the accepted formats is offered"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -25,9 +26,21 @@ _NO_BEARER = "not a bearer token"
 _BEARER = re.compile(r"[Bb]earer +(\S+) *")
 
 
+COOKIE = "doorward_session"
+PROOF = "Doorward-CSRF"
+"""The header in which the console's page shows what only it can know."""
+NOT_OUR_PAGE = "not a request of our page"
+"""Stands for a cookie that came without that, so that the gate refuses it."""
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OUR_SITES = frozenset({"same-origin", "none"})
+
+
 def credential(request: Request) -> Credential:
-    """The bearer token, from the one header that carries it. Who it speaks for is for the gate to say."""
+    """The bearer token, from the one header that carries it, or else the console's cookie. Who it speaks for is for
+    the gate to say."""
     given = request.headers.getlist("authorization")
+    if not given and (secret := cookie(request)):
+        return Credential(browser=secret)
     match = _BEARER.fullmatch(given[0]) if len(given) == 1 else None
     if given and match is None:
         return Credential(token=_NO_BEARER)
@@ -37,6 +50,37 @@ def credential(request: Request) -> Credential:
 def is_bearer(request: Request) -> bool:
     """Whether what vouches for a request, if anything does, is of the form that is taken here."""
     return credential(request).token != _NO_BEARER
+
+
+def cookie(request: Request) -> str:
+    """The secret in the console's cookie. Of two with its name, one was put there by somebody else: then there is none."""
+    pairs = (part.partition("=") for line in request.headers.getlist("cookie") for part in line.split(";"))
+    found = [value.strip() for name, _, value in pairs if name.strip() == COOKIE]
+    return found[0] if len(found) == 1 else ""
+
+
+def of_our_page(request: Request) -> None:
+    """Refuse what a browser says another site's page asks for."""
+    site = request.headers.get("sec-fetch-site", "none")
+    if site not in _OUR_SITES:
+        raise HttpProblem("not_our_page", f"Only the console's own page asks for this; the request is {site[:20]}.")
+
+
+def proven(request: Request, proof: str) -> None:
+    """Refuse a request that comes with a cookie but not from the console's page: cookies go along by themselves."""
+    of_our_page(request)
+    given = request.headers.get(PROOF, "")
+    if request.method not in _SAFE and not hmac.compare_digest(given.encode(), proof.encode()):
+        what = "another was given" if given else "none was given"
+        raise HttpProblem(
+            "not_our_page",
+            f"A change that comes with the cookie needs the header {PROOF}, as /api/console/session gives it; {what}.",
+        )
+
+
+def address(request: Request) -> str:
+    """Where it came from, as far as the connection tells."""
+    return request.client.host if request.client is not None else ""
 
 
 def accepts(request: Request, offered: Collection[str]) -> str:

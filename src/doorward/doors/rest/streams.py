@@ -38,7 +38,7 @@ class Streams:
         self._gate: Gate = governed.gate
         self._services = services
         rest = services.settings.rest
-        self._places = Places(rest.event_clients, rest.event_clients_each)
+        self.places = Places(rest.event_clients, rest.event_clients_each)
 
     def run(self, asked: Asked) -> Response:
         """A command with everything it has to say while it runs. Whoever leaves cancels it."""
@@ -58,7 +58,7 @@ class Streams:
         return self._stream(asked.credential, notices)
 
     def _stream(self, credential: Credential, source: Source) -> Response:
-        return EventStream(source, self._places, principal_of(self._gate.caller(credential)))
+        return EventStream(source, self.places, principal_of(self._gate.caller(credential)))
 
     async def execution(self, request: Request) -> Response:
         """An execution that somebody else, or an earlier connection, asked for. Leaving stops nobody."""
@@ -117,9 +117,16 @@ class Streams:
         if len(last) > 64:
             raise BadParams(f"Last-Event-ID is the id of an event, of at most 64 characters; given {len(last)}.")
         room, only = query.get("room", ""), query.get("only", "")
+        told = await self.happening(credential, room, only, last)
+        return self._stream(credential, lambda: told)
+
+    async def happening(
+        self, credential: Credential, room: str, only: str, last: str
+    ) -> AsyncGenerator[bytes, None]:
+        """What happens behind the event with the id `last`, or from now on where that is empty."""
         params = {"after": last, "only": only, "limit": MOST if last else 0}
         begun = await self._asked(credential, room, "event/list", params)
-        return self._stream(credential, lambda: self._told(credential, room, only, begun))
+        return self._told(credential, room, only, begun)
 
     async def _told(
         self, credential: Credential, room: str, only: str, begun: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Setting up bubblewrap, on made-up machines: a PATH that holds only what each of them has."""
+"""Setting up system packages, on made-up machines: a PATH that holds only what each of them has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "setup" / "bubblewrap.sh"
+SCRIPT = Path(__file__).parents[2] / "setup" / "system.sh"
 SH = shutil.which("sh") or "/bin/sh"
 INSTALLS = 'case "$*" in *"{words}"*) ;; *) exit 0;; esac; printf "#!{sh}\\n" > "$BIN/bwrap"; chmod +x "$BIN/bwrap"'
 """The body of a package manager that works: bwrap is there afterwards."""
@@ -36,10 +36,10 @@ class Machine:
         file.write_text(f'#!{SH}\n{note}BIN="{self.bin}"\n{body}\n')
         file.chmod(0o755)
 
-    def set_up(self) -> str:
+    def set_up(self, package: str = "bubblewrap") -> str:
         """What the script says; it must not fail, nor keep anything from standard input."""
         done = subprocess.run(
-            [SH, SCRIPT, self.stamp],
+            [SH, SCRIPT, package, self.stamp],
             env={"PATH": str(self.bin)},
             input="the answer to no question",
             capture_output=True,
@@ -155,9 +155,37 @@ def test_a_package_manager_is_given_no_input_and_only_some_time(tmp_path: Path) 
     assert machine.called[0].startswith("timeout 300 env dnf")
 
 
-@pytest.mark.parametrize("target", ["run", "test"])
-def test_both_commands_of_the_readme_set_it_up(target: str) -> None:
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
+def test_a_browser_of_any_known_name_is_enough(name: str, tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.has(name, "")
+    machine.has("apt-get", "")
+    assert machine.set_up("chromium") == ""
+    assert machine.called == []
+
+
+def test_a_browser_that_is_missing_is_installed_and_given_the_time_it_takes(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    (machine.bin / "timeout").unlink()
+    machine.has("timeout", 'shift; exec "$@"')
+    machine.has("apt-get", INSTALLS.format(words="chromium", sh=SH).replace("bwrap", "chromium"))
+    assert machine.set_up("chromium").startswith("Installing chromium for the tests of the console")
+    assert (machine.bin / "chromium").exists()
+    assert machine.called[0].startswith("timeout 900 env")
+
+
+def test_without_a_browser_it_says_which_tests_will_fail(tmp_path: Path) -> None:
+    said = Machine(tmp_path, user=1000).set_up("chromium")
+    assert "the tests that open the console in a real browser then fail" in said
+    assert "To install it: apt-get install chromium" in said
+
+
+@pytest.mark.parametrize(
+    ("target", "packages"), [("run", ["bubblewrap"]), ("test", ["bubblewrap", "chromium"])], ids=["run", "test"]
+)
+def test_both_commands_of_the_readme_set_up_what_they_need(target: str, packages: list[str]) -> None:
     steps = subprocess.run(
         ["make", "--dry-run", target], cwd=SCRIPT.parents[1], capture_output=True, text=True, check=True, env=os.environ
     ).stdout
-    assert "sh setup/bubblewrap.sh .venv/bubblewrap-tried" in steps
+    for package in ("bubblewrap", "chromium"):
+        assert (f"sh setup/system.sh {package} .venv/{package}-tried" in steps) is (package in packages)

@@ -1,0 +1,100 @@
+"""Reading one answer of a model: as it comes, and no more of it than there may be."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from typing import cast
+
+import msgspec
+
+from doorward.agents.models.model import Asked, Model, ModelFailed, Piece, Prompt, Spent, Text
+from doorward.settings import Personas
+
+_BREATHER = 200
+"""After how many pieces others get their turn, should a model never wait by itself."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    asked: tuple[Asked, ...] = ()
+    cut: str = ""
+    """Why it is not whole, in a sentence; then nothing in it is run, since nobody knows how it would have gone on."""
+    fault: ModelFailed | None = None
+    """What broke it off, when that was the model."""
+    spent: Spent | None = None
+
+
+Told = Callable[[Callable[[], str]], None]
+"""Is given a way to the text so far: putting it together for every piece of a long answer would take very long."""
+
+
+async def answer(model: Model, prompt: Prompt, limits: Personas, told: Told) -> Answer:
+    """The answer, whole or cut. `told` hears of every piece.
+
+    `ModelFailed` when there is not even the beginning of one.
+    """
+    reading = _Reading(limits, told)
+    try:
+        async with asyncio.timeout(limits.answer_seconds):
+            # Closing the iterator is what ends the request, whatever ends the reading.
+            async with contextlib.aclosing(cast(AsyncGenerator[Piece, None], model.answer(prompt))) as pieces:
+                async for piece in pieces:
+                    if not reading.take(piece):
+                        break
+                    if reading.pieces % _BREATHER == 0:
+                        await asyncio.sleep(0)
+    except ModelFailed as error:
+        if reading.is_empty:
+            raise
+        reading.cut, reading.fault = error.message, error
+    except TimeoutError:
+        reading.cut = f"The answer was not complete after {limits.answer_seconds:g} s."
+        if reading.is_empty:
+            raise ModelFailed("slow", f"There was no answer within {limits.answer_seconds:g} s.") from None
+    return reading.answer()
+
+
+class _Reading:
+    def __init__(self, limits: Personas, told: Told) -> None:
+        self.pieces = 0
+        self.cut = ""
+        self.fault: ModelFailed | None = None
+        self._limits = limits
+        self._told = told
+        self._text: list[str] = []
+        self._length = 0
+        self._asked: list[Asked] = []
+        self._spent: Spent | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._length and not self._asked
+
+    def take(self, piece: Piece) -> bool:
+        """Whether more may come."""
+        self.pieces += 1
+        if isinstance(piece, Spent):
+            self._spent = piece
+        elif isinstance(piece, Asked):
+            self._length += len(piece.arguments)
+            self._asked.append(piece)
+        else:
+            self._add(piece)
+        if self._length > self._limits.answer_characters:
+            self.cut = f"The answer was cut off after {self._limits.answer_characters} characters."
+        elif self.pieces >= self._limits.answer_pieces:
+            self.cut = f"The answer was cut off after {self._limits.answer_pieces} pieces."
+        return not self.cut
+
+    def _add(self, piece: Text) -> None:
+        left = self._limits.answer_characters - self._length
+        self._text.append(piece.text[: max(0, left)])
+        self._length += len(piece.text)
+        self._told(lambda: "".join(self._text))
+
+    def answer(self) -> Answer:
+        return Answer(
+            text="".join(self._text), asked=tuple(self._asked), cut=self.cut, fault=self.fault, spent=self._spent
+        )

@@ -1,0 +1,62 @@
+"""An answer while it is read: a text that counts how much of it was looked at.
+
+Whoever writes an answer chooses what it costs to read it, so every search goes through here. What was searched for
+once and lies further on is not searched for again, which keeps it at a few looks at each character; a test counts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doorward.calltext import end_of_json
+
+_NEVER = -1
+
+
+class Page:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.looked = 0
+        """How many characters were looked at so far."""
+        self._literals: dict[str, tuple[int, int]] = {}
+        self._hopeless = False
+
+    def find(self, literal: str, at: int) -> int:
+        """Where a literal stands next, or -1. Places asked for must not go backwards."""
+        before, place = self._literals.get(literal, (0, 0))
+        if literal in self._literals and before <= at and (place == _NEVER or at <= place):
+            return place
+        place = self.text.find(literal, at)
+        self.looked += (len(self.text) if place == _NEVER else place) - at + len(literal)
+        self._literals[literal] = (at, place)
+        return place
+
+    def search(self, pattern: re.Pattern[str], at: int) -> re.Match[str] | None:
+        match = pattern.search(self.text, at)
+        self.looked += (match.end() if match else len(self.text)) - at
+        return match
+
+    def match(self, pattern: re.Pattern[str], at: int) -> re.Match[str] | None:
+        match = pattern.match(self.text, at)
+        self.looked += (match.end() - at if match else 0) + 1
+        return match
+
+    def end_of_json(self, at: int) -> int:
+        """Where the object or list ends that begins here, or -1. Behind one that never ends none is tried."""
+        if self._hopeless:
+            return _NEVER
+        end = end_of_json(self.text, at)
+        self._hopeless = end == _NEVER
+        self.looked += (len(self.text) if self._hopeless else end) - at
+        return end
+
+    def end_of_line(self, at: int) -> int:
+        end = self.find("\n", at)
+        return len(self.text) if end == _NEVER else end
+
+    def after_blanks(self, at: int) -> int:
+        match = self.match(_BLANKS, at)
+        return match.end() if match else at
+
+
+_BLANKS = re.compile(r"\s*+")

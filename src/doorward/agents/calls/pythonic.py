@@ -1,0 +1,114 @@
+"""Calls written like those of a programming language: `data_list(collection="rooms", limit=5)`.
+
+They are read only where a mark says that a call comes. Nothing is evaluated: a value is JSON, a text in single quotes,
+or one of Python's three words, and anything else is a fault.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from doorward import strictjson
+from doorward.agents.calls import jsoncalls
+from doorward.agents.calls.found import Found, fault
+from doorward.agents.calls.page import Page
+from doorward.agents.calls.wanted import Wanted
+
+AS_PYTHON = 'valid is data_list(collection="rooms")'
+
+HEAD = re.compile(r"(?:print\(\s*+)?(?P<name>[A-Za-z_][A-Za-z0-9_./-]{0,199})\(")
+_KEY = re.compile(r"\s*+(?P<key>[A-Za-z_][A-Za-z0-9_]*+)\s*+[=:]\s*+")
+_NEXT = re.compile(r"\s*+(?P<mark>,?)\s*+(?P<end>\)?)")
+_SINGLE = re.compile(r"'(?P<text>[^'\\\n]*+)'")
+_DOUBLE = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z0-9_.+-]++")
+_TAIL = re.compile(r"[ \t]*+\)?[ \t]*+;?")
+_WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
+
+
+class _Unreadable(Exception):
+    pass
+
+
+def one(page: Page, at: int) -> Found | None:
+    """The call that begins here; None when nothing of that kind does."""
+    head = page.match(HEAD, at)
+    if head is None:
+        return None
+    try:
+        params, end = _params(page, head.end())
+    except _Unreadable as error:
+        end = page.end_of_line(at)
+        return Found(end=end, faults=(fault(str(error), AS_PYTHON, page.text[at : at + 300]),))
+    if head[0].startswith("print"):
+        tail = page.match(_TAIL, end)
+        end = tail.end() if tail else end
+    read = jsoncalls.call(head["name"], params, page.text[at:end])
+    if isinstance(read, Wanted):
+        return Found(end=end, calls=(read,))
+    return Found(end=end, faults=(read,))
+
+
+def several(page: Page, at: int, until: int) -> Found | None:
+    """Calls and nothing else, up to a place: one a line, with commas or semicolons between, or in a list."""
+    calls: list[Wanted] = []
+    faults: list[str] = []
+    place = page.match(_OPEN, at)
+    here = place.end() if place else at
+    while here < until:
+        found = one(page, here)
+        if found is None:
+            return None
+        calls += found.calls
+        faults += found.faults
+        between = page.match(_BETWEEN, found.end)
+        here = between.end() if between else found.end
+    return Found(end=here, calls=tuple(calls), faults=tuple(faults)) if calls or faults else None
+
+
+_OPEN = re.compile(r"\s*+\[?\s*+")
+_BETWEEN = re.compile(r"(?:\s++|[,;\]])*+")
+
+
+def _params(page: Page, at: int) -> tuple[dict[str, Any], int]:
+    params: dict[str, Any] = {}
+    closed = page.match(_NEXT, at)
+    if closed and closed["end"] and not closed["mark"]:
+        return params, closed.end()
+    while True:
+        key = page.match(_KEY, at)
+        if key is None:
+            raise _Unreadable("its arguments are not all written key=value, or it is cut off")
+        if key["key"] in params:
+            raise _Unreadable(f"the argument {key['key'][:40]!r} is given twice")
+        params[key["key"]], at = _value(page, key.end())
+        after = page.match(_NEXT, at)
+        if after is None or not (after["mark"] or after["end"]):
+            raise _Unreadable("it is cut off, or a value is not written as JSON")
+        at = after.end()
+        if after["end"]:
+            return params, at
+
+
+def _value(page: Page, at: int) -> tuple[Any, int]:
+    if (single := page.match(_SINGLE, at)) is not None:
+        return single["text"], single.end()
+    if (double := page.match(_DOUBLE, at)) is not None:
+        return _json(double[0]), double.end()
+    if page.text[at : at + 1] in ("{", "["):
+        end = page.end_of_json(at)
+        if end < 0:
+            raise _Unreadable("a bracket is opened and never closed")
+        return _json(page.text[at:end]), end
+    plain = page.match(_PLAIN, at)
+    if plain is None:
+        raise _Unreadable("a value is not written as JSON")
+    return (_WORDS[plain[0]] if plain[0] in _WORDS else _json(plain[0])), plain.end()
+
+
+def _json(text: str) -> Any:
+    try:
+        return strictjson.loads(text)
+    except strictjson.NotJson as error:
+        raise _Unreadable(f"a value is not written as JSON: {error}") from error

@@ -1,0 +1,211 @@
+"""An AI's answer, read: which calls stand in it, what looks like a call and is none, and the words around them.
+
+The answer is read once, from its beginning to its end. At each place where something opens (a line, a fence, a tag, a
+mark, a quotation) one reader says what it is and how far it goes, and reading goes on behind it; so the inside of a
+value, of a quotation and of an example is never taken for something of its own. docs/CALLS.md lists every spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from doorward.agents.calls import fences, jsoncalls, lines, pythonic, react, tags, tokens
+from doorward.agents.calls.examples import Before
+from doorward.agents.calls.found import Found
+from doorward.agents.calls.page import Page
+from doorward.agents.calls.wanted import Reading, Wanted
+
+MOST_CALLS = 50
+MOST_FAULTS = 10
+
+_THOUGHTS = r"think|thinking|thought|reasoning"
+_RESULTS = r"tool_response|tool_result|tool_output|function_results?|function_response|observation"
+
+_OPENING = re.compile(
+    "|".join(
+        (
+            rf"(?P<thought><(?P<thinks>{_THOUGHTS})>)",
+            r"(?P<analysis><\|channel\|>analysis<\|message\|>)",
+            r"(?P<final>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)",
+            r"(?P<comment><!--)",
+            rf"(?P<result><(?P<told>{_RESULTS})>)",
+            r"(?P<quotation>^[ \t]*+>[^\n]*+)",
+            rf"(?P<block>{fences.OPENING})",
+            rf"(?P<line>{lines.OPENING})",
+            rf"(?P<sentence>{lines.BEHIND_A_SENTENCE})",
+            r"(?P<code>`{1,3}+)",
+            rf"(?P<action>{react.OPENING})",
+            rf"(?P<tags>{tags.OPENING})",
+            rf"(?P<closing>{tags.CLOSING})",
+            rf"(?P<token>{tokens.OPENING})",
+            rf"(?P<named>{tokens.NAMED_OPENING})",
+            rf"(?P<remains>{tokens.REMAINS})",
+            r"(?P<list>\A\s*+\[\s*+(?=[A-Za-z_][A-Za-z0-9_./-]{0,199}\())",
+            r"(?P<json>^[ \t]*+(?=[\[{]\s*+[\"'\[{]))",
+        )
+    ),
+    re.MULTILINE,
+)
+_MANY_LINES = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
+_BARE_MARK = re.compile(r"^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]*+|Action:\s*+)\Z", re.MULTILINE)
+
+
+def read(answer: str) -> Reading:
+    """What a model wrote as its own answer.
+
+    Nothing that a person wrote, that a command gave or that stands in a file is ever given to this function: calls are
+    wanted by AIs alone, and what they only pass on is data.
+    """
+    return _Reader(answer).reading()
+
+
+class _Reader:
+    def __init__(self, answer: str, *, nested: bool = False) -> None:
+        self.page = Page(answer)
+        self._nested = nested
+        self._before = Before()
+        self._calls: list[Wanted] = []
+        self._faults: list[str] = []
+        self._prose: list[str] = []
+        self._readers: dict[str, Callable[[re.Match[str]], Found | None]] = {
+            "thought": self._thought,
+            "analysis": self._analysis,
+            "final": lambda opening: Found(end=opening.end()),
+            "comment": lambda opening: self._region(opening, "-->"),
+            "result": lambda opening: self._region(opening, f"</{opening['told']}>"),
+            "quotation": lambda opening: Found(end=opening.end(), kept=True),
+            "block": self._block,
+            "line": self._line,
+            "sentence": self._sentence,
+            "code": self._code,
+            "action": lambda opening: react.action(self.page, opening),
+            "tags": lambda opening: tags.tag(self.page, opening),
+            "closing": lambda opening: Found(end=opening.end()),
+            "token": lambda opening: tokens.marked(self.page, opening),
+            "named": lambda opening: tokens.named(self.page, opening),
+            "remains": lambda opening: Found(end=opening.end()),
+            "list": self._list,
+            "json": self._json,
+        }
+
+    def reading(self) -> Reading:
+        page, at = self.page, self._after_first_thought()
+        while (opening := page.search(_OPENING, at)) is not None:
+            self._say(page.text[at : opening.start()])
+            way = next(name for name in self._readers if opening[name] is not None)
+            found = self._readers[way](opening)
+            if found is None:
+                at = max(opening.end(), opening.start() + 1)
+                self._say(page.text[opening.start() : at])
+            else:
+                at = found.end
+                self._take(way, opening, found)
+        self._say(page.text[at:])
+        return Reading(calls=tuple(self._calls[:MOST_CALLS]), faults=self._told(), prose=_tidy("".join(self._prose)))
+
+    def _take(self, way: str, opening: re.Match[str], found: Found) -> None:
+        whole = self.page.text[opening.start() : found.end]
+        if found.calls or found.faults:
+            if self._is_example(way, found.end):
+                self._prose.append(whole)
+            else:
+                self._prose.append(_BARE_MARK.sub("", self._prose.pop()) if self._prose else "")
+                self._calls += found.calls
+                self._faults += found.faults
+            self._before.call()
+        elif found.kept:
+            self._prose.append(whole)
+            if way == "block":
+                self._before.block()
+        elif found.says:
+            self._prose.append(found.says)
+
+    def _is_example(self, way: str, end: int) -> bool:
+        if way == "sentence" and self._before.tells:
+            return True
+        return self._before.is_example or self._before.quoted(self._quotation_closes(end))
+
+    def _quotation_closes(self, at: int) -> bool:
+        """Whether a quotation mark follows in the same paragraph."""
+        page, ends = self.page, [place for mark in '"”»' if (place := self.page.find(mark, at)) >= 0]
+        empty = page.find("\n\n", at)
+        return bool(ends) and (empty < 0 or min(ends) < empty)
+
+    def _say(self, words: str) -> None:
+        self._prose.append(words)
+        self._before.prose(words)
+
+    def _told(self) -> tuple[str, ...]:
+        told = self._faults[:MOST_FAULTS]
+        if len(self._faults) > MOST_FAULTS:
+            told.append(f"{len(self._faults) - MOST_FAULTS} more calls could not be read.")
+        if len(self._calls) > MOST_CALLS:
+            more = len(self._calls) - MOST_CALLS
+            told.append(
+                f"Of your calls the first {MOST_CALLS} were read; {more} more in the same answer were not made."
+            )
+        return tuple(told)
+
+    def _after_first_thought(self) -> int:
+        """Where the answer begins when only the end of a thought is in it, its beginning being a part of the prompt."""
+        end = self.page.find("</think>", 0)
+        begin = self.page.find("<think>", 0)
+        return end + len("</think>") if end >= 0 and not 0 <= begin < end else 0
+
+    def _thought(self, opening: re.Match[str]) -> Found:
+        """Thoughts are drafts: nothing in them is a call, and nobody is shown them."""
+        closing = f"</{opening['thinks']}>"
+        end = self.page.find(closing, opening.end())
+        if end < 0:
+            why = f"Your answer ends within a thought; close it with {closing} and write your answer behind it."
+            return Found(end=len(self.page.text), faults=(why,))
+        return Found(end=end + len(closing))
+
+    def _analysis(self, opening: re.Match[str]) -> Found:
+        end = self.page.find("<|end|>", opening.end())
+        return Found(end=len(self.page.text) if end < 0 else end + len("<|end|>"))
+
+    def _region(self, opening: re.Match[str], closing: str) -> Found:
+        """What a model shows as somebody else's, such as the result of a call."""
+        end = self.page.find(closing, opening.end())
+        return Found(end=len(self.page.text) if end < 0 else end + len(closing), kept=True)
+
+    def _block(self, opening: re.Match[str]) -> Found | None:
+        if self._nested:
+            return None
+        return fences.fence(self.page, opening, lambda inside: _Reader(inside, nested=True).reading())
+
+    def _line(self, opening: re.Match[str]) -> Found | None:
+        return lines.line(self.page, opening)
+
+    def _sentence(self, opening: re.Match[str]) -> Found | None:
+        return lines.behind_a_sentence(self.page, opening)
+
+    def _code(self, opening: re.Match[str]) -> Found | None:
+        """Code within a sentence is an example. It ends with as many ticks as it began with, before an empty line."""
+        ticks = opening["code"]
+        end = self.page.find(ticks, opening.end())
+        if end < 0:
+            return None
+        empty = self.page.find("\n\n", opening.end())
+        return None if 0 <= empty < end else Found(end=end + len(ticks), kept=True)
+
+    def _list(self, opening: re.Match[str]) -> Found | None:
+        """An answer that is nothing but a list of calls like code."""
+        return pythonic.several(self.page, opening.start(), len(self.page.text))
+
+    def _json(self, opening: re.Match[str]) -> Found | None:
+        """JSON on lines of its own, or the whole answer."""
+        at = opening.end()
+        end = self.page.end_of_json(at)
+        if end < 0:
+            rest = self.page.text[at : at + 4_000]
+            return jsoncalls.cut_off(rest, len(self.page.text)) if jsoncalls.looks_like_a_call(rest) else None
+        if self.page.text[end : self.page.end_of_line(end)].strip():
+            return None
+        return jsoncalls.read_json(self.page.text[at:end], end, marked=False)
+
+
+def _tidy(prose: str) -> str:
+    return _MANY_LINES.sub("\n\n", prose).strip()

@@ -1,0 +1,23 @@
+"""Marking what is information and no instruction: what commands, files and programs gave."""
+
+from __future__ import annotations
+
+import re
+
+from doorward import redact
+from doorward.visible import storable
+
+BEGINNING, END = "<data>", "</data>"
+_ANY_MARK = re.compile(r"<(\s*/?\s*data\b)", re.IGNORECASE)
+
+
+def marked(text: str) -> str:
+    """A text between marks, without secrets, and unable to end its marks itself."""
+    harmless = _ANY_MARK.sub(r"< \1", redact.text(storable(text)))
+    return f"{BEGINNING}\n{harmless}\n{END}"
+
+
+def unmarked(text: str) -> str:
+    """What stands between the marks; a text without marks is given as it is."""
+    _, mark, rest = text.partition(f"{BEGINNING}\n")
+    return rest.rpartition(f"\n{END}")[0] if mark else text

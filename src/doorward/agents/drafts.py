@@ -1,0 +1,48 @@
+"""An answer shown while it is written: often enough to be followed, seldom enough to cost little."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+from doorward.ids import new_id
+from doorward.rooms.live import Live
+from doorward.rooms.message import Message
+from doorward.rooms.rooms import Room
+
+_BETWEEN = 0.05
+_CALLS = re.compile(r"^\s*(?:EXECUTE\s*:|<\s*/?\s*(?:tool|function|invoke)|```)", re.MULTILINE | re.IGNORECASE)
+"""Where the words end that are meant for people: what follows is shown as the card of a call."""
+_LONGEST = 20_000
+
+
+class Drafting:
+    """One answer on its way to the room."""
+
+    def __init__(self, live: Live, room: Room, persona: str) -> None:
+        self._live = live
+        self._room = room
+        self._persona = persona
+        self._id = new_id()
+        self._last = 0.0
+        self._shown = ""
+
+    def told(self, so_far: Callable[[], str]) -> None:
+        """There is more of the text; a piece that comes right behind another waits for the next one."""
+        now = asyncio.get_running_loop().time()
+        if now - self._last < _BETWEEN:
+            return
+        self._last = now
+        text = so_far()
+        calls = _CALLS.search(text)
+        shown = text[: min(calls.start() if calls else len(text), _LONGEST)]
+        if shown.strip() and shown != self._shown:
+            self._shown = shown
+            self._live.draft(self._room, self._id, self._persona, shown)
+
+    def done(self, message: Message | None = None) -> None:
+        """The answer is there, as a message, or there will be none."""
+        if self._shown:
+            self._live.draft(self._room, self._id, self._persona, message.text if message else "", done=True)
+            self._shown = ""

@@ -1,0 +1,221 @@
+"""One call of a persona: shown in the room as a card, asked of the gate, and its outcome brought back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward import redact
+from doorward.agents import data
+from doorward.agents.calls.wanted import Wanted
+from doorward.agents.surroundings import Surroundings
+from doorward.approvals.approvals import Approval
+from doorward.command import Command
+from doorward.errors import Refused
+from doorward.executions.notices import Notice, Started
+from doorward.model import Credential, Outcome, Request
+from doorward.personas.persona import Persona
+from doorward.rooms.message import Card, CardState, Message
+from doorward.rooms.rooms import Room
+from doorward.store import open_calls
+from doorward.store.open_calls import OpenCall
+from doorward.store.sqlite import Statement
+from doorward.visible import storable, visible
+
+DOOR = "chat"
+SUMMARY = 500
+"""Characters of an outcome that a card shows."""
+_SHOW_AFTER = 0.3
+"""Seconds after which the card of a call that still runs says under which name it can be watched and stopped."""
+_LONGEST_NAME = 100
+
+
+class Back(msgspec.Struct, frozen=True, kw_only=True):
+    """What a persona is told of its call."""
+
+    outcome: Outcome
+    card: Message
+    text: str
+    waits: OpenCall | None = None
+    """What is left of a call that waits for a person."""
+
+
+class Errands:
+    """The calls of one persona in one turn in one room."""
+
+    def __init__(self, around: Surroundings, persona: Persona, room: Room, turn: str) -> None:
+        self._around = around
+        self._persona = persona
+        self._room = room
+        self._turn = turn
+        self.ended_by = "Doorward stopped meanwhile."
+        """Why a call is broken off, should it be."""
+
+    async def run(self, wanted: Wanted, response: str, rounds: int) -> Back:
+        """Make a call that a model wants, through the gate like any other."""
+        card = Card(command=self._name(wanted.name), params=self._shown(wanted), state="running")
+        call = OpenCall(
+            card="",
+            tenant=self._room.tenant,
+            room=self._room.id,
+            persona=self._persona.id,
+            turn=self._turn,
+            rounds=rounds,
+            at=self._around.services.clock.now(),
+        )
+        message = await self._around.services.messages.say(
+            self._room,
+            self._persona.id,
+            "ai",
+            "",
+            attachments=[card],
+            notify=False,
+            also=lambda said: [open_calls.put(msgspec.structs.replace(call, card=said.id))],
+        )
+        request = Request(
+            command=wanted.name,
+            credential=Credential(persona=self._persona.id),
+            door=DOOR,
+            room=self._room.id,
+            params=wanted.params if wanted.args is None else None,
+            args=wanted.args,
+            session=f"persona:{self._persona.id}:{self._room.id}",
+            response=response,
+        )
+        return await self._ask(request, message, card, msgspec.structs.replace(call, card=message.id))
+
+    async def resume(self, call: OpenCall, message: Message, approval: Approval, response: str) -> Back:
+        """Make a call that people said yes to. Every check runs again, and the approval is used up."""
+        card = card_of(message)
+        request = Request(
+            command=approval.command,
+            credential=Credential(persona=self._persona.id),
+            door=DOOR,
+            room=self._room.id,
+            params=json.loads(approval.params),
+            ticket=approval.id,
+            session=f"persona:{self._persona.id}:{self._room.id}",
+            response=response,
+        )
+        running = msgspec.structs.replace(card, state="running", approval=approval.id, summary="")
+        message = await self._around.services.messages.revise(message, attachments=[running])
+        return await self._ask(request, message, running, call)
+
+    async def _ask(self, request: Request, message: Message, card: Card, call: OpenCall) -> Back:
+        shown = _Shown(self._around, message, card)
+        try:
+            outcome = await self._around.gate.handle(request, shown.watch)
+        except asyncio.CancelledError:
+            await asyncio.shield(asyncio.ensure_future(self._broken_off(shown, call)))
+            raise
+        text = _told(outcome)
+        if outcome.status == "parked":
+            waiting = msgspec.structs.replace(call, approval=outcome.ticket)
+            parked = shown.as_it_ended(outcome, approval=outcome.ticket)
+            message = await shown.put(parked, open_calls.put(waiting))
+            return Back(outcome=outcome, card=message, text=text, waits=waiting)
+        message = await shown.put(shown.as_it_ended(outcome, approval=request.ticket), open_calls.close(call.card))
+        return Back(outcome=outcome, card=message, text=text)
+
+    async def _broken_off(self, shown: _Shown, call: OpenCall) -> None:
+        gone = msgspec.structs.replace(shown.card, state="failed", code="cancelled", summary=visible(self.ended_by))
+        await shown.put(gone, open_calls.close(call.card))
+
+    def _command(self, name: str) -> Command | None:
+        try:
+            return self._around.services.registry.resolve(name)
+        except Refused:
+            return None
+
+    def _name(self, name: str) -> str:
+        command = self._command(name)
+        return command.name if command is not None else visible(storable(name[:_LONGEST_NAME]), lines=False)
+
+    def _shown(self, wanted: Wanted) -> dict[str, Any]:
+        """The parameters as the room may see them: without secrets, and not at any length."""
+        command = self._command(wanted.name)
+        given: Mapping[str, Any] = dict(wanted.args) if wanted.args is not None else wanted.params or {}
+        found: dict[str, Any] = _seen(redact.params(given, command.secret if command is not None else ()))
+        return found
+
+
+class _Shown:
+    """The card of a call in the room, revised as the call gets further."""
+
+    def __init__(self, around: Surroundings, message: Message, card: Card) -> None:
+        self.card = card
+        self._around = around
+        self._message = message
+        self._later: asyncio.TimerHandle | None = None
+        self._showing: asyncio.Task[None] | None = None
+        self._begun = asyncio.get_running_loop().time()
+
+    def watch(self, notice: Notice) -> None:
+        if isinstance(notice, Started):
+            state: CardState = "waiting" if notice.queued else "running"
+            self.card = msgspec.structs.replace(self.card, call=notice.execution, state=state)
+            if self._later is None:
+                self._later = asyncio.get_running_loop().call_later(_SHOW_AFTER, self._show_soon)
+
+    def as_it_ended(self, outcome: Outcome, approval: str) -> Card:
+        summary = visible(storable(redact.text(outcome.text)))[:SUMMARY]
+        return msgspec.structs.replace(
+            self.card,
+            call=outcome.call or self.card.call,
+            command=outcome.command if outcome.call else self.card.command,
+            state=outcome.status,
+            code=outcome.code,
+            summary=summary,
+            approval=approval,
+            rule=outcome.rule,
+            seconds=round(asyncio.get_running_loop().time() - self._begun, 3),
+        )
+
+    async def put(self, card: Card, *also: Statement) -> Message:
+        """Show how it ended, behind whatever was shown before."""
+        if self._later is not None:
+            self._later.cancel()
+        if self._showing is not None:
+            await asyncio.wait([self._showing])
+        self.card = card
+        self._message = await self._around.services.messages.revise(
+            self._message, attachments=[card], also=lambda _: also
+        )
+        if self._message.deleted_at is not None:
+            await self._around.services.store.write(*also)
+        return self._message
+
+    def _show_soon(self) -> None:
+        self._showing = asyncio.get_running_loop().create_task(self._show())
+
+    async def _show(self) -> None:
+        self._message = await self._around.services.messages.revise(self._message, attachments=[self.card])
+
+
+def card_of(message: Message) -> Card:
+    """The card of a message that shows a call; an empty one when somebody took the message back."""
+    return next((one for one in message.attachments if isinstance(one, Card)), Card(command="", state="failed"))
+
+
+def _told(outcome: Outcome) -> str:
+    """An outcome as the persona's model reads it."""
+    if outcome.status == "parked":
+        return f"{outcome.message} You are told what came of it when a person has decided; do not ask for it again."
+    state = f"{outcome.command}: {outcome.status}" + (f" ({outcome.code})" if outcome.status != "done" else "")
+    hint = f"\n{outcome.hint}" if outcome.hint and outcome.hint not in outcome.text else ""
+    return f"{state}.\n{data.marked(outcome.text + hint)}"
+
+
+def _seen(value: Any) -> Any:
+    """Parameters with every hidden character written out, however deep it lies."""
+    if isinstance(value, str):
+        return visible(storable(value))
+    if isinstance(value, Mapping):
+        return {visible(storable(str(key)), lines=False): _seen(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_seen(one) for one in value]
+    return value

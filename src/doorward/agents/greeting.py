@@ -1,0 +1,27 @@
+"""The first words of the persona that ships with the house, said once, to whoever opens the first room."""
+
+from __future__ import annotations
+
+from doorward.agents.models.standin import greeting
+from doorward.backends.context import Services
+from doorward.rooms.people import LOCAL
+from doorward.store import keepsakes
+
+GUIDE = "guide"
+_GREETED = "personas.greeted"
+
+
+async def greet(services: Services) -> None:
+    """Greet in the first room that the guide is in, if nothing was ever said there."""
+    if await keepsakes.get(services.store, _GREETED) is not None:
+        return
+    guide = services.personas.get(LOCAL, GUIDE)
+    rooms = [services.rooms.get(LOCAL, name) for name in guide.rooms] if guide is not None else []
+    room = next((one for one in rooms if one is not None and GUIDE in one.members and not one.archived), None)
+    if room is None:
+        return
+    said = keepsakes.put(_GREETED, room.id)
+    if await services.messages.revision(room):
+        await services.store.write(said)
+    else:
+        await services.messages.say(room, GUIDE, "ai", greeting(), notify=False, also=lambda _: (said,))

@@ -1,0 +1,1 @@
+"""Where answers come from: models of others over their wires, and a stand-in that needs none."""

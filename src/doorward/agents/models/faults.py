@@ -1,0 +1,88 @@
+"""What goes wrong at a provider, as a sentence for the room."""
+
+from __future__ import annotations
+
+import httpx2
+from pydantic_ai import exceptions
+
+from doorward import redact
+from doorward.agents.models.model import Fault, ModelFailed
+from doorward.agents.models.transport import Unfit
+from doorward.visible import visible
+
+_LONGEST_REMARK = 200
+_CHAIN = 10
+
+
+def failure(error: Exception, name: str, key: str) -> ModelFailed:
+    """The failure that an error of the libraries means. Their own words are not passed on: they may hold anything."""
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, Unfit):
+            return ModelFailed(cause.fault, f"The provider of {name} {cause}.")
+    for cause in causes:
+        if isinstance(cause, httpx2.TransportError):
+            return _of_the_line(cause, name)
+    for kind, fault, words in _KINDS:
+        if isinstance(error, kind):
+            wait = getattr(error, "retry_after", None) if fault in ("rate_limited", "down") else None
+            words = words.format(name=name)
+            if fault == "rate_limited" and wait is not None:
+                words += f", and not before {wait:.0f} seconds have passed"
+            return ModelFailed(fault, f"{words}{_remark(error, key)}.", wait)
+    return ModelFailed("bad_answer", f"The answer of {name} cannot be read{_remark(error, key)}.")
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and len(found) < _CHAIN:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def _of_the_line(error: httpx2.TransportError, name: str) -> ModelFailed:
+    if isinstance(error, httpx2.ConnectTimeout):
+        return ModelFailed("slow", f"The provider of {name} did not take the connection in time.")
+    if isinstance(error, httpx2.ConnectError):
+        return ModelFailed("down", f"The provider of {name} cannot be reached: nobody answers at its address.")
+    if isinstance(error, httpx2.TimeoutException):
+        return ModelFailed("slow", f"The provider of {name} did not answer in time.")
+    return ModelFailed("cut", f"The connection to the provider of {name} broke off before the answer was whole.")
+
+
+_KINDS: tuple[tuple[type[Exception], Fault, str], ...] = (
+    (exceptions.ModelRateLimitError, "rate_limited", "The provider of {name} says that it was asked too often"),
+    (exceptions.ModelOverloadedError, "rate_limited", "The provider of {name} has too much to do; ask again later"),
+    (
+        exceptions.ModelQuotaExceededError,
+        "not_allowed",
+        "The account at the provider of {name} is used up",
+    ),
+    (exceptions.ModelAuthenticationError, "not_allowed", "The provider of {name} does not accept the key"),
+    (exceptions.ModelNotFoundError, "unknown", "The provider knows no model {name}, or its base_url is not right"),
+    (
+        exceptions.ModelContextWindowExceededError,
+        "bad_answer",
+        "The conversation is longer than {name} can take; give the persona fewer context tokens",
+    ),
+    (exceptions.ModelUnavailableError, "down", "The provider of {name} is not available now"),
+    (exceptions.ModelServerError, "down", "The provider of {name} failed"),
+    (exceptions.ModelTimeoutError, "slow", "The provider of {name} did not answer in time"),
+    (exceptions.ModelRequestTimeout, "slow", "The provider of {name} did not answer in time"),
+    (exceptions.ModelConnectionError, "cut", "The connection to the provider of {name} broke off"),
+    (exceptions.ModelRequestRejectedError, "bad_answer", "The provider of {name} does not take the request"),
+)
+"""What the library tells apart, most special first."""
+
+
+def _remark(error: Exception, key: str) -> str:
+    """What the provider itself said of it, short and without anything secret; it is data, and quoted."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    said = inner.get("message") if isinstance(inner, dict) else inner if isinstance(inner, str) else None
+    if not isinstance(said, str) or not said.strip():
+        return ""
+    plain = visible(redact.text(said[:2_000], [key] if key else []), lines=False).strip()
+    cut = plain if len(plain) <= _LONGEST_REMARK else plain[: _LONGEST_REMARK - 1] + "…"
+    return f'; it says: "{cut}"'

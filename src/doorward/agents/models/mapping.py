@@ -1,0 +1,149 @@
+"""A prompt in the words of the library that speaks to providers.
+
+Providers are strict about the order of what they are shown: the roles take turns, the first is a user, and every call
+is followed by its result at once. A conversation in a room is none of that, so it is put in order here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
+
+from doorward import strictjson
+from doorward.agents.models.model import Asked, Prompt, Tool, Turn
+from doorward.visible import storable, visible
+
+BEGINNING = "(The conversation begins here.)"
+NO_NEWS = "(Nobody said anything since.)"
+NO_RESULT = "No result: the call was never finished."
+UNREADABLE = "unreadable_arguments"
+_LONGEST_UNREADABLE = 2_000
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def parameters(prompt: Prompt) -> ModelRequestParameters:
+    """The tools, offered and never run by the library, and the instructions."""
+    return ModelRequestParameters(
+        function_tools=[_tool(one) for one in prompt.tools],
+        allow_text_output=True,
+        instruction_parts=[InstructionPart(content=storable(prompt.instructions))] if prompt.instructions else None,
+    )
+
+
+def messages(prompt: Prompt) -> list[ModelMessage]:
+    """The turns in an order that every provider takes."""
+    made = _Made()
+    for turn in prompt.turns:
+        if turn.role == "user":
+            made.heard(_said(turn))
+        elif turn.role == "result":
+            made.result(turn)
+        else:
+            made.spoke(turn)
+    return made.whole()
+
+
+class _Made:
+    """The messages so far. Results wait for their call's place, and what was heard meanwhile comes behind them."""
+
+    def __init__(self) -> None:
+        self._done: list[ModelMessage] = []
+        self._response: list[ModelResponsePart] = []
+        self._open: dict[str, ToolCallPart] = {}
+        self._results: dict[str, str] = {}
+        self._heard: list[str] = []
+        self._calls = 0
+
+    def heard(self, text: str) -> None:
+        if text.strip():
+            self._heard.append(text)
+
+    def result(self, turn: Turn) -> None:
+        """What came of a call; one whose call is not shown, or has a result already, is told in words."""
+        call = self._open.get(turn.answers)
+        if call is None or call.tool_call_id in self._results:
+            self.heard(f"(What {visible(turn.tool or 'an earlier call', lines=False)} gave:)\n{storable(turn.text)}")
+        else:
+            self._results[call.tool_call_id] = storable(turn.text)
+
+    def spoke(self, turn: Turn) -> None:
+        if not turn.text.strip() and not turn.calls:
+            return
+        if self._heard or self._open:
+            self._close()
+        if turn.text.strip():
+            self._response.append(TextPart(content=storable(turn.text)))
+        for call in turn.calls:
+            self._calls += 1
+            part = _call(call, f"call{self._calls:05d}")
+            self._response.append(part)
+            self._open[call.id] = part
+
+    def whole(self) -> list[ModelMessage]:
+        if self._response and not (self._heard or self._open):
+            self.heard(NO_NEWS)
+        self._close()
+        first = self._done[0] if self._done else None
+        if first is None or isinstance(first, ModelResponse):
+            self._done.insert(0, ModelRequest(parts=[UserPromptPart(content=BEGINNING)]))
+        return self._done
+
+    def _close(self) -> None:
+        """Put down the answer so far, and behind it what came of its calls and what was said since."""
+        if self._response:
+            self._done.append(ModelResponse(parts=self._response))
+        parts: list[ModelRequestPart] = [
+            ToolReturnPart(
+                tool_name=call.tool_name,
+                content=self._results.get(call.tool_call_id, NO_RESULT),
+                tool_call_id=call.tool_call_id,
+            )
+            for call in self._response
+            if isinstance(call, ToolCallPart)
+        ]
+        if self._heard:
+            parts.append(UserPromptPart(content="\n\n".join(self._heard)))
+        if parts:
+            self._done.append(ModelRequest(parts=parts))
+        self._response, self._open, self._results, self._heard = [], {}, {}, []
+
+
+def _said(turn: Turn) -> str:
+    text = storable(turn.text)
+    return f"{visible(turn.speaker, lines=False)}: {text}" if turn.speaker and text.strip() else text
+
+
+def _call(call: Asked, id: str) -> ToolCallPart:
+    """An earlier call under an id of ours: ids of one provider, or of none, are not valid with another."""
+    name = _NOT_IN_NAMES.sub("_", call.name)[:64] or "unnamed"
+    return ToolCallPart(tool_name=name, args=_arguments(call.arguments), tool_call_id=id)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """The arguments as an object, which is all that providers take; what is none is shown as the text that it is."""
+    try:
+        value = strictjson.loads(text) if text.strip() else {}
+    except strictjson.NotJson:
+        value = None
+    return value if isinstance(value, dict) else {UNREADABLE: storable(text[:_LONGEST_UNREADABLE])}
+
+
+def _tool(tool: Tool) -> ToolDefinition:
+    """A tool with the schema of its command, as it is; only the name of the schema's language is left out."""
+    schema = {key: value for key, value in tool.schema.items() if key != "$schema"}
+    return ToolDefinition(name=tool.name, description=storable(tool.description), parameters_json_schema=schema)

@@ -1,0 +1,91 @@
+"""A model: something that is shown a conversation and tools, and answers in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+Fault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answer", "not_installed", "unknown"]
+
+
+class ModelFailed(Exception):
+    """No answer, or none that is whole. The message is fit to be shown in a room: it holds no key and no address."""
+
+    def __init__(self, fault: Fault, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.message = message
+        self.retry_after = retry_after
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A command as models are told of it."""
+
+    name: str
+    """Its wire name, such as `data_list`."""
+    description: str
+    schema: Mapping[str, Any]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A native call, as a model asked for it; the arguments are what it wrote, unread."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was said, asked for or found out."""
+
+    role: Literal["user", "assistant", "result"]
+    """`user` is everybody else in the room, `assistant` the persona itself, `result` what came of its call."""
+    text: str
+    speaker: str = ""
+    """Who said it, when that is a user."""
+    calls: tuple[Asked, ...] = ()
+    """The calls that came with it, when that is the assistant."""
+    answers: str = ""
+    """The id of the call that it is the result of."""
+    tool: str = ""
+    """The tool that was called, when that is a result."""
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a model is given for one answer."""
+
+    instructions: str
+    turns: tuple[Turn, ...]
+    tools: tuple[Tool, ...] = ()
+    most_tokens: int = 1_024
+    """How long the answer may be."""
+
+
+class Text(msgspec.Struct, frozen=True):
+    """The next piece of an answer's text."""
+
+    text: str
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What an answer cost, as the provider counted it."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+Piece = Text | Asked | Spent
+
+
+class Model(Protocol):
+    name: str
+
+    def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The answer, piece by piece. Closing the iterator ends the request; only `ModelFailed` comes out of it."""
+        ...
+
+    def count(self, text: str) -> int:
+        """How many tokens a text is for this model, or a number that is never less."""
+        ...

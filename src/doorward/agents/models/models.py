@@ -1,0 +1,147 @@
+"""All models of the house, by name."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+
+from doorward import settings
+from doorward.agents.models.keys import key_of
+from doorward.agents.models.model import Model, ModelFailed, Prompt, Text, Turn
+from doorward.agents.models.provider import Provider, configured
+from doorward.agents.models.remote import RemoteModel
+from doorward.agents.models.standin import StandIn
+from doorward.backends.model_desk import Key, ModelTrial, ProviderFacts
+from doorward.upstream.web import public
+from doorward.visible import visible
+
+HOUSE = "house"
+DEFAULT = "default"
+INSTALL = "pip install 'doorward[models]'"
+_MODEL_NAME = re.compile(r"[\x21-\x7e]{1,200}")
+_KEPT = 1_000
+"""Names that are kept with what was learned of their tokens; a name is a person's, so there are few."""
+
+
+class Models:
+    """Finds a model by its name: `house`, `default`, a provider's name, or `provider:model`."""
+
+    def __init__(
+        self,
+        given: settings.Models,
+        environment: Mapping[str, str] | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = given
+        self._environment = os.environ if environment is None else environment
+        self._providers = configured(given, self._environment, now)
+        self._house = StandIn()
+        self._known: dict[tuple[str, str], RemoteModel] = {}
+
+    def find(self, name: str) -> Model:
+        """The model of this name, ready to be asked; `ModelFailed` says why there is none."""
+        wanted = self._settings.default if name in ("", DEFAULT) else name
+        if wanted == HOUSE:
+            return self._house
+        provider, model = self._named(wanted)
+        if not installed():
+            raise ModelFailed(
+                "not_installed",
+                f"The model {_shown(wanted)} needs packages that are not installed; run: {INSTALL}.",
+            )
+        found = self._known.get((provider.name, model))
+        if found is None:
+            found = RemoteModel(provider, model, self._settings, self._environment)
+            if len(self._known) < _KEPT:
+                self._known[provider.name, model] = found
+        return found
+
+    def names(self) -> list[str]:
+        """The names under which models can be asked for, as far as they are known; any `provider:model` is one."""
+        return [HOUSE, *(f"{one.name}:{one.model}" if one.model else one.name for one in self._providers.values())]
+
+    def providers(self) -> list[ProviderFacts]:
+        """What is configured, for people: where each is asked and whether its key is there, never the key."""
+        house: ProviderFacts = {
+            "provider": HOUSE,
+            "kind": HOUSE,
+            "model": "",
+            "where": "this process",
+            "key": "not needed",
+            "problem": "",
+        }
+        return [house, *(self._facts(one) for one in self._providers.values())]
+
+    async def trial(self, name: str) -> ModelTrial:
+        """Ask a model for one sentence, and say what came of it."""
+        asked = Prompt(
+            instructions="You are tested. Answer with one short sentence.",
+            turns=(Turn(role="user", text="Are you there?", speaker="doorward"),),
+            most_tokens=64,
+        )
+        said = ""
+        try:
+            async with contextlib.aclosing(self.find(name).answer(asked)) as pieces:  # type: ignore[type-var]
+                async for piece in pieces:
+                    if isinstance(piece, Text) and len(said) < 500:
+                        said += piece.text
+        except ModelFailed as error:
+            return {"model": name, "answers": False, "said": error.message, "fault": error.fault}
+        return {"model": name, "answers": True, "said": visible(said[:500]), "fault": ""}
+
+    def _named(self, name: str) -> tuple[Provider, str]:
+        first, _, model = name.partition(":")
+        provider = self._providers.get(first)
+        if provider is None:
+            raise ModelFailed(
+                "unknown",
+                f"There is no provider for the model {_shown(name)}; valid are {', '.join(self.names())} and any "
+                f"other model as provider:model.",
+            )
+        model = model or provider.model
+        if not model:
+            raise ModelFailed(
+                "unknown", f"Which model of the provider {first} is not said; write it as {first}:NAME-OF-THE-MODEL."
+            )
+        if not _MODEL_NAME.fullmatch(model):
+            raise ModelFailed(
+                "unknown",
+                f"The name of a model has at most 200 letters, digits and signs and no blanks; given was "
+                f"{_shown(name)}.",
+            )
+        return provider, model
+
+    def _facts(self, one: Provider) -> ProviderFacts:
+        key: Key = "missing"
+        problem = ""
+        try:
+            held = key_of(one, self._environment)
+            key = "there" if held else "not needed"
+            one.address(with_key=bool(held))
+            if not installed():
+                problem = f"The packages for it are not installed; run: {INSTALL}."
+            elif one.rest.left:
+                problem = f"It asked to be left alone for another {one.rest.left:.0f} seconds."
+        except ModelFailed as error:
+            problem = error.message
+        return {
+            "provider": one.name,
+            "kind": one.settings.kind,
+            "model": one.model,
+            "where": public(one.settings.base_url) or f"{one.settings.kind} itself",
+            "key": key,
+            "problem": problem,
+        }
+
+
+def installed() -> bool:
+    """Whether the packages that speak to providers are there; asked without importing them, which takes seconds."""
+    return importlib.util.find_spec("pydantic_ai") is not None
+
+
+def _shown(name: str) -> str:
+    return repr(visible(name[:80], lines=False))

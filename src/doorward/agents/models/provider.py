@@ -1,0 +1,95 @@
+"""A provider: a service that models are asked at, as the settings and the environment name it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from doorward import settings
+from doorward.agents.models.model import ModelFailed
+from doorward.errors import Unreachable
+from doorward.upstream import web
+from doorward.upstream.outbound import is_this_machine
+
+MODEL_VARIABLE = "USHELL_LLM_MODEL"
+"""The variable by which other programs are told which of OpenAI's models to ask."""
+_FIRST_MODEL = "gpt-4o-mini"
+_KINDS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+_ADDRESSES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+_LONGEST_REST = 3_600.0
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    settings: settings.Provider
+    model: str
+    """The model that is meant where the provider is named alone; empty when there is none."""
+    rest: Rest
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of its key.
+
+        By default it goes by the provider's own name and not by its kind: a key for one service must never be sent to
+        another because both understand the same requests.
+        """
+        return self.settings.key_env or f"{self.name.upper().replace('-', '_')}_API_KEY"
+
+    @property
+    def is_its_maker(self) -> bool:
+        """Whether it is the service of OpenAI or Anthropic itself."""
+        return not self.settings.base_url
+
+    def address(self, *, with_key: bool) -> str:
+        """Where it is asked; `ModelFailed` when that is no address, or when the key would go there for all to read."""
+        given = self.settings.base_url or _ADDRESSES[self.settings.kind]
+        try:
+            parts = web.split(given)
+        except Unreachable:
+            parts = None
+        if parts is None or parts.query or parts.fragment:
+            raise ModelFailed(
+                "not_allowed",
+                f"The base_url of the provider {self.name} is no address that can be asked; valid is one such as "
+                f"https://models.example/v1, without a name, a password or a question mark in it.",
+            )
+        near = is_this_machine(parts.hostname or "")
+        if with_key and parts.scheme == "http" and not near and not self.settings.plain_http:
+            raise ModelFailed(
+                "not_allowed",
+                f"The key of the provider {self.name} would go to another machine unencrypted; use an https address, "
+                f"or set plain_http for it if that network is your own.",
+            )
+        return given.rstrip("/")
+
+
+class Rest:
+    """Until when a provider asked to be left alone. Asking earlier would only make it longer."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._until = 0.0
+
+    def take(self, seconds: float) -> None:
+        self._until = max(self._until, self._now() + min(seconds, _LONGEST_REST))
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self._until - self._now())
+
+
+def configured(
+    given: settings.Models, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
+) -> dict[str, Provider]:
+    """Every provider by name: those of the settings, and OpenAI and Anthropic when the environment has their key."""
+    found = {kind: settings.Provider(kind=kind) for kind in ("openai", "anthropic") if environment.get(_KINDS[kind])}
+    return {
+        name: Provider(name=name, settings=one, model=one.model or _first_model(name, environment), rest=Rest(now))
+        for name, one in (found | given.providers).items()
+    }
+
+
+def _first_model(name: str, environment: Mapping[str, str]) -> str:
+    return (environment.get(MODEL_VARIABLE) or _FIRST_MODEL) if name == "openai" else ""

@@ -1,0 +1,118 @@
+"""A model at a provider: asked over the network, with patience that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol, cast
+
+import msgspec
+
+from doorward import settings
+from doorward.agents.models.counting import Counter, counted
+from doorward.agents.models.keys import key_of
+from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent
+from doorward.agents.models.provider import Provider
+
+_LINE = "doorward.agents.models.line"
+_MARGINS = {"openai": 1.0, "anthropic": 1.4}
+"""What the count of OpenAI's tokenizer is multiplied by until a provider has told its own."""
+
+
+class _Line(Protocol):
+    """`line.py`, which is imported when a model is first asked and not before."""
+
+    def pieces(
+        self, provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt
+    ) -> AsyncGenerator[Piece | None, None]: ...
+
+
+class RemoteModel:
+    """One model of one provider."""
+
+    def __init__(self, provider: Provider, model: str, limits: settings.Models, environment: Mapping[str, str]) -> None:
+        self.name = f"{provider.name}:{model}"
+        self._provider = provider
+        self._model = model
+        self._limits = limits
+        self._environment = environment
+        self._counter = Counter(_MARGINS[provider.settings.kind])
+
+    def count(self, text: str) -> int:
+        return self._counter.count(text)
+
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
+        """Ask once. A provider that asked to be left alone is left alone, and nothing is tried again here."""
+        self._check_rest()
+        key = key_of(self._provider, self._environment)
+        self._provider.address(with_key=bool(key))
+        line = await self._line()
+        answer = line.pieces(self._provider, self._model, key, self._limits, prompt)
+        try:
+            async with contextlib.aclosing(answer):
+                async for piece in self._in_time(answer):
+                    if isinstance(piece, Spent):
+                        self._counter.learn(_counted(prompt), piece.input_tokens)
+                    yield piece
+        except ModelFailed as error:
+            if error.fault == "rate_limited" and error.retry_after:
+                self._provider.rest.take(error.retry_after)
+            raise
+
+    async def _in_time(self, answer: AsyncGenerator[Piece | None, None]) -> AsyncGenerator[Piece, None]:
+        patience, now = self._provider.settings, asyncio.get_running_loop().time
+        end, wait, begun = now() + patience.answer_seconds, patience.first_seconds, False
+        while True:
+            if now() >= end:
+                raise self._too_slow(begun, late=True)
+            try:
+                async with asyncio.timeout_at(min(now() + wait, end)):
+                    piece = await anext(answer)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise self._too_slow(begun, late=now() >= end) from None
+            begun, wait = True, patience.piece_seconds
+            if piece is not None:
+                yield piece
+
+    def _too_slow(self, begun: bool, *, late: bool) -> ModelFailed:
+        patience = self._provider.settings
+        if late:
+            words = f"did not finish its answer within {patience.answer_seconds:g} seconds"
+        elif begun:
+            words = f"fell silent in the middle of its answer for {patience.piece_seconds:g} seconds"
+        else:
+            words = f"did not begin to answer within {patience.first_seconds:g} seconds"
+        return ModelFailed("slow", f"The provider of {self.name} {words}.")
+
+    def _check_rest(self) -> None:
+        left = self._provider.rest.left
+        if left > 0:
+            raise ModelFailed(
+                "rate_limited",
+                f"The provider of {self.name} asked to be left alone; it can be asked again in {left:.0f} seconds.",
+                left,
+            )
+
+    async def _line(self) -> _Line:
+        """In a thread, so that the house goes on meanwhile: importing it takes seconds, the first time."""
+        try:
+            return cast(_Line, await asyncio.to_thread(importlib.import_module, _LINE))
+        except ImportError as error:
+            raise ModelFailed(
+                "not_installed",
+                f"The model {self.name} needs packages that are not installed or do not fit together "
+                f"({error.name or 'one of them'}); run: pip install 'doorward[models]'.",
+            ) from None
+
+
+def _counted(prompt: Prompt) -> int:
+    """The tokens of all that a prompt holds, as the tokenizer counts them."""
+    parts = [prompt.instructions]
+    for turn in prompt.turns:
+        parts += [turn.speaker, turn.text, *(f"{call.name} {call.arguments}" for call in turn.calls)]
+    parts += [f"{tool.name} {tool.description} {msgspec.json.encode(tool.schema).decode()}" for tool in prompt.tools]
+    return sum(map(counted, parts))

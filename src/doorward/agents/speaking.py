@@ -1,0 +1,81 @@
+"""When a persona speaks: mentioned, asked, or because the recipe's conversation pattern says so."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from doorward.personas.persona import Persona
+from doorward.rooms.message import Card, Message
+from doorward.rooms.rooms import Room
+
+Pattern = Literal["on-mention", "collaborative-research", "always", "silent"]
+PATTERNS: tuple[str, ...] = get_args(Pattern)
+"""The conversation patterns with a meaning; any other word is for people to read, and means the usual.
+
+`silent`: personas never speak. `on-mention`: only where they are mentioned. `collaborative-research`: every persona
+also takes up what a person asks. `always`: every persona takes up whatever a person says.
+"""
+
+_DECISION = re.compile(r"(?:approve|deny)(?:\s+\S{1,64})?", re.IGNORECASE)
+_QUESTION = re.compile("[?\u061f\uff1f\u037e]")
+_ASKING = re.compile(
+    r"(?:how|what|when|where|which|who|whom|whose|why|is|are|am|was|were|do|does|did|can|could|will|would|should|shall"
+    r"|may|has|have|had|please|show|list|find|count|search|read|tell|give|check|explain|describe|run|open|write|make"
+    r"|create|help|summari[sz]e|compare|look|get|let|add|change|delete|remove|update|edit|move|copy|fix|test|try|say)",
+    re.IGNORECASE,
+)
+"""How questions and requests begin, in English; in other languages a question mark, or naming the persona, tells."""
+
+
+def speaks(persona: Persona, room: Room, pattern: str, message: Message) -> bool:
+    """Whether this message is for this persona to answer. Its own messages, and the cards of calls, never are."""
+    if message.sender == persona.id or room.archived or pattern == "silent" or persona.id not in room.members:
+        return False
+    if not message.text.strip() or message.deleted_at is not None or _shows_a_call(message):
+        return False
+    if mentioned(persona, message.text):
+        return True
+    if message.kind != "human" or pattern == "on-mention" or is_decision(message.text):
+        return False
+    if pattern == "always" or room.direct or _alone_with(room, persona.id):
+        return True
+    if someone_else_is_meant(persona, room, message.text):
+        return False
+    only = sum(one.kind == "ai" for one in room.members.values()) == 1
+    return (only or pattern == "collaborative-research") and asks(message.text)
+
+
+def mentioned(persona: Persona, text: str) -> bool:
+    """Whether a text names a persona: @ and its id, or the name that people see, as a word of its own."""
+    at = rf"(?<![\w@.-])@{re.escape(persona.id)}(?![\w-])"
+    name = rf"(?<!\w){re.escape(persona.display_name)}(?!\w)"
+    return re.search(f"{at}|{name}", text, re.IGNORECASE) is not None
+
+
+def someone_else_is_meant(persona: Persona, room: Room, text: str) -> bool:
+    """Whether a text begins by naming another member, who then is to answer."""
+    others = "|".join(re.escape(id) for id in room.members if id != persona.id)
+    return bool(others) and re.match(rf"\s*@(?:{others})(?![\w-])", text, re.IGNORECASE) is not None
+
+
+def asks(text: str) -> bool:
+    """Whether a text looks like a question or a request."""
+    if _QUESTION.search(text):
+        return True
+    words = re.findall(r"\w+", text[:200].lower())
+    return bool(words) and (_ASKING.fullmatch(words[0]) is not None or "please" in words)
+
+
+def is_decision(text: str) -> bool:
+    """Whether a message is a word about an approval, which is for the gate and nobody else."""
+    return _DECISION.fullmatch(text.strip()) is not None
+
+
+def _alone_with(room: Room, persona: str) -> bool:
+    """Whether a persona is in a room with one other member: whatever is said there is said to it."""
+    return len(room.members) == 2 and persona in room.members
+
+
+def _shows_a_call(message: Message) -> bool:
+    return any(isinstance(one, Card) for one in message.attachments)

@@ -1,0 +1,216 @@
+"""One turn of a persona in a room: it reads, thinks, runs what it may, looks at the results, and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+
+from doorward.agents.answering import Answer, answer
+from doorward.agents.calls.native import native
+from doorward.agents.calls.reading import read
+from doorward.agents.calls.wanted import Reading, Wanted
+from doorward.agents.drafts import Drafting
+from doorward.agents.errand import Errands
+from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
+from doorward.agents.prompting import Scene, prompt
+from doorward.agents.surroundings import Surroundings
+from doorward.command import Command
+from doorward.ids import new_id
+from doorward.personas.persona import Persona
+from doorward.rooms.message import Message
+from doorward.rooms.messages import LARGEST_MESSAGE
+from doorward.rooms.people import LOCAL
+from doorward.rooms.rooms import Room
+from doorward.store.open_calls import OpenCall
+
+log = logging.getLogger(__name__)
+
+NOTHING_SAID = "(I have nothing to say to that.)"
+_MOST_FAULTS = 20
+_INTENT = re.compile(
+    r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
+    r"|i (?:have )?(?:run|ran|executed|called|used)|using the|call(?:ing)? the|use the)\b",
+    re.IGNORECASE,
+)
+
+
+class TurnTaking:
+    """A turn as it goes on. It holds nothing that a restart may not lose, except in the rows of its open calls."""
+
+    def __init__(self, around: Surroundings, persona: Persona, room: Room, *, id: str = "", rounds: int = 0) -> None:
+        self.id = id or new_id()
+        self.errands = Errands(around, persona, room, self.id)
+        self.waits: list[OpenCall] = []
+        """Its calls that wait for a person, when it ended for that reason."""
+        self._around = around
+        self._persona = persona
+        self._room = room
+        self._rounds = rounds
+        self._so_far: list[Turn] = []
+        self._corrected = False
+        self._patient = True
+
+    async def take(self, topic: Message | None, results: Sequence[Turn] = ()) -> None:
+        """Answer a message or, without one, go on with what came of calls that waited."""
+        scene = await self._scene(topic)
+        self._so_far.extend(results)
+        most = self._around.services.settings.personas.rounds
+        while self._rounds < most:
+            if not self._may_go_on():
+                return
+            self._rounds += 1
+            if await self._round(scene):
+                return
+        await self._say(
+            f"I stop here: I ran commands {most} times without coming to an end. Ask me to go on if I should."
+        )
+
+    async def _scene(self, topic: Message | None) -> Scene:
+        most = self._around.services.settings.personas.history
+        newest = await self._around.services.messages.newest(self._room, most)
+        if topic is None:
+            topic = next((one for one in newest if one.kind == "human" and one.text), None)
+        return Scene(persona=self._persona, room=self._room, history=tuple(reversed(newest)), topic=topic)
+
+    def _may_go_on(self) -> bool:
+        """Whether it still is somebody, and in this room."""
+        room = self._around.services.rooms.get(LOCAL, self._room.id)
+        known = self._around.services.personas.get(LOCAL, self._persona.id)
+        return room is not None and not room.archived and known is not None and self._persona.id in room.members
+
+    async def _round(self, scene: Scene) -> bool:
+        """One answer of the model and the calls in it; whether the turn is over."""
+        services = self._around.services
+        offered = services.offered(self._persona.caller, self._room.id)
+        policy = services.recipes.policy(self._room.recipe)
+        drafting = Drafting(services.live, self._room, self._persona.id)
+        try:
+            model = self._around.models.find(self._persona.model)
+            given = prompt(scene, offered, policy, model, self._so_far)
+            got = await self._answer(model, given, drafting)
+        except ModelFailed as failure:
+            drafting.done()
+            await self._say(f"I cannot answer: {failure.message}")
+            return True
+        except asyncio.CancelledError:
+            drafting.done()
+            raise
+        return await self._heard(got, offered, drafting)
+
+    async def _answer(self, model: Model, given: Prompt, drafting: Drafting) -> Answer:
+        """The model's answer. One that is asked too often, and says that it will soon be free, is waited for once."""
+        limits = self._around.services.settings.personas
+        try:
+            return await answer(model, given, limits, drafting.told)
+        except ModelFailed as failure:
+            wait = failure.retry_after
+            if failure.fault != "rate_limited" or wait is None or wait > limits.wait_seconds or not self._patient:
+                raise
+            self._patient = False
+        self._around.services.live.thinking(self._room, self._persona.id, "waiting")
+        await asyncio.sleep(wait)
+        self._around.services.live.thinking(self._room, self._persona.id, "thinking")
+        return await answer(model, given, limits, drafting.told)
+
+    async def _heard(self, got: Answer, offered: Sequence[Command], drafting: Drafting) -> bool:
+        if got.cut:
+            prose = read(got.text).prose
+            await self._say(f"{prose}\n\n({got.cut})" if prose else f"({got.cut})", drafting)
+            return True
+        reading, unreadable = _reading(got)
+        if not reading.calls and not unreadable:
+            if not self._corrected and only_talks(reading.prose, offered):
+                drafting.done()
+                self._correct(got)
+                return False
+            await self._say(reading.prose or NOTHING_SAID, drafting)
+            return True
+        if reading.prose:
+            await self._say(reading.prose, drafting)
+        else:
+            drafting.done()
+        self._so_far.append(Turn(role="assistant", text=got.text, calls=got.asked))
+        await self._run(reading)
+        for id, fault in unreadable[:_MOST_FAULTS]:
+            self._so_far.append(Turn(role="result", text=fault, answers=id))
+        if len(unreadable) > _MOST_FAULTS:
+            left = len(unreadable) - _MOST_FAULTS
+            self._so_far.append(Turn(role="result", text=f"{left} more calls of this answer cannot be read either."))
+        return bool(self.waits)
+
+    async def _run(self, reading: Reading) -> None:
+        """Make the calls of one answer, one after the other, and remember what came of each."""
+        most = self._around.services.settings.personas.calls
+        response = new_id()
+        full = ""
+        for number, wanted in enumerate(reading.calls):
+            if full or number >= most:
+                rest = len(reading.calls) - number
+                reason = full or f"One answer is read up to its call number {most}."
+                self._result(wanted, f"{rest} more calls of this answer were not made. {reason}")
+                for unread in reading.calls[number + 1 :] if wanted.id else ():
+                    self._result(unread, "It was not made, for the same reason.")
+                break
+            back = await self.errands.run(wanted, response, self._rounds)
+            self._result(wanted, back.text)
+            if back.waits is not None:
+                self.waits.append(back.waits)
+            if back.outcome.status == "refused" and back.outcome.rule.startswith("recipe: maxCommandsPerResponse"):
+                full = back.outcome.message
+
+    def _result(self, wanted: Wanted, text: str) -> None:
+        self._so_far.append(Turn(role="result", text=text, answers=wanted.id, tool=wanted.name[:64]))
+
+    def _correct(self, got: Answer) -> None:
+        """Tell a model that only talks about commands, once, how they are run."""
+        self._corrected = True
+        self._so_far.append(Turn(role="assistant", text=got.text))
+        self._so_far.append(
+            Turn(
+                role="result",
+                text="Nothing was run: your answer speaks of a command and holds no call, and the room was not shown "
+                "it. Call the tool, or write the call as a line of its own, EXECUTE: command --name=value. When no "
+                "command is needed, answer without speaking of one.",
+            )
+        )
+
+    async def _say(self, text: str, drafting: Drafting | None = None) -> None:
+        if len(text) > LARGEST_MESSAGE:
+            note = f"\n\n(cut here; the answer had {len(text)} characters)"
+            text = text[: LARGEST_MESSAGE - len(note)] + note
+        message = None
+        try:
+            if self._may_go_on():
+                message = await self._around.services.messages.say(self._room, self._persona.id, "ai", text)
+        finally:
+            if drafting is not None:
+                drafting.done(message)
+
+
+def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
+    """The calls of an answer: those that came over the provider's own wire or, without such, those in its text.
+
+    Beside them what cannot be read as a call: the provider's id of it, if it has one, and why not.
+    """
+    if not got.asked:
+        reading = read(got.text)
+        return reading, [("", fault) for fault in reading.faults]
+    calls: list[Wanted] = []
+    faults: list[tuple[str, str]] = []
+    for asked in got.asked:
+        found = native(asked)
+        if isinstance(found, str):
+            faults.append((asked.id, found))
+        else:
+            calls.append(found)
+    return Reading(calls=tuple(calls), prose=got.text.strip()), faults
+
+
+def only_talks(text: str, offered: Sequence[Command]) -> bool:
+    """Whether an answer without a call announces, or claims, to run a command by its name."""
+    if not _INTENT.search(text):
+        return False
+    words = set(re.findall(r"[A-Za-z][\w/.-]*\w", text))
+    return any("/" in one.name and (one.name in words or one.wire in words) for one in offered)

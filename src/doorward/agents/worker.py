@@ -1,0 +1,211 @@
+"""What one persona has to do in one room, one thing after the other. There is none where there is nothing to do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from doorward.agents.errand import card_of
+from doorward.agents.models.model import Turn
+from doorward.agents.surroundings import Surroundings
+from doorward.agents.turn import TurnTaking
+from doorward.agents.waiting import Waiting, approval_of
+from doorward.approvals.approvals import Approval
+from doorward.errors import DoorwardError, NotFound
+from doorward.ids import new_id
+from doorward.names import wire_name
+from doorward.personas.persona import Persona
+from doorward.rooms.message import Message
+from doorward.rooms.people import LOCAL
+from doorward.rooms.rooms import Room
+from doorward.store import open_calls
+from doorward.store.open_calls import OpenCall
+from doorward.visible import visible
+
+log = logging.getLogger(__name__)
+
+STOPPED = "Doorward stopped meanwhile."
+_BROKE = "Something went wrong while I thought about this; the log of Doorward says what."
+_MOST_WAIT = 60.0
+"""Seconds that an approved call waits for its place among the limits of the room, once."""
+
+
+class Worker:
+    def __init__(
+        self, around: Surroundings, waiting: Waiting, persona: str, room: str, done: Callable[[], object]
+    ) -> None:
+        """`done` is told when there is nothing left to do."""
+        self._around = around
+        self._waiting = waiting
+        self._persona = persona
+        self._room = room
+        self._done = done
+        self._message: Message | None = None
+        self._decided: list[OpenCall] = []
+        self._turn: TurnTaking | None = None
+        self._ended_by = STOPPED
+        self._says = ""
+        self.task: asyncio.Task[None] | None = None
+
+    def hear(self, message: Message) -> None:
+        """Something to answer. What came before and is not answered yet is answered with it."""
+        self._message = message
+        self._start()
+
+    def resume(self, call: OpenCall) -> None:
+        """A call of an earlier turn that needs to wait no longer."""
+        self._decided.append(call)
+        self._start()
+
+    async def stop(self, reason: str, says: str = "") -> None:
+        """End it, and what was to come; returns when its last words are stored."""
+        self._ended_by, self._says = reason, says
+        self._message, self._decided = None, []
+        if self._turn is not None:
+            self._turn.errands.ended_by = reason
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.wait([self.task])
+
+    def _start(self) -> None:
+        if self.task is None:
+            self.task = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        live = self._around.services.live
+        room = self._around.services.rooms.get(LOCAL, self._room)
+        try:
+            while self._decided or self._message is not None:
+                persona = self._around.services.personas.get(LOCAL, self._persona)
+                room = self._around.services.rooms.get(LOCAL, self._room)
+                if persona is None or room is None or room.archived or persona.id not in room.members:
+                    await self._give_up(room)
+                    break
+                live.thinking(room, self._persona, "thinking")
+                await self._do_next(persona, room)
+        except asyncio.CancelledError:
+            if self._says and room is not None:
+                await asyncio.shield(asyncio.ensure_future(self._last_words(room)))
+        finally:
+            self.task = None
+            if self._decided or self._message is not None:
+                self._start()  # it came while the last words of what was stopped were said
+            else:
+                self._done()
+            if room is not None:
+                waits = self._waiting.of(self._persona, self._room)
+                live.thinking(room, self._persona, "waiting" if waits else "idle")
+
+    async def _give_up(self, room: Room | None) -> None:
+        """Leave what was to be done, since the persona is gone, or the room."""
+        self._message = None
+        while self._decided:
+            call = self._decided.pop(0)
+            await give_up(self._around, call, room, "It is not in this room any more.")
+
+    async def _do_next(self, persona: Persona, room: Room) -> None:
+        try:
+            if self._decided:
+                await self._go_on(persona, room, self._decided.pop(0))
+            elif self._message is not None:
+                message, self._message = self._message, None
+                await self._take(TurnTaking(self._around, persona, room), message)
+        except DoorwardError as error:
+            log.warning("a turn of %s in %s could not be taken to its end: %s", self._persona, self._room, error)
+        except Exception:
+            log.exception("a turn of %s in %s broke", self._persona, self._room)
+            await self._around.services.messages.say(
+                room,
+                persona.id,
+                "ai",
+                _BROKE,
+            )
+
+    async def _take(self, turn: TurnTaking, message: Message | None, *results: Turn) -> None:
+        self._turn = turn
+        try:
+            await turn.take(message, results)
+        finally:
+            self._turn = None
+        for call in turn.waits:
+            await self._waiting.add(call)
+
+    async def _go_on(self, persona: Persona, room: Room, call: OpenCall) -> None:
+        """Do what people decided about a call, and take the turn further once none of its calls waits any more."""
+        try:
+            card = await self._around.services.messages.get(room, call.card)
+        except NotFound:
+            await give_up(self._around, call, None, "")
+            return
+        turn = TurnTaking(self._around, persona, room, id=call.turn, rounds=call.rounds)
+        result = await self._decision(turn, call, card)
+        if result is not None and not self._waiting.others(call.turn) and not self._more_of(call.turn):
+            await self._take(turn, None, result)
+
+    def _more_of(self, turn: str) -> bool:
+        return any(one.turn == turn for one in self._decided)
+
+    async def _decision(self, turn: TurnTaking, call: OpenCall, card: Message) -> Turn | None:
+        """What came of a call that waited; None when it waits again."""
+        approval = await approval_of(self._around, call)
+        command = card_of(card).command
+        if approval is None or approval.state != "approved":
+            text = await self._declined(call, card, approval)
+            return Turn(role="result", text=f"{command}: {text}", tool=wire_name(command))
+        self._turn = turn
+        try:
+            back = await turn.errands.resume(call, card, approval, new_id())
+            wait = back.outcome.retry_after
+            if back.outcome.code == "too_fast" and wait is not None and wait <= _MOST_WAIT:
+                await asyncio.sleep(wait)
+                back = await turn.errands.resume(call, back.card, approval, new_id())
+        finally:
+            self._turn = None
+        if back.waits is not None:
+            await self._waiting.add(back.waits)
+            return None
+        return Turn(role="result", text=f"A person said yes. {back.text}", tool=wire_name(command))
+
+    async def _declined(self, call: OpenCall, card: Message, approval: Approval | None) -> str:
+        """Show that a call will not run, and say why."""
+        if approval is not None and approval.state == "denied":
+            given = await self._around.services.approvals.decisions(approval)
+            who = ", ".join(one["decider"] for one in given if one["verdict"] == "deny") or "a person"
+            why = f"{visible(who)} said no. Do something else, or ask what they would rather have."
+        elif approval is not None and approval.state == "used":
+            why = STOPPED
+        else:
+            why = "Nobody decided in time, which counts as no."
+        used = approval.used_by or "" if approval is not None else ""
+        await close(self._around, call, card, why, failed=why == STOPPED, execution=used)
+        return why
+
+    async def _last_words(self, room: Room) -> None:
+        await self._around.services.messages.say(room, self._persona, "ai", self._says)
+
+
+async def give_up(around: Surroundings, call: OpenCall, room: Room | None, reason: str) -> None:
+    """End a call that will not go on, whatever is left of its card."""
+    if room is not None:
+        with contextlib.suppress(NotFound):
+            await close(around, call, await around.services.messages.get(room, call.card), reason, failed=True)
+            return
+    await around.services.store.write(open_calls.close(call.card))
+
+
+async def close(
+    around: Surroundings, call: OpenCall, card: Message, why: str, *, failed: bool, execution: str = ""
+) -> None:
+    """End the card of a call that will not go on."""
+    shown = msgspec.structs.replace(
+        card_of(card), state="failed" if failed else "refused", code="cancelled" if failed else "not_approved"
+    )
+    shown = msgspec.structs.replace(shown, summary=why, call=execution or shown.call)
+    done = open_calls.close(call.card)
+    message = await around.services.messages.revise(card, attachments=[shown], also=lambda _: (done,))
+    if message.deleted_at is not None:
+        await around.services.store.write(done)

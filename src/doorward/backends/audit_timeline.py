@@ -1,0 +1,151 @@
+"""audit/timeline: how many calls ended how, over time, for a chart."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, TypedDict
+
+from msgspec import Meta
+
+from doorward.backends.ai import When, moment
+from doorward.backends.context import Context
+from doorward.clock import iso
+from doorward.command import READS_ONLY, Example, Family
+from doorward.errors import BadParams
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store import ledger, ledger_counts
+from doorward.store.ledger_counts import PERIOD
+from doorward.store.scope import Scope
+
+family = Family("audit", category="history")
+
+MOST_BUCKETS = 200
+_WIDTHS = (1, 5, 15, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 604_800)
+"""Seconds that a bar may stand for, each a length that people count in."""
+_FEW = 100_000
+"""So many records are counted one by one where bars are narrower than what was counted before."""
+
+Counts = list[tuple[int, str, int]]
+
+
+class Bucket(TypedDict):
+    at: Annotated[str, Meta(description="When it begins")]
+    counts: Annotated[dict[str, int], Meta(description="Status to how many calls ended so")]
+
+
+class Timeline(TypedDict):
+    since: str
+    until: str
+    seconds: Annotated[int, Meta(description="What one bucket stands for")]
+    items: Annotated[list[Bucket], Meta(description="The buckets in which something happened, in their order")]
+    totals: dict[str, int]
+    oldest: Annotated[str | None, Meta(description="The oldest record here; older ones were moved out to files")]
+
+
+def _matching(says: str, most: int = 200) -> object:
+    return Meta(description=says, max_length=most)
+
+
+@family.command(
+    "timeline",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=30,
+    undo=READS_ONLY,
+    examples=[
+        Example("how busy was the last day", {"since": "24h"}),
+        Example("when was something refused in general", {"inRoom": "general", "status": "refused", "since": "7d"}),
+    ],
+    related=["data/list", "ai/report"],
+    tells_how_it_stands=True,
+)
+async def timeline(
+    ctx: Context,
+    since: When = "24h",
+    until: When = "",
+    command: Annotated[str, _matching("Only calls of this command")] = "",
+    caller: Annotated[str, _matching("Only calls of this caller")] = "",
+    call: Annotated[str, _matching("Only this execution", 64)] = "",
+    in_room: Annotated[str, _matching("Only what was asked in this room")] = "",
+    door: Annotated[str, _matching("Only what came in by this door")] = "",
+    status: Annotated[str, _matching("Only what ended with this status")] = "",
+    code: Annotated[str, _matching("Only what ended with this code")] = "",
+) -> Timeline:
+    """Count how calls ended, in at most 200 steps of a span of time, from the ledger."""
+    now = ctx.house.clock.now()
+    begin, end = moment(since, now) // 1_000_000, (moment(until, now) if until else int(now * 1_000_000)) // 1_000_000
+    if begin >= end:
+        raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
+    wanted = {"command": command, "caller": caller, "call": call, "room": in_room, "door": door, "status": status}
+    given = {name: value for name, value in {**wanted, "code": code}.items() if value}
+    scope = Scope.of(ctx.caller)
+    return await ctx.store.in_reader(lambda db: _Chart(db, scope, given, (begin, end)).timeline())
+
+
+class _Chart:
+    def __init__(self, db: sqlite3.Connection, scope: Scope, given: Mapping[str, str], span: tuple[int, int]) -> None:
+        self._db = db
+        self._scope = scope
+        self._rooms = scope.values()["rooms"]
+        self._given = given
+        self._begin, self._end = span
+
+    def timeline(self) -> Timeline:
+        oldest = ledger.beginning(self._db)
+        if oldest is not None:
+            self._begin = max(self._begin, min(oldest // 1_000_000, self._end - 1))
+        width = self._width()
+        first, last = self._begin // width, -(-self._end // width)
+        items: dict[int, Counter[str]] = {}
+        totals: Counter[str] = Counter()
+        for at, status, n in self._counts(width):
+            if first <= at < last:
+                items.setdefault(at, Counter())[status] += n
+                totals[status] += n
+        return {
+            "since": iso(first * width),
+            "until": iso(last * width),
+            "seconds": width,
+            "items": [{"at": iso(at * width), "counts": dict(counts)} for at, counts in sorted(items.items())],
+            "totals": dict(totals),
+            "oldest": None if oldest is None else iso(oldest / 1_000_000),
+        }
+
+    def _width(self) -> int:
+        """The narrowest bars that are not too many, and that can be counted at once."""
+        span = self._end - self._begin
+        fits = [one for one in _WIDTHS if -(-self._end // one) - self._begin // one <= MOST_BUCKETS]
+        width = fits[0] if fits else -(-span // (MOST_BUCKETS - 2) // PERIOD) * PERIOD
+        if width < PERIOD and self._many():
+            return PERIOD
+        return width if width < PERIOD else -(-width // PERIOD) * PERIOD
+
+    def _many(self) -> bool:
+        counted = ledger_counts.per_period(self._db, self._scope.tenant, {}, self._periods())
+        return sum(n for _, _, n in counted) > _FEW
+
+    def _periods(self) -> tuple[int, int]:
+        return self._begin // PERIOD, self._end // PERIOD + 1
+
+    def _counts(self, width: int) -> Counts:
+        """By what was counted before where that is enough, and by the records themselves where not."""
+        db, tenant, given = self._db, self._scope.tenant, self._given
+        fields = [name for name in given if name in ledger_counts.FIELDS]
+        if width >= PERIOD and len(fields) <= 1 and "call" not in given and self._rooms is None:
+            step = width // PERIOD
+            begin, end = self._begin // width * step, -(-self._end // width) * step
+            counted = ledger_counts.per_period(db, tenant, given, (begin, end), step)
+            tail = (ledger_counts.counted(db) + 1, 2**62)
+            return counted + self._raw(tail, width)
+        found: Counts = []
+        for stretch in ledger_counts.stretches(db, tenant, given, (self._begin - width, self._end + width)):
+            found += self._raw(stretch, width)
+        return found
+
+    def _raw(self, stretch: ledger_counts.Stretch, width: int) -> Counts:
+        return ledger_counts.raw(self._db, self._scope.tenant, self._given, self._rooms, stretch, width)

@@ -1,0 +1,61 @@
+"""model/*: which models personas can think with, and whether one answers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from doorward.backends.context import Context, Listing, listing
+from doorward.backends.model_desk import ModelTrial, ProviderFacts
+from doorward.command import READS_ONLY, Example, Family, NoUndo
+from doorward.facts import Access, Effects, Safety, Tier
+
+family = Family("model", category="personas")
+
+
+@family.command(
+    "list",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("which models can personas have", {})],
+    related=["model/test", "persona/list"],
+    humans_only=True,
+    house_wide=True,
+)
+async def list_models(ctx: Context) -> Listing[ProviderFacts]:
+    """List the providers of models, where each is asked and whether its key is there. No key is ever shown."""
+    return listing(ctx.house.models.providers())
+
+
+@family.command(
+    "test",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ | Effects.OPEN_WORLD,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=5,
+    timeout=600,
+    undo=NoUndo("the provider was asked, and may count it"),
+    examples=[Example("does the built-in model answer", {"model": "house"})],
+    related=["model/list"],
+    humans_only=True,
+    house_wide=True,
+    tells_how_it_stands=True,
+)
+async def test_model(
+    ctx: Context,
+    model: Annotated[
+        str, Meta(description="Its name, such as house or openai:gpt-4o-mini", min_length=1, max_length=240)
+    ],
+) -> ModelTrial:
+    """Ask a model for one sentence, and show the beginning of its answer or what is wrong.
+
+    Nothing of any room is sent. A provider may charge for the answer.
+    """
+    return await ctx.house.models.trial(model)

@@ -1,0 +1,301 @@
+"""recipe/diff: the time machine. Which past decisions a changed recipe would flip."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
+
+import msgspec
+from msgspec import Meta
+
+from doorward import strictjson
+from doorward.backends.ai import When, moment
+from doorward.backends.context import Context
+from doorward.backends.recipe_draft import Text, draft
+from doorward.clock import iso
+from doorward.command import READS_ONLY, Example, Family
+from doorward.errors import BadParams, NotPermitted, Unusable
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.ledger.paths import LedgerPaths
+from doorward.ledger.verify import read_segment
+from doorward.recipes.policy import Policy
+from doorward.recipes.replay import Group, Past, Replay
+from doorward.recipes.verdict import Decision
+from doorward.record import COLUMNS
+from doorward.store import ledger
+
+family = Family("recipe", category="rooms")
+
+_AT_ONCE = 10_000
+"""Records that one reader looks at before others have their turn."""
+_PLACES = [COLUMNS.index(name) for name in Past._fields]
+
+
+class Again(TypedDict):
+    """One call as it was recorded."""
+
+    record: int
+    call: str
+    at: str
+    caller: str
+    room: str
+    params: Annotated[Any, Meta(description="As recorded: secrets hidden, long values cut")]
+
+
+class Flip(TypedDict):
+    """Calls whose decision would be another, in the same way and by the same rule."""
+
+    command: str
+    was: Decision
+    would: Annotated[
+        Literal["allowed", "approval", "refused", "unknown"],
+        Meta(description="unknown: the record does not hold what a rule would look at"),
+    ]
+    rule: Annotated[str, Meta(description="The rule that would decide")]
+    before: Annotated[str, Meta(description="The rule that decided then")]
+    count: int
+    callers: list[str]
+    moreCallers: Annotated[bool, Meta(description="Whether there were more callers than are listed")]
+    rooms: list[str]
+    first: str
+    last: str
+    examples: list[Again]
+
+
+class Replayed(TypedDict):
+    recipe: str
+    rooms: list[str]
+    since: str
+    until: str
+    items: Annotated[list[Flip], Meta(description="The flips, the most frequent first")]
+    flipped: Annotated[int, Meta(description="Decisions that would be another")]
+    same: int
+    untold: Annotated[int, Meta(description="Decisions of which it cannot be told")]
+    beyond: Annotated[int, Meta(description="Flips in groups that are not listed, since there are too many")]
+    leftOut: Annotated[dict[str, int], Meta(description="Records that no recipe decided about: why, and how many")]
+    complete: Annotated[bool, Meta(description="Whether the whole span was looked at, from its end back")]
+    lookedBackTo: Annotated[str, Meta(description="The time from which on every record was looked at")]
+    says: Annotated[str, Meta(description="The same in a sentence")]
+
+
+@family.command(
+    "diff",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.FULL,
+    safety=Safety.SAFE,
+    cost=5,
+    timeout=120,
+    undo=READS_ONLY,
+    examples=[
+        Example("what would the support recipe have decided in the last week", {"id": "support", "room": "general"}),
+        Example(
+            "what would be refused if nothing were allowed",
+            {"text": '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}', "room": "general"},
+        ),
+    ],
+    related=["recipe/preview", "recipe/put", "data/list"],
+    humans_only=True,
+    tells_how_it_stands=True,
+)
+async def diff(
+    ctx: Context,
+    id: Annotated[str, Meta(description="The recipe's id; left out, the one inside the text", max_length=63)] = "",
+    text: Text = "",
+    room: Annotated[
+        str, Meta(description="Only this room; left out, every room under a recipe of that id", max_length=63)
+    ] = "",
+    since: When = "7d",
+    until: When = "",
+    examples: Annotated[int, Meta(description="At most so many calls of each kind", ge=0, le=20)] = 3,
+    seconds: Annotated[int, Meta(description="Look for at most so long, from the newest back", ge=0, le=100)] = 30,
+) -> Replayed:
+    """Decide again, under a new recipe, what was decided in a room, and list every decision that would flip."""
+    policy = draft(ctx, id, text)
+    rooms = _rooms(ctx, policy, room)
+    now = ctx.house.clock.now()
+    begin, end = moment(since, now), moment(until, now) if until else int(now * 1_000_000) + 1
+    if begin >= end:
+        raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
+    walk = _Walk(ctx, policy, rooms, (begin, end), examples, seconds)
+    await walk.back()
+    return _replayed(policy, rooms, walk)
+
+
+class _Walk:
+    """From the end of the span back, through the table and then through moved-out files, until time is up."""
+
+    def __init__(
+        self, ctx: Context, policy: Policy, rooms: list[str], span: tuple[int, int], examples: int, seconds: float
+    ) -> None:
+        self._ctx = ctx
+        self._clock = ctx.house.clock
+        self._stop = self._clock.steady() + seconds
+        self._rooms = rooms
+        self._in = msgspec.json.encode(rooms).decode()
+        self.replay = Replay(policy, {one.name: one for one in ctx.house.registry}.get, examples)
+        self.span = span
+        self.reached = span[1]
+        """Every record from this time on was looked at."""
+        self.problem = ""
+        """Why a file of moved-out records could not be read."""
+
+    async def back(self) -> None:
+        if not self._rooms:
+            self.reached = self.span[0]
+            return
+        if await self._table() and await self._files():
+            self.reached = self.span[0]
+
+    async def _table(self) -> bool:
+        """Whether the whole of the table was looked at."""
+        store, tenant = self._ctx.store, self._ctx.caller.tenant
+        ends = await store.in_reader(lambda db: ledger.spanned(db, *self.span))
+        if ends is None:
+            return True
+        first, last = ends
+        upper = last
+        while upper >= first:
+            numbers = (max(first, upper - _AT_ONCE + 1), upper)
+            self.reached = await store.in_reader(partial(self._some, tenant=tenant, numbers=numbers))
+            upper = numbers[0] - 1
+            done = last - upper
+            self._ctx.execution.progress(done / (last - first + 1), f"{done:,} of {last - first + 1:,} records")
+            if upper >= first and self._clock.steady() >= self._stop:
+                return False
+        return True
+
+    def _some(self, db: sqlite3.Connection, tenant: str, numbers: tuple[int, int]) -> int:
+        rows = ledger.decisions(db, Past._fields, tenant, self._in, numbers, self.span)
+        self.replay.add(map(Past._make, rows))
+        return ledger.at_of(db, numbers[0]) or self.reached
+
+    async def _files(self) -> bool:
+        """Whether every file of moved-out records that reaches into the span was looked at."""
+        folder = LedgerPaths.of(self._ctx.house.home).segments
+        oldest = await self._ctx.store.in_reader(ledger.beginning)
+        for segment in reversed(await self._ctx.store.in_reader(ledger.segments)):
+            if oldest is not None and oldest <= self.span[0]:
+                return True
+            file = folder / Path(segment["file"]).name
+            try:
+                oldest = await self._file(file, segment["last"] - segment["first"] + 1)
+            except Unusable as error:
+                self.problem = error.message
+                return False
+            if oldest is None:
+                return False
+            self.reached = oldest
+        return True
+
+    async def _file(self, file: Path, records: int) -> int | None:
+        """Look at one file; gives the time of its first record, or None when the time was up before its end."""
+        rows = read_segment(file)
+        begun, done = None, 0
+        while True:
+            first, count = await asyncio.to_thread(self._piece, rows)
+            begun = begun or first
+            if not count:
+                return begun
+            done += count
+            self._ctx.execution.progress(min(1.0, done / max(records, 1)), f"moved-out records of {file.name}")
+            if done < records and self._clock.steady() >= self._stop:
+                return None
+
+    def _piece(self, rows: Iterator[tuple[Any, ...]]) -> tuple[int | None, int]:
+        begun, count = None, 0
+        tenant, rooms = self._ctx.caller.tenant, frozenset(self._rooms)
+        place = COLUMNS.index("tenant")
+        for row in islice(rows, _AT_ONCE):
+            count += 1
+            past = Past._make(row[one] for one in _PLACES)
+            begun = begun or past.at
+            if (
+                row[place] == tenant
+                and past.room in rooms
+                and past.phase != "end"
+                and self.span[0] <= past.at < self.span[1]
+            ):
+                self.replay.add([past])
+        return begun, count
+
+
+def _rooms(ctx: Context, policy: Policy, room: str) -> list[str]:
+    caller, rooms = ctx.caller, ctx.house.rooms
+    if room:
+        if not caller.reaches(room):
+            raise NotPermitted(f"There is no room {room[:80]!r} that you may act in.")
+        return [rooms.known(caller.tenant, room).id]
+    under = policy.recipe.recipe_id
+    return sorted(one.id for one in rooms.of(caller.tenant) if one.recipe == under and caller.reaches(one.id))
+
+
+def _replayed(policy: Policy, rooms: list[str], walk: _Walk) -> Replayed:
+    replay = walk.replay
+    complete = walk.reached <= walk.span[0]
+    back_to = iso(walk.reached / 1_000_000)
+    return {
+        "recipe": policy.recipe.recipe_id,
+        "rooms": rooms,
+        "since": iso(walk.span[0] / 1_000_000),
+        "until": iso(walk.span[1] / 1_000_000),
+        "items": [_flip(group) for group in replay.groups()],
+        "flipped": replay.flipped,
+        "same": replay.same,
+        "untold": replay.untold,
+        "beyond": replay.beyond,
+        "leftOut": dict(sorted(replay.left_out.items())),
+        "complete": complete,
+        "lookedBackTo": back_to,
+        "says": _sentence(replay, rooms, "" if complete else back_to, walk.problem),
+    }
+
+
+def _sentence(replay: Replay, rooms: list[str], back_to: str, problem: str) -> str:
+    if not rooms:
+        return "No room of yours is under this recipe, so there is nothing to decide again; name a room."
+    told = f"{replay.flipped:,} of {replay.looked_at:,} decisions would be another"
+    if replay.untold:
+        told += f", and of {replay.untold:,} it cannot be told"
+    if problem:
+        return f"{told}; only records since {back_to} were looked at: {problem}"
+    if back_to:
+        return f"{told}; time was up, so that only records since {back_to} were looked at."
+    return f"{told}."
+
+
+def _flip(group: Group) -> Flip:
+    return {
+        "command": group.command,
+        "was": group.was,
+        "would": group.would,  # type: ignore[typeddict-item]
+        "rule": group.rule,
+        "before": group.before,
+        "count": group.count,
+        "callers": sorted(group.callers),
+        "moreCallers": group.more_callers,
+        "rooms": sorted(group.rooms),
+        "first": iso(group.first / 1_000_000),
+        "last": iso(group.last / 1_000_000),
+        "examples": [_again(past) for past in group.examples],
+    }
+
+
+def _again(past: Past) -> Again:
+    try:
+        params = strictjson.loads(past.params)
+    except strictjson.NotJson:
+        params = past.params
+    return {
+        "record": past.seq,
+        "call": past.call,
+        "at": iso(past.at / 1_000_000),
+        "caller": past.caller,
+        "room": past.room,
+        "params": params,
+    }

@@ -1,0 +1,103 @@
+"""A recipe that is not in force yet, as text: what it would decide, or what is wrong with it and where."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from doorward import strictjson
+from doorward.backends.context import Context
+from doorward.edited import jsontext
+from doorward.edited.jsontext import Node
+from doorward.edited.unreadable import Unreadable
+from doorward.errors import BadParams, NotFound
+from doorward.recipes.policy import Policy
+from doorward.recipes.recipe import LARGEST, BadRecipe, is_recipe_id, parse
+
+_LINE = re.compile(r"line (\d{1,9}), column (\d{1,9})")
+Text = Annotated[
+    str, Meta(description="The recipe as JSON; left out, the one that is in force under the id", max_length=LARGEST)
+]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What is wrong with the text of a recipe, for an editor that shows it beside the line."""
+
+    field: Annotated[str, Meta(description="Such as strategy.aiCommands.whitelist[2]; empty for the whole text")]
+    reason: str
+    line: Annotated[int, Meta(description="From 1 on")]
+    column: int
+
+
+def draft(ctx: Context, id: str, text: str) -> Policy:
+    """The policy that is meant: the one that this text makes or, without a text, the one in force."""
+    if text:
+        try:
+            return drafted(id, text)
+        except BadRecipe as error:
+            raise BadParams(error.message, hint=error.hint) from error
+    policy = ctx.house.recipes.policy(id)
+    if policy is not None:
+        return policy
+    names = ", ".join(one.recipe_id for one in ctx.house.recipes.recipes())
+    if not id:
+        raise BadParams(f"Give the text of a recipe, or the id of one that is in force: {names}.")
+    raise NotFound(f"There is no recipe {id!r}; there are: {names}.")
+
+
+def drafted(id: str, text: str) -> Policy:
+    """The policy that a text makes; BadRecipe when it makes none. Without an id, the text's own counts."""
+    return Policy(parse(text.encode(errors="surrogatepass"), f"{id or _own_id(text)}.json"))
+
+
+def fault_in(text: str, error: BadRecipe) -> Fault:
+    """Where in the text the value stands that is not valid; the beginning when that cannot be known."""
+    told = _LINE.search(error.reason) if not error.field else None
+    if told is not None:
+        return Fault(error.field, error.reason, int(told[1]), int(told[2]))
+    try:
+        place = _place(jsontext.parse(text), error.field)
+    except Unreadable:
+        place = 0
+    before = text[:place]
+    return Fault(error.field, error.reason, before.count("\n") + 1, place - before.rfind("\n"))
+
+
+def _own_id(text: str) -> str:
+    try:
+        value = strictjson.loads(text, max_bytes=LARGEST)
+    except strictjson.NotJson:
+        return "draft"
+    own = value.get("recipeId") if isinstance(value, dict) else None
+    return own if isinstance(own, str) and is_recipe_id(own) else "draft"
+
+
+def _place(node: Node, field: str) -> int:
+    """The place of the value with this path, or of the nearest around it that is there."""
+    place = node.start
+    inner = True
+    while inner and field:
+        inner = False
+        for start, name, value in _inside(node):
+            rest = _rest(field, name)
+            if rest is not None:
+                node, place, field, inner = value, start, rest, True
+                break
+    return place
+
+
+def _inside(node: Node) -> list[tuple[int, str | int, Node]]:
+    named: list[tuple[int, str | int, Node]] = [(one.start, one.key, one.node) for one in node.members or []]
+    return named + [(one.start, number, one) for number, one in enumerate(node.elements or [])]
+
+
+def _rest(field: str, name: str | int) -> str | None:
+    """What is left of a path behind this step, or None when it does not begin with it."""
+    spelt = f"[{name}]" if isinstance(name, int) else name
+    for way in (spelt, f"[{name!r}]", f'["{name}"]'):
+        if field.startswith(way) and (len(field) == len(way) or field[len(way)] in ".["):
+            return field[len(way) :].removeprefix(".")
+    return None

@@ -1,0 +1,204 @@
+"""recipe/preview: what a recipe would let each agent do, beside what the one in force lets them do."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypedDict
+
+import msgspec
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.backends.recipe_draft import Fault, Text, drafted, fault_in
+from doorward.command import READS_ONLY, Command, Example, Family
+from doorward.errors import NotFound, NotPermitted
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.model import Caller
+from doorward.recipes.policy import Policy
+from doorward.recipes.recipe import BadRecipe
+from doorward.recipes.verdict import Decision, Verdict, verdict
+from doorward.rooms.rooms import Room
+
+family = Family("recipe", category="rooms")
+
+ANYBODY = "any agent"
+"""Stands for an agent that is made later, with the access of whoever looks."""
+_MOST_MEMBERS = 200
+
+
+class Change(TypedDict):
+    """A command about which another decision would be made than now."""
+
+    command: str
+    was: Annotated[Decision | None, Meta(description="null when no recipe of that id is in force")]
+    would: Decision
+    rule: str
+    before: str
+
+
+class Barred(TypedDict):
+    """Commands that are refused by the same rule."""
+
+    rule: str
+    commands: list[str]
+
+
+class Rights(TypedDict):
+    """What some agents, all alike, could and could not do."""
+
+    who: list[str]
+    rooms: Annotated[list[str], Meta(description="Where they are members; empty for any agent")]
+    access: str
+    changes: list[Change]
+    allowed: list[str]
+    approval: Annotated[list[str], Meta(description="Allowed once a person said yes")]
+    refused: list[Barred]
+
+
+class Preview(TypedDict):
+    id: str
+    valid: bool
+    fault: Annotated[Fault | None, Meta(description="What is wrong with the text, and where; null when nothing is")]
+    known: Annotated[bool, Meta(description="Whether a recipe of that id is in force")]
+    rooms: Annotated[list[str], Meta(description="The rooms of yours that it governs, or the one that was asked for")]
+    commands: int
+    items: list[Rights]
+
+
+@family.command(
+    "preview",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[
+        Example("what may everybody do under the support recipe", {"id": "support"}),
+        Example(
+            "what would change if nothing were allowed",
+            {"id": "support", "text": '{"recipeId": "support", "displayName": "Quiet", "strategy": {}}'},
+        ),
+    ],
+    related=["recipe/diff", "recipe/put", "recipe/show"],
+    humans_only=True,
+    tells_how_it_stands=True,
+)
+async def preview(
+    ctx: Context,
+    id: Annotated[str, Meta(description="The recipe's id", pattern=r"^[a-z][a-z0-9-]{0,62}$")],
+    text: Text = "",
+    room: Annotated[
+        str, Meta(description="As if it governed this room; left out, every room that it governs", max_length=63)
+    ] = "",
+) -> Preview:
+    """Say what each agent could and could not do under a recipe, and what would change. Changes nothing.
+
+    A text that is no valid recipe is answered with what is wrong and where, for editors.
+    """
+    in_force = ctx.house.recipes.policy(id)
+    rooms = _rooms(ctx, id, room)
+    shown: Preview = {
+        "id": id,
+        "valid": True,
+        "fault": None,
+        "known": in_force is not None,
+        "rooms": [one.id for one in rooms],
+        "commands": len(ctx.house.registry),
+        "items": [],
+    }
+    if not text and in_force is None:
+        names = ", ".join(one.recipe_id for one in ctx.house.recipes.recipes())
+        raise NotFound(f"There is no recipe {id!r}; there are: {names}.")
+    try:
+        new = drafted(id, text) if text else in_force
+    except BadRecipe as error:
+        return {**shown, "valid": False, "fault": fault_in(text, error)}
+    if new is not None:
+        old = ctx.house.recipes.policy(rooms[0].recipe) if room else in_force
+        shown["items"] = _items(ctx, new, old, _agents(ctx, rooms))
+    return shown
+
+
+class _Agent(msgspec.Struct, frozen=True):
+    name: str
+    caller: Caller
+    rooms: tuple[str, ...]
+
+
+def _rooms(ctx: Context, id: str, room: str) -> list[Room]:
+    """The rooms that are meant, of those that the asker may look at."""
+    caller, rooms = ctx.caller, ctx.house.rooms
+    if room:
+        found = rooms.known(caller.tenant, room)
+        if not _sees(caller, found):
+            raise NotPermitted(f"You are not a member of room {room!r}; its owner can add you.")
+        return [found]
+    governed = [one for one in rooms.of(caller.tenant) if one.recipe == id and not one.archived]
+    return sorted((one for one in governed if _sees(caller, one)), key=lambda one: one.id)
+
+
+def _sees(caller: Caller, room: Room) -> bool:
+    return caller.reaches(room.id) and (caller.access >= Access.FULL or room.member(caller) is not None)
+
+
+def _agents(ctx: Context, rooms: list[Room]) -> list[_Agent]:
+    """Whoever is a member of these rooms and no person, and one who might become one."""
+    where: dict[str, list[str]] = {}
+    kinds = {}
+    for room in rooms:
+        for member in room.members.values():
+            if member.kind != "human" and (member.id in where or len(where) < _MOST_MEMBERS):
+                where.setdefault(member.id, []).append(room.id)
+                kinds[member.id] = member.kind
+    asker = ctx.caller
+    found = [_Agent(ANYBODY, Caller(asker.tenant, "", "ai", asker.access, asker.id), ())]
+    for id, names in sorted(where.items()):
+        user = ctx.house.people.get(asker.tenant, id)
+        access = user.access if user is not None else asker.access
+        found.append(_Agent(id, Caller(asker.tenant, id, kinds[id], access), tuple(names)))
+    return found
+
+
+def _items(ctx: Context, new: Policy, old: Policy | None, agents: list[_Agent]) -> list[Rights]:
+    """What each may do; whoever may do exactly the same stands together."""
+    alike: dict[tuple[str, Access], list[_Agent]] = {}
+    for agent in agents:
+        alike.setdefault((agent.caller.kind, agent.caller.access), []).append(agent)
+    return [_rights(ctx, new, old, some) for some in alike.values()]
+
+
+def _rights(ctx: Context, new: Policy, old: Policy | None, alike: list[_Agent]) -> Rights:
+    caller = alike[0].caller
+    changes: list[Change] = []
+    by: dict[Decision, list[str]] = {"allowed": [], "approval": [], "refused": []}
+    barred: dict[str, list[str]] = {}
+    for command in sorted(ctx.house.registry, key=lambda one: one.name):
+        would = _verdict(ctx, caller, command, new)
+        was = _verdict(ctx, caller, command, old) if old is not None else None
+        by[would.decision].append(command.name)
+        if would.decision == "refused":
+            barred.setdefault(would.rule, []).append(command.name)
+        if (was.decision if was else "refused") != would.decision:
+            changes.append(
+                {
+                    "command": command.name,
+                    "was": was.decision if was else None,
+                    "would": would.decision,
+                    "rule": would.rule,
+                    "before": was.rule if was else "",
+                }
+            )
+    return {
+        "who": [one.name for one in alike],
+        "rooms": sorted({name for one in alike for name in one.rooms}),
+        "access": caller.access.label,
+        "changes": changes,
+        "allowed": by["allowed"],
+        "approval": by["approval"],
+        "refused": [{"rule": rule, "commands": names} for rule, names in barred.items()],
+    }
+
+
+def _verdict(ctx: Context, caller: Caller, command: Command, policy: Policy) -> Verdict:
+    return verdict(policy, command, caller.kind, ctx.house.would_rule(caller, command, policy))

@@ -1,0 +1,107 @@
+"""room/attach and room/attachment: bring a file that a message comes with, and look at one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.backends.room import Name, seen
+from doorward.backends.room_message import keeps_order
+from doorward.backends.room_saying import spoken_in
+from doorward.command import READS_ONLY, Example, Family, NoUndo, shortened
+from doorward.errors import BadParams, NotFound
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.rooms.message import File
+
+family = Family("room", category="rooms")
+
+_AN_ID = "01k9x2m4q7ab3cde"
+_PAGE = 15_000
+
+
+class FileFacts(TypedDict):
+    id: Annotated[str, Meta(description="Give it to room/say as one of its attachments")]
+    room: str
+    name: str
+    mediaType: Annotated[str, Meta(description="What it is, by its bytes")]
+    size: Annotated[int, Meta(description="How many bytes it has")]
+    content: NotRequired[Annotated[str, Meta(description="The bytes that were asked for, as base64")]]
+
+
+@family.command(
+    "attach",
+    tier=Tier.APPLICATION,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=20,
+    undo=NoUndo("a file that comes with no message is forgotten by itself"),
+    examples=[Example("bring a note", {"name": "lab", "file": "note.txt", "content": "SGVsbG8="})],
+    related=["room/say", "room/attachment"],
+)
+async def attach(
+    ctx: Context,
+    name: Name,
+    file: Annotated[str, Meta(description="What it is called", min_length=1, max_length=500)],
+    content: Annotated[str, Meta(description="Its bytes, as base64", min_length=1, max_length=14_000_000)],
+) -> FileFacts:
+    """Bring a file to a room, for the next message to come with: give its id to room/say."""
+    room = spoken_in(ctx, name)
+    try:
+        decoded = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadParams(
+            f"room/attach: content is base64; given {shortened(content)}, which is not: {error}."
+        ) from error
+    return _shown(room.id, await ctx.house.files.bring(room, ctx.caller.id, file, decoded))
+
+
+@family.command(
+    "attachment",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[Example("what is this file", {"name": "lab", "id": _AN_ID})],
+    related=["room/messages", "room/attach"],
+    tells_how_it_stands=True,
+)
+async def attachment(
+    ctx: Context,
+    name: Name,
+    id: Annotated[str, Meta(description="The file", min_length=1, max_length=64)],
+    offset: Annotated[int, Meta(description="The first byte to show", ge=0, le=100_000_000)] = 0,
+    length: Annotated[int, Meta(description="How many bytes to show; by default none", ge=0, le=_PAGE)] = 0,
+) -> FileFacts:
+    """Show what a file is that came with a message and, if asked for, a page of its bytes."""
+    room = seen(ctx, name)
+    found = await ctx.house.files.find(room, id)
+    if not await _is_open(ctx, name, found.message, id, found.uploader):
+        raise NotFound(f"There is no file {id[:64]!r} in room {room.id!r}.")
+    facts = _shown(room.id, found.file)
+    if length:
+        page = await ctx.house.files.content(room, id, int(offset), int(length))
+        facts["content"] = base64.b64encode(page).decode()
+    return facts
+
+
+async def _is_open(ctx: Context, name: str, message: str, id: str, uploader: str) -> bool:
+    """Whether a file is there for this caller: what is taken back is left to those who look after the room."""
+    room = seen(ctx, name)
+    if not message:
+        return uploader == ctx.caller.id
+    found = await ctx.house.messages.get(room, message)
+    shows = any(isinstance(one, File) and one.id == id for one in found.attachments)
+    return shows or keeps_order(ctx, room)
+
+
+def _shown(room: str, file: File) -> FileFacts:
+    return {"id": file.id, "room": room, "name": file.name, "mediaType": file.media_type, "size": file.size}

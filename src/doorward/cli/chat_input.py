@@ -1,0 +1,130 @@
+"""What a person types into `doorward chat`: at a prompt that stays below what others say, or in lines from a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from doorward.visible import visible
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import CompleteEvent, Completion
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
+
+_TYPING_EVERY = 3.0
+"""Seconds between two notices that somebody is typing."""
+
+
+class Typed(Protocol):
+    """Where lines come from."""
+
+    people: bool
+    """Whether a person sits there, who sees what is drawn and reads at their own pace."""
+
+    def screen(self) -> contextlib.AbstractContextManager[None]:
+        """While this lasts, whatever is printed stands where it belongs."""
+
+    def lines(self) -> AsyncIterator[str]:
+        """Each line as it is entered, until the end."""
+
+    def refresh(self) -> None:
+        """Draw again what is beside the prompt."""
+
+
+class Piped:
+    """Lines of a pipe or a file. They are read by a thread, since not everything can be waited for."""
+
+    people = False
+
+    def screen(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    async def lines(self) -> AsyncIterator[str]:
+        loop = asyncio.get_running_loop()
+        came: asyncio.Queue[str | None] = asyncio.Queue()
+
+        def read() -> None:
+            with contextlib.suppress(RuntimeError, ValueError):  # nobody waits any more, or the input is closed
+                for line in sys.stdin:
+                    loop.call_soon_threadsafe(came.put_nowait, line.rstrip("\r\n"))
+                loop.call_soon_threadsafe(came.put_nowait, None)
+
+        threading.Thread(target=read, daemon=True).start()
+        while (line := await came.get()) is not None:
+            yield line
+
+    def refresh(self) -> None:
+        pass
+
+
+class Prompted:
+    """A prompt on a terminal, with a line below it that says who is there and who writes."""
+
+    people = True
+
+    def __init__(
+        self,
+        room: str,
+        status: Callable[[], str],
+        words: Callable[[], Iterable[str]],
+        typing: Callable[[], None],
+        *,
+        given: Input | None = None,
+        drawn: Output | None = None,
+    ) -> None:
+        """`words` are what can be completed: commands of the chat, and names of members behind an @."""
+        from prompt_toolkit import PromptSession  # noqa: PLC0415 - slow to import, and only a terminal needs it
+        from prompt_toolkit.formatted_text import to_plain_text  # noqa: PLC0415
+
+        self._typing = typing
+        self._told = -_TYPING_EVERY
+        self._session: PromptSession[str] = PromptSession(
+            f"{visible(room, lines=False)}> ",
+            bottom_toolbar=lambda: to_plain_text(status()),
+            completer=completer(words),
+            complete_while_typing=False,
+            input=given,
+            output=drawn,
+        )
+        self._session.default_buffer.on_text_changed += self._changed
+
+    def screen(self) -> contextlib.AbstractContextManager[None]:
+        from prompt_toolkit.patch_stdout import patch_stdout  # noqa: PLC0415 - as above
+
+        return patch_stdout(raw=True)
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Until Ctrl-D or Ctrl-C at the prompt."""
+        with contextlib.suppress(EOFError, KeyboardInterrupt):
+            while True:
+                yield await self._session.prompt_async()
+
+    def refresh(self) -> None:
+        self._session.app.invalidate()
+
+    def _changed(self, buffer: Any) -> None:
+        now = time.monotonic()
+        if buffer.text and not buffer.text.startswith("/") and now - self._told >= _TYPING_EVERY:
+            self._told = now
+            self._typing()
+
+
+def completer(words: Callable[[], Iterable[str]]) -> Any:
+    """Completes the word before the cursor to any of these."""
+    from prompt_toolkit.completion import Completer, Completion  # noqa: PLC0415 - as above
+
+    class _Words(Completer):
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+            begun = document.get_word_before_cursor(WORD=True)
+            for word in words() if begun else ():
+                if word.startswith(begun):
+                    yield Completion(f"{word} ", start_position=-len(begun))
+
+    return _Words()

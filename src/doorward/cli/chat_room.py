@@ -1,0 +1,259 @@
+"""One room, as `doorward chat` sees it: what is shown of it, and what becomes of what is typed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from doorward.cli import chat_shown, report
+from doorward.cli.chat_input import Typed
+from doorward.cli.chat_shown import Shown
+from doorward.cli.chat_way import Happened, Way
+from doorward.errors import DoorwardError, Refused
+from doorward.model import Outcome
+from doorward.visible import visible
+
+HELP = """\
+What you type is said in the room. Beside that:
+  approve, deny     decide about what waits for you here (y and n do as well, when only one thing waits)
+  /who              who is in the room, and who is here now
+  /search WORDS     look for something that was said
+  /older            show earlier messages
+  /help             this
+  /quit             leave; Ctrl-D does as well
+A line that begins with // is said with one slash less."""
+_COMMANDS = ("/who", "/search", "/older", "/help", "/quit")
+_ANSWERS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
+_PAGE = 20
+_AGAIN = 1.0
+"""Seconds after which somebody who was cut off comes again."""
+_SILENCE = 2.0
+"""Seconds without a word, with no AI at work, after which nothing more is waited for."""
+_TYPING_LASTS = 5.0
+
+
+class Chat:
+    def __init__(self, way: Way, room: str) -> None:
+        self._way = way
+        self._room = room
+        self._shown = Shown()
+        self._place = "/"
+        """Where in the room's stream we are, for whoever has to come again."""
+        self._oldest = ""
+        self._members: dict[str, str] = {}
+        self._here: set[str] = set()
+        self._typing: dict[str, float] = {}
+        self._thinking: dict[str, str] = {}
+        self._drafts: dict[str, tuple[str, str]] = {}
+        self._heard = asyncio.Event()
+        self.waiting: dict[str, str] = {}
+        """The approvals of this room that wait for a person, each with its command, oldest first."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def begin(self, last: int) -> None:
+        """Show what was said last. A room that is not there, or not ours, ends it here."""
+        facts = await self._done("room/show", name=self._room)
+        self._members = {str(id): str(role) for id, role in facts["members"].items()}
+        page = await self._done("room/messages", name=self._room, limit=max(1, last))
+        self._place = f"/{page['revision']}"
+        if last:
+            self._show_page(page["items"])
+        click.echo(
+            click.style(f"You are in {self._room} (recipe {facts['recipe']}). /help says what you can do.", dim=True)
+        )
+
+    async def follow(self, refresh: Callable[[], None]) -> None:
+        """Show what goes on, for as long as it lasts; a lost connection is found again, with nothing left out."""
+        while True:
+            lost = ""
+            try:
+                async for happened in self._way.follow(self._room, self._place):
+                    await self._take(happened)
+                    self._place = happened.id or self._place
+                    refresh()
+            except Refused:
+                raise
+            except DoorwardError as error:
+                lost = error.message
+            self._here, self._thinking, self._drafts = set(), {}, {}
+            click.echo(click.style(f"Cut off; looking for Doorward again. {lost}".rstrip(), fg="yellow"))
+            await asyncio.sleep(_AGAIN)
+
+    async def talk(self, typed: Typed) -> None:
+        """Take what is typed until the end; from a pipe, wait for the answers as well."""
+        async for line in typed.lines():
+            if line.strip() == "/quit":
+                return
+            if line.strip():
+                await self._entered(line)
+        while not typed.people and await self._more_to_come():
+            pass
+
+    async def _more_to_come(self) -> bool:
+        """Whether an AI is at work, or something was heard in a while; if not, nothing more is to be expected."""
+        self._heard.clear()
+        try:
+            async with asyncio.timeout(_SILENCE):
+                await self._heard.wait()
+        except TimeoutError:
+            return bool(self._thinking)
+        return True
+
+    def status(self) -> str:
+        """The line below the prompt: who is here, who types, and what AIs are doing."""
+        now = time.monotonic()
+        parts = [f"here: {', '.join(sorted(self._here))}"] if self._here else []
+        parts += [f"{who} {state}" for who, state in sorted(self._thinking.items())]
+        parts += [f"{who} is typing" for who, until in sorted(self._typing.items()) if until > now]
+        for sender, text in self._drafts.values():
+            parts.append(f"{sender} writes: ...{text[-60:]}" if len(text) > 60 else f"{sender} writes: {text}")
+        if self.waiting:
+            parts.append(f"{len(self.waiting)} to decide: approve or deny")
+        return visible(" | ".join(parts), lines=False)
+
+    def words(self) -> list[str]:
+        return [*_COMMANDS, *(f"@{name}" for name in sorted(self._members))]
+
+    def typing(self) -> None:
+        """Somebody types here; the room is told beside everything else."""
+        task = asyncio.get_running_loop().create_task(self._way.typing(self._room))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _entered(self, line: str) -> None:
+        text = line.strip()
+        word, _, rest = text.partition(" ")
+        self._heard.set()
+        if word == "/who":
+            await self._who()
+        elif word == "/search":
+            await self._search(rest.strip())
+        elif word == "/older":
+            await self._older()
+        elif word == "/help":
+            click.echo(HELP)
+        elif word.startswith("/") and not word.startswith("//"):
+            click.echo(f"There is no {word[:40]!r} here; valid: {', '.join(_COMMANDS)}.", err=True)
+        elif text.lower() in _ANSWERS and self.waiting:
+            await self._decide(_ANSWERS[text.lower()])
+        else:
+            said = line.replace("//", "/", 1) if text.startswith("//") else line
+            await self._ask("room/say", name=self._room, text=said)
+
+    async def _decide(self, verb: str) -> None:
+        if len(self.waiting) > 1:
+            each = ", ".join(f"{verb} {id} ({command})" for id, command in self.waiting.items())
+            click.echo(f"Several things wait; say which: {each}.", err=True)
+            return
+        (id,) = self.waiting
+        await self._ask(f"approval/{verb}", id=id)
+
+    async def _who(self) -> None:
+        facts = await self._ask("room/show", name=self._room)
+        if facts is None:
+            return
+        self._members = {str(id): str(role) for id, role in facts["members"].items()}
+        for id, role in sorted(self._members.items()):
+            here = " (here now)" if id in self._here else ""
+            click.echo(f"  {visible(id, lines=False)}: {role}{here}")
+
+    async def _search(self, words: str) -> None:
+        if not words:
+            click.echo("Say what to look for: /search WORDS", err=True)
+            return
+        found = await self._ask("room/search", name=self._room, words=words)
+        if found is not None:
+            fresh = Shown()
+            lines = [line for item in reversed(found["items"]) for line in fresh.message(item)]
+            click.echo("\n".join(lines) if lines else f"Nobody said {words[:80]!r} here.")
+
+    async def _older(self) -> None:
+        page = await self._ask("room/messages", name=self._room, limit=_PAGE, before=self._oldest)
+        if page is not None and not self._show_page(page["items"]):
+            click.echo("There is nothing earlier.")
+
+    def _show_page(self, items: list[dict[str, Any]]) -> bool:
+        """Show a page of history in the order in which it was said."""
+        ordered = sorted(items, key=lambda item: int(item["position"]))
+        for item in ordered:
+            self._print(self._shown.message(item))
+        if ordered:
+            self._oldest = str(ordered[0]["id"])
+        return bool(ordered)
+
+    async def _take(self, happened: Happened) -> None:
+        data = happened.data
+        if happened.name == "room-message":
+            await self._message(data)
+        elif happened.name == "room-typing":
+            self._typing[str(data["member"])] = time.monotonic() + _TYPING_LASTS
+        elif happened.name == "room-presence":
+            (self._here.add if data["here"] else self._here.discard)(str(data["member"]))
+        elif happened.name == "room-draft":
+            self._heard.set()
+            self._drafts[str(data["id"])] = (str(data["sender"]), str(data["text"]))
+            if data.get("done"):
+                self._drafts.pop(str(data["id"]), None)
+        elif happened.name == "room-thinking":
+            self._heard.set()
+            self._thinking.pop(str(data["persona"]), None)
+            if data["state"] != "idle":
+                self._thinking[str(data["persona"])] = "is thinking" if data["state"] == "thinking" else "waits"
+        elif happened.name == "room-ready":
+            self._here = {str(one) for one in data.get("here", ())}
+        elif happened.name == "room-error":
+            raise Refused(str(data.get("detail", "")), hint=str(data.get("hint", "")))
+        elif happened.name == "happened":
+            await self._event(data)
+
+    async def _message(self, data: dict[str, Any]) -> None:
+        self._heard.set()
+        self._print(self._shown.message(data))
+        self._drafts = {id: draft for id, draft in self._drafts.items() if draft[0] != data.get("sender")}
+        self._typing.pop(str(data.get("sender")), None)
+
+    async def _event(self, event: dict[str, Any]) -> None:
+        """Something in the house: what waits for a person in this room is put to the one who sits here."""
+        data, name = event.get("data", {}), event.get("event")
+        id = str(data.get("approval", ""))
+        if data.get("room") != self._room or not id:
+            return
+        self._heard.set()
+        if name == "approval:requested":
+            self.waiting[id] = str(data.get("command", ""))
+            await self._put_to_person(id)
+        elif name == "approval:decided":
+            self.waiting.pop(id, None)
+
+    async def _put_to_person(self, id: str) -> None:
+        facts = await self._ask("approval/show", id=id)
+        if facts is not None and facts.get("state") == "pending":
+            self._print(chat_shown.approval(facts))
+
+    async def _done(self, command: str, **params: Any) -> dict[str, Any]:
+        """The result of a command without which there is nothing to show; a refusal is raised."""
+        outcome = await self._way.ask(command, **params)
+        if outcome.status != "done":
+            raise Refused(outcome.message, hint=outcome.hint)
+        return dict(outcome.result)
+
+    async def _ask(self, command: str, **params: Any) -> dict[str, Any] | None:
+        """The result of a command, or None when there is none, which the person is told."""
+        try:
+            outcome: Outcome = await self._way.ask(command, **params)
+        except DoorwardError as error:
+            report.complain("failed", error.code, error.message, error.hint)
+            return None
+        if outcome.status != "done":
+            report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+            return None
+        return dict(outcome.result) if isinstance(outcome.result, dict) else {}
+
+    @staticmethod
+    def _print(lines: list[str]) -> None:
+        if lines:
+            click.echo("\n".join(lines))

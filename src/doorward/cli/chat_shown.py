@@ -1,0 +1,119 @@
+"""How a room looks in a terminal: each message, each step of a call, and each question to a person, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import click
+import msgspec
+
+from doorward.model import Kind
+from doorward.rooms.message import Attachment, Card, File
+from doorward.visible import visible
+
+_WORDS = {
+    "waiting": "waits for its turn",
+    "running": "runs",
+    "parked": "waits for a person",
+    "done": "done",
+    "refused": "refused",
+    "failed": "failed",
+}
+_COLOURS = {"parked": "yellow", "done": "green", "refused": "red", "failed": "red"}
+_KINDS = {"ai": "cyan", "human": "green"}
+_LONGEST_PARAMS = 200
+
+
+class Said(msgspec.Struct, frozen=True, rename="camel"):
+    """A message, as far as a terminal shows it."""
+
+    id: str
+    sender: str
+    kind: Kind
+    text: str
+    at: datetime
+    deleted_at: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+
+
+class Shown:
+    """What of a room is on the screen, so that a message that changed is told as a change and nothing comes twice."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._cards: dict[tuple[str, int], str] = {}
+
+    def message(self, told: dict[str, Any]) -> list[str]:
+        """The lines for a message that came or changed; none when there is nothing new to see."""
+        message = msgspec.convert(told, Said)
+        return [*self._said(message), *self._attached(message)]
+
+    def _said(self, message: Said) -> Iterator[str]:
+        before = self._texts.get(message.id)
+        gone = message.deleted_at is not None
+        text = "" if gone else message.text
+        self._texts[message.id] = text
+        if before is None and gone:
+            yield _line(message, "", "(taken back)")
+        elif before is None and (text or not message.attachments):
+            yield _line(message, text)
+        elif gone and before:
+            yield _line(message, "", f"(took back: {_short(before)})")
+        elif before is not None and text != before:
+            yield _line(message, text, "(changed)" if before else "")
+
+    def _attached(self, message: Said) -> Iterator[str]:
+        for place, one in enumerate(message.attachments):
+            if isinstance(one, Card):
+                yield from self._card(message, place, one)
+            elif (message.id, place) not in self._cards and isinstance(one, File):
+                self._cards[message.id, place] = "shown"
+                yield f"      [{visible(one.name, lines=False)}, {one.media_type}, {one.size:,} bytes]"
+
+    def _card(self, message: Said, place: int, card: Card) -> Iterator[str]:
+        if self._cards.get((message.id, place)) == card.state:
+            return
+        self._cards[message.id, place] = card.state
+        state = click.style(_WORDS[card.state], fg=_COLOURS.get(card.state))
+        code = f" ({card.code})" if card.code not in ("", "ok") and card.state != "parked" else ""
+        took = f" in {card.seconds:.1f} s" if card.seconds is not None and card.state in ("done", "failed") else ""
+        called = f"{visible(card.command, lines=False)} {_params(card.params)}".rstrip()
+        yield f"      > {called}: {state}{code}{took}"
+        if card.summary and card.state not in ("waiting", "running"):
+            for line in visible(card.summary).splitlines():
+                yield f"        {line}"
+
+
+def approval(shown: dict[str, Any]) -> list[str]:
+    """What waits for a person: exactly what would run, by whom, and how to answer."""
+    by = visible(str(shown.get("caller", "")), lines=False)
+    head = click.style(f"{shown.get('command', '')} of {by} waits for your approval.", fg="yellow", bold=True)
+    what = visible(str(shown.get("shown", "")))
+    lines = [head, "It would run exactly:", *(f"  {line}" for line in what.splitlines())]
+    if effect := shown.get("effect") or shown.get("difference"):
+        text = effect if isinstance(effect, str) else msgspec.json.encode(effect).decode()
+        lines += ["It would change:", *(f"  {line}" for line in visible(text).splitlines())]
+    return [*lines, f"Say yes with approve or y, no with deny or n. ({visible(str(shown.get('id', '')), lines=False)})"]
+
+
+def _line(message: Said, text: str, note: str = "") -> str:
+    """A message with its first line beside the name. Only `note` is styled: it is ours, and text of others is not."""
+    at = message.at.astimezone().strftime("%H:%M")
+    name = click.style(visible(message.sender, lines=False), fg=_KINDS.get(message.kind), bold=True)
+    lines = visible(text).split("\n") if text else []
+    first, *rest = [*lines, *([click.style(note, dim=True)] if note else [])] or [""]
+    return "\n".join([f"{at} {name}: {first}", *(f"      {line}" for line in rest)])
+
+
+def _short(text: str) -> str:
+    one = visible(text, lines=False)
+    return one if len(one) <= 60 else f"{one[:57]}..."
+
+
+def _params(params: Any) -> str:
+    if params is None or params == {}:
+        return ""
+    text = visible(msgspec.json.encode(params).decode(), lines=False)
+    return text if len(text) <= _LONGEST_PARAMS else f"{text[:_LONGEST_PARAMS]}... ({len(text):,} characters)"

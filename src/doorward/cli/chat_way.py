@@ -1,0 +1,142 @@
+"""The way from `doorward chat` to a room: asking for commands and following what goes on, over the owner's socket.
+
+Where nobody keeps the house, this process does, and is then its own client: what a person types passes the same door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import socket
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+import httptools
+import msgspec
+
+from doorward.cli.client import connect, told
+from doorward.cli.following import lines
+from doorward.doors.local import Ask
+from doorward.errors import DoorwardError, Unreachable
+from doorward.home import Home, Lock
+from doorward.model import Outcome
+
+if TYPE_CHECKING:
+    from doorward.cli.hosting import Hosting
+
+_PATIENCE = 20.0
+"""Seconds to wait for another process to be done with the home folder, or to answer in it."""
+_PAUSE = 0.02
+
+
+class Happened(NamedTuple):
+    """One event of a room's stream: `id` is the place behind which it goes on."""
+
+    name: str
+    data: dict[str, Any]
+    id: str
+
+
+class Way:
+    def __init__(self, home: Home, stop: Callable[[], None]) -> None:
+        """`stop` is told when a person asks the house that this process keeps to shut down."""
+        self._home = home
+        self._stop = stop
+        self._hosting: Hosting | None = None
+        self._lock = Lock(home)
+
+    @property
+    def keeps_the_house(self) -> bool:
+        """Whether no server runs, so that the house is open for as long as this process lasts."""
+        return self._hosting is not None and not self._hosting.leaving
+
+    async def reach(self) -> socket.socket:
+        """A connection to whoever keeps the house."""
+        self._home.make()
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            if self._hosting is not None and (self._hosting.leaving or self._hosting.over):
+                await self._hosting.end()
+                self._hosting = None
+            sock = connect(self._home)
+            if sock is not None:
+                return sock
+            if self._hosting is None and self._lock.take():
+                hosting = importlib.import_module("doorward.cli.hosting")  # only whoever keeps the house needs it
+                self._hosting = hosting.Hosting(self._home, self._lock, self._stop, head_start=0.0)
+            if time.monotonic() > deadline:
+                raise self._lock.busy()
+            await asyncio.sleep(_PAUSE)
+
+    async def end(self) -> None:
+        if self._hosting is not None:
+            await self._hosting.end()
+
+    async def ask(self, command: str, **params: Any) -> Outcome:
+        """A command of the person at this terminal, outside any room."""
+        answer = await self._post("/api/run", msgspec.json.encode(Ask(command=command, params=params)))
+        return msgspec.convert(answer, Outcome)
+
+    async def typing(self, room: str) -> None:
+        """Tell the room that something is being typed. It is no matter when that gets lost."""
+        with contextlib.suppress(DoorwardError):
+            await self._post(f"/api/rooms/{quote(room, safe='')}/typing", b"")
+
+    async def follow(self, room: str, since: str) -> AsyncIterator[Happened]:
+        """What goes on in a room behind a place in its stream, until the connection ends."""
+        path = f"/api/console/stream?room={quote(room, safe='')}&since={quote(since, safe='')}"
+        head = f"GET {path} HTTP/1.1\r\nHost: doorward\r\nAccept: text/event-stream\r\n\r\n"
+        name = id = data = ""
+        async with contextlib.aclosing(self._answered(head.encode())) as answered:
+            async for line in answered:
+                field, _, value = line.decode("utf-8", "replace").partition(": ")
+                if field == "event":
+                    name = value
+                elif field == "id":
+                    id = value
+                elif field == "data":
+                    data = value
+                elif field.startswith("{"):  # a refusal, where a stream was asked for
+                    raise _refusal(msgspec.json.decode(line))
+                elif not field and data:
+                    yield Happened(name, msgspec.json.decode(data), id)
+                    name = id = data = ""
+
+    async def _post(self, path: str, body: bytes) -> Any:
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: doorward\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        try:
+            whole = b"\n".join([line async for line in self._answered(head.encode() + body)])
+            answer = msgspec.json.decode(whole) if whole else {}
+        except msgspec.DecodeError as error:
+            raise _silent(error) from error
+        if "error" in answer:
+            raise told(answer["error"])
+        return answer
+
+    async def _answered(self, asked: bytes) -> AsyncGenerator[bytes, None]:
+        """The lines of the answer to one request, on a connection of its own."""
+        reader, writer = await asyncio.open_unix_connection(sock=await self.reach())
+        try:
+            writer.write(asked)
+            async for line in lines(reader):
+                yield line
+        except (OSError, httptools.HttpParserError) as error:
+            raise _silent(error) from error
+        finally:
+            writer.close()
+
+
+def _refusal(answer: dict[str, Any]) -> DoorwardError:
+    if "error" in answer:
+        return told(answer["error"])
+    return told({"code": answer.get("code", ""), "message": answer.get("detail", ""), "hint": answer.get("hint", "")})
+
+
+def _silent(error: Exception) -> Unreachable:
+    return Unreachable(f"Doorward did not answer: {error}.", hint="Whether it ran is in: doorward audit tail")

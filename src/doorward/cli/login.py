@@ -1,0 +1,55 @@
+"""`doorward login`: a link that lets a browser into the console, once."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+
+import click
+import msgspec
+
+from doorward.cli import client, report
+from doorward.doors.local import Ask
+from doorward.errors import Unreachable
+from doorward.home import Home
+from doorward.settings import home_folder
+
+
+@click.command("login")
+@click.option("--open", "opens", is_flag=True, help="Open it in this machine's browser as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(opens: bool, as_json: bool) -> None:
+    """Print a link that logs one browser in to the console as you. It works once, and not for long."""
+    address = _running()
+    outcome = client.run(Ask(command="user/link"))
+    if outcome.status != "done":
+        click.get_current_context().exit(report.show(outcome, as_json))
+    link = f"{address}{outcome.result['path']}"
+    if as_json:
+        told = {"link": link, "expiresAt": outcome.result["expiresAt"]}
+        click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+    else:
+        click.echo(link)
+        if sys.stdout.isatty():
+            report.note(f"It works once, until {outcome.result['expiresAt']}.")
+    if opens and not webbrowser.open(link):
+        report.note("No browser could be opened here; open the link yourself.")
+
+
+def _running() -> str:
+    """The address of the running server. Links are of no use without one, and a house without one makes none."""
+    home = Home(home_folder())
+    sock = client.connect(home)
+    try:
+        address = home.address.read_text().strip() if sock is not None else ""
+    except OSError:
+        address = ""
+    finally:
+        if sock is not None:
+            sock.close()
+    if not address:
+        raise Unreachable(
+            f"No server runs for the home folder {home.path}, so there is nothing to log in to.",
+            hint="Start it with: doorward up",
+        )
+    return address

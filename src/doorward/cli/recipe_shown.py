@@ -1,0 +1,60 @@
+"""How the flips of a changed recipe look in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from doorward.cli import report
+from doorward.model import Outcome
+from doorward.visible import visible
+
+FLIPS = 6
+"""The exit code when some decision would be another, or cannot be told; no other end has it."""
+
+_WORDS = {"allowed": "allowed", "approval": "asked about", "refused": "refused", "unknown": "cannot be told"}
+_COLOURS = {"allowed": "green", "approval": "yellow", "refused": "red", "unknown": "magenta"}
+
+
+def flips(outcome: Outcome, as_json: bool) -> int:
+    """Print them, and return the exit code."""
+    if outcome.status != "done" or as_json or not sys.stdout.isatty():
+        code = report.show(outcome, as_json)
+    else:
+        _print(outcome.result)
+        code = 0
+    flipped = outcome.status == "done" and (outcome.result["flipped"] or outcome.result["untold"])
+    return FLIPS if flipped else code
+
+
+def _print(result: dict[str, Any]) -> None:
+    for flip in result["items"]:
+        _flip(flip)
+    where = ", ".join(result["rooms"]) or "no room"
+    click.echo(f"{visible(result['says'])} Looked at {where} from {result['since']} on.")
+    if result["leftOut"]:
+        told = ", ".join(f"{count} {why}" for why, count in result["leftOut"].items())
+        report.note(f"Left out, since no recipe decided about it: {told}.")
+    if result["beyond"]:
+        report.note(f"{result['beyond']} more are of further kinds, for which there was no room.")
+
+
+def _flip(flip: dict[str, Any]) -> None:
+    was, would = _WORDS[flip["was"]], click.style(_WORDS[flip["would"]], fg=_COLOURS[flip["would"]], bold=True)
+    command = click.style(visible(flip["command"]), bold=True)
+    times = "once" if flip["count"] == 1 else f"{flip['count']} times"
+    click.echo(f"{command}  {was} -> {would}  {times}, {_callers(flip)}, last {flip['last'][:16].replace('T', ' ')}")
+    click.echo(f"    decided by   {visible(flip['before'])}")
+    click.echo(f"    then by      {visible(flip['rule'])}")
+    for one in flip["examples"]:
+        params = " ".join(f"{key}={value}" for key, value in one["params"].items()) if one["params"] else ""
+        click.echo(click.style(f"    {one['call']}  {visible(params, lines=False)[:100]}", dim=True))
+    click.echo()
+
+
+def _callers(flip: dict[str, Any]) -> str:
+    shown = [visible(one) for one in flip["callers"][:5]]
+    more = flip["moreCallers"] or len(flip["callers"]) > len(shown)
+    return "by " + ", ".join(shown) + (" and others" if more else "")

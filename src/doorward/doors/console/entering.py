@@ -1,0 +1,98 @@
+"""Letting a browser in and out: by a link or a password, and from then on by a cookie.
+
+What these do is for `rooms/accounts.py`, which records each attempt. A cookie is HttpOnly, so no script of the page
+reads it, and SameSite=Strict, so no page of another site sends it.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from doorward import __version__
+from doorward.backends.context import Services
+from doorward.clock import iso
+from doorward.doors.rest import reading
+from doorward.doors.rest.asking import read
+from doorward.doors.rest.governed import DOOR, Governed, as_json
+from doorward.doors.rest.own import ConsoleLogin, ConsoleSession, LoggedOut
+from doorward.errors import BadParams, NotAuthenticated
+from doorward.rooms.accounts import Attempt
+from doorward.rooms.browsers import Browsers
+from doorward.rooms.people import LOCAL
+
+LARGEST_BODY = 16_384
+"""Nobody vouches for whoever sends these, so little of them is read."""
+
+
+class Entering:
+    def __init__(self, governed: Governed, services: Services) -> None:
+        self._governed = governed
+        self._accounts = services.accounts
+        self._browsers = services.browsers
+        self._people = services.people
+
+    async def session(self, request: Request) -> Response:
+        """Whether this browser is logged in, and as whom. Nobody is refused: the page shows the way in then."""
+        reading.query(request, [])
+        reading.of_our_page(request)
+        secret = reading.cookie(request)
+        try:
+            return as_json(self._session(secret))
+        except NotAuthenticated:
+            response = as_json(ConsoleSession(False, __version__))
+            if secret:
+                response.delete_cookie(reading.COOKIE, path="/", httponly=True, samesite="strict")
+            return response
+
+    async def login(self, request: Request) -> Response:
+        """In by a link's code, or by a password."""
+        reading.query(request, [])
+        reading.accepts(request, [reading.JSON])
+        reading.of_our_page(request)
+        given = read(await reading.body(request, LARGEST_BODY), ConsoleLogin)
+        agent, address = request.headers.get("user-agent", ""), reading.address(request)
+        if given.code and not given.user and not given.password:
+            attempt = Attempt("auth/link", DOOR, address)
+            entrance = await self._accounts.redeem(attempt, given.code, agent)
+        elif given.user and given.password and not given.code:
+            attempt = Attempt("auth/login", DOOR, address, given.tenant or LOCAL, given.user)
+            entrance = await self._accounts.enter(attempt, given.password, agent)
+        else:
+            raise BadParams("The body must have either `code`, or `user` and `password`.")
+        response = as_json(self._session(entrance.secret))
+        response.set_cookie(
+            reading.COOKIE,
+            entrance.secret,
+            max_age=int(entrance.browser.expires_at - entrance.browser.created_at),
+            path="/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def logout(self, request: Request) -> Response:
+        reading.query(request, [])
+        credential = await self._governed.vouched(request, "auth/logout")
+        if not credential.browser:
+            raise BadParams("Only a browser that is logged in to the console logs out here; a token is revoked.")
+        await self._accounts.leave(Attempt("auth/logout", DOOR, reading.address(request)), credential.browser)
+        response = as_json(LoggedOut(True))
+        response.delete_cookie(reading.COOKIE, path="/", httponly=True, samesite="strict")
+        return response
+
+    def _session(self, secret: str) -> ConsoleSession:
+        browser = self._browsers.known(secret)
+        user = self._people.known(browser.tenant, browser.user)
+        return ConsoleSession(
+            True,
+            __version__,
+            csrf=Browsers.proof(secret),
+            id=browser.id,
+            tenant=user.tenant,
+            user=user.id,
+            name=user.name,
+            access=user.access.label,
+            expires_at=iso(browser.expires_at),
+        )

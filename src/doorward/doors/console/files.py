@@ -1,0 +1,120 @@
+"""The files of the console, read once and sent as they are: no template, no build, nothing of other servers.
+
+The name of the folder they are served from is made of what is in them, so a browser keeps them for good and never mixes
+two versions; only the page itself is asked for anew.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from doorward.doors.rest.problems import HttpProblem
+from doorward.doors.rest.resource import Resource
+
+PREFIX = "/console"
+STATIC = Path(__file__).parent / "static"
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' blob: data:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+"""What the page may load and do. Nothing in it turns text into markup or script, and nothing is allowed to."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+}
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
+}
+_FOR_GOOD = "public, max-age=31536000, immutable"
+_HERE = b"{static}"
+"""Stands in the page for the folder of its files."""
+
+
+class File:
+    """One file as it is sent: its bytes, the same made smaller, and the tag by which a browser knows it."""
+
+    def __init__(self, content: bytes, kind: str) -> None:
+        self.content = content
+        self.kind = kind
+        self.small = gzip.compress(content, 9, mtime=0)
+        self.tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+    def answer(self, request: Request, keep: str) -> Response:
+        headers = {**HEADERS, "ETag": self.tag, "Cache-Control": keep, "Vary": "Accept-Encoding"}
+        known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+        if self.tag in known:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", "") and len(self.small) < len(self.content):
+            return Response(self.small, 200, {**headers, "Content-Encoding": "gzip"}, self.kind)
+        return Response(self.content, 200, headers, self.kind)
+
+
+class Files:
+    """Everything below `/console`; `routes` is what a server adds to its own."""
+
+    def __init__(self, folder: Path = STATIC) -> None:
+        read = {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.suffix in _TYPES
+        }
+        digest = hashlib.sha256()
+        for name, content in read.items():
+            digest.update(f"{name}\0{len(content)}\0".encode() + content)
+        self.version = digest.hexdigest()[:16]
+        here = f"{PREFIX}/static/{self.version}".encode()
+        self._page = File(read.pop("index.html").replace(_HERE, here), _TYPES[".html"])
+        self._files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in read.items()}
+        self.routes: list[BaseRoute] = [
+            Route("/", Resource({"GET": _to_console})),
+            Route("/favicon.ico", Resource({"GET": self._icon})),
+            Route(PREFIX, Resource({"GET": _to_console})),
+            Route(f"{PREFIX}/static/{{version}}/{{path:path}}", Resource({"GET": self._file})),
+            Route(f"{PREFIX}/{{path:path}}", Resource({"GET": self._show})),
+        ]
+
+    async def _show(self, request: Request) -> Response:
+        """The page: whatever the path is, it shows what belongs there by itself."""
+        return self._page.answer(request, "no-cache")
+
+    async def _file(self, request: Request) -> Response:
+        name = str(request.path_params["path"])
+        found = self._files.get(name)
+        if found is None or request.path_params["version"] != self.version:
+            raise HttpProblem("no_such_path", f"There is no file {name[:200]!r} of this version of the console.")
+        return found.answer(request, _FOR_GOOD)
+
+    async def _icon(self, request: Request) -> Response:
+        return self._files["icon.svg"].answer(request, "no-cache")
+
+
+async def _to_console(request: Request) -> Response:
+    return RedirectResponse(f"{PREFIX}/", 307)

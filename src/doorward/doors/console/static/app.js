@@ -1,0 +1,244 @@
+// The shell of the console: who is logged in, where one is, and what stands around every page.
+
+import { logout, login, refresh, session } from "./api.js";
+import { Keys, PLACES, useKeys } from "./keys.js";
+import { start, stop } from "./live.js";
+import { codeInAddress, Login } from "./login.js";
+import { begin, rooms, waiting } from "./state.js";
+import { setTheme, theme } from "./themes.js";
+import {
+  Button,
+  ErrorBox,
+  html,
+  Loading,
+  Page,
+  render,
+  useCallback,
+  useConnected,
+  useEffect,
+  useErrorBoundary,
+  useLayoutEffect,
+  useRef,
+  useSignal,
+  useState,
+  Visible,
+} from "./ui.js";
+
+const NAMES = new Set(PLACES.map(([, name]) => name));
+const loaded = new Map();
+
+/** Where one is: /console/NAME[/ID[/REST]]?query, as the page's component gets it. */
+function here() {
+  const parts = location.pathname.split("/").slice(2).filter(Boolean);
+  const name = parts[0] ?? "rooms";
+  let given = parts.slice(1);
+  try {
+    given = given.map(decodeURIComponent);
+  } catch {
+    given = [];
+  }
+  const query = Object.fromEntries(new URLSearchParams(location.search));
+  return { name, id: given[0] ?? "", rest: given.slice(1), query, path: location.pathname + location.search };
+}
+
+function App() {
+  const who = useSignal(session);
+  const [problem, setProblem] = useState(null);
+  useEffect(() => {
+    const enter = async () => {
+      const code = codeInAddress();
+      try {
+        if (code) await login({ code });
+        else await refresh();
+      } catch (error) {
+        setProblem(error);
+        await refresh().catch(() => {});
+      }
+    };
+    enter();
+    const linked = () => location.hash.startsWith("#login=") && enter();
+    addEventListener("hashchange", linked);
+    return () => removeEventListener("hashchange", linked);
+  }, []);
+  if (!who && problem)
+    return html`<main class="login" id="main"><div class="login-card"><h1>Doorward</h1>
+      <${ErrorBox} problem=${problem} onRetry=${() => location.reload()} /></div></main>`;
+  if (!who) return html`<p class="starting">Opening the console…</p>`;
+  if (!who.loggedIn) return html`<${Login} problem=${problem} lost=${who.lost} />`;
+  return html`<${Shell} key=${`${who.tenant}/${who.user}`} who=${who} />`;
+}
+
+function Shell({ who }) {
+  const [place, setPlace] = useState(here);
+  const [drawer, setDrawer] = useState(false);
+  const moved = useRef(false);
+  const navigate = useCallback((path, { replace = false } = {}) => {
+    if (!path.startsWith("/console/")) return;
+    if (path !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", path);
+    moved.current = !replace;
+    setPlace(here());
+    setDrawer(false);
+  }, []);
+  const [help, setHelp] = useKeys(navigate);
+
+  useEffect(() => {
+    start();
+    const leave = begin();
+    const back = () => setPlace(here());
+    addEventListener("popstate", back);
+    return () => {
+      removeEventListener("popstate", back);
+      leave();
+      stop();
+    };
+  }, []);
+
+  // Links of pages are plain links; those that stay in the console change the place without loading it anew.
+  useEffect(() => {
+    const click = (event) => {
+      const link = event.target.closest?.("a[href]");
+      if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      if (link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+      if (!link.pathname.startsWith("/console/") || link.hash) return;
+      event.preventDefault();
+      navigate(link.pathname + link.search);
+    };
+    document.addEventListener("click", click);
+    return () => document.removeEventListener("click", click);
+  }, [navigate]);
+
+  useLayoutEffect(() => {
+    if (moved.current) document.getElementById("main")?.focus({ preventScroll: true });
+    moved.current = false;
+  }, [place.name, place.id]);
+
+  return html`<a class="skip" href="#main">Skip to the page</a>
+    <div class=${`shell ${drawer ? "drawer-open" : ""}`}>
+      <${Top} who=${who} drawer=${drawer} setDrawer=${setDrawer} onHelp=${() => setHelp(true)} />
+      <${Navigation} place=${place} onClose=${() => setDrawer(false)} open=${drawer} />
+      ${drawer && html`<div class="veil" onClick=${() => setDrawer(false)}></div>`}
+      <main id="main" tabindex="-1"><${Place} place=${place} navigate=${navigate} key=${place.name} /></main>
+    </div>
+    ${help && html`<${Keys} onClose=${() => setHelp(false)} />`}
+    <div class="unseen" id="said" aria-live="polite"></div>
+    <div class="unseen" id="said-now" aria-live="assertive"></div>
+    <div id="toasts" role="status" aria-live="polite"></div>`;
+}
+
+const WORDS = {
+  live: ["good", "Live"],
+  reconnecting: ["warn", "Reconnecting…"],
+  resting: ["calm", "Resting"],
+  off: ["calm", "Connecting…"],
+};
+
+function Top({ who, drawer, setDrawer, onHelp }) {
+  const state = useConnected();
+  const chosen = useSignal(theme);
+  const [tone, words] = WORDS[state];
+  const next = { system: "light", light: "dark", dark: "system" }[chosen];
+  const leave = () => logout().catch(() => refresh());
+  return html`<header class="top">
+    <${Button} kind="plain icon menu" aria-label="Menu" aria-expanded=${drawer ? "true" : "false"}
+      aria-controls="navigation" onClick=${() => setDrawer(!drawer)}>☰</${Button}>
+    <a class="brand" href="/console/rooms"><span class="mark" aria-hidden="true"></span>Doorward</a>
+    <p class=${`connection ${tone}`} role="status"><span class="dot" aria-hidden="true"></span>${words}</p>
+    <div class="top-right">
+      <${Button} kind="plain small" onClick=${() => setTheme(next)} title="Light, dark, or as the system has it">
+        <span class="unseen">Theme: </span>${{ system: "Auto", light: "Light", dark: "Dark" }[chosen]}
+      </${Button}>
+      <${Button} kind="plain small keys-button" onClick=${onHelp} aria-label="Keys">?</${Button}>
+      <span class="me" title=${`${who.user} of ${who.tenant}, access ${who.access}`}><${Visible} text=${who.name || who.user} /></span>
+      <${Button} kind="plain small" onClick=${leave}>Log out</${Button}>
+    </div>
+  </header>`;
+}
+
+function Navigation({ place, onClose, open }) {
+  const mine = useSignal(rooms);
+  const asked = useSignal(waiting);
+  const list = useRef(null);
+  const move = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape" && open) onClose();
+    if (!step) return;
+    const links = [...list.current.querySelectorAll("a")];
+    const at = links.indexOf(document.activeElement);
+    if (at < 0) return;
+    event.preventDefault();
+    links[Math.max(0, Math.min(links.length - 1, at + step))].focus();
+  };
+  const open_ = (mine ?? []).filter((one) => !one.archived);
+  const link = (name, title, count, what) => html`<li>
+    <a href=${`/console/${name}`} aria-current=${place.name === name && !(name === "rooms" && place.id) ? "page" : undefined}>
+      <span>${title}</span>${count > 0 && html`<span class="count">${count}<span class="unseen"> ${what}</span></span>`}
+    </a>
+  </li>`;
+  return html`<nav id="navigation" aria-label="Console" ref=${list} onKeyDown=${move}>
+    <ul>${link("rooms", "Rooms", 0, "")}</ul>
+    <ul class="room-links" aria-label="Your rooms">
+      ${open_.map(
+        (one) => html`<li key=${one.room}>
+          <a href=${`/console/rooms/${encodeURIComponent(one.room)}`}
+            aria-current=${place.name === "rooms" && place.id === one.room ? "page" : undefined}>
+            <span class="room-name"><span class="sigil" aria-hidden="true">${one.direct ? "@" : "#"}</span><${Visible} text=${roomTitle(one)} /></span>
+            ${one.unread > 0 && html`<span class="count">${one.unread > 99 ? "99+" : one.unread}<span class="unseen"> unread</span></span>`}
+          </a>
+        </li>`,
+      )}
+    </ul>
+    <ul>
+      ${link("approvals", "Approvals", asked.length, "waiting")}
+      ${link("executions", "Executions")} ${link("commands", "Commands")} ${link("ledger", "Ledger")}
+      ${link("recipes", "Recipes")} ${link("servers", "Servers")} ${link("personas", "Personas")}
+      ${link("settings", "Settings")}
+    </ul>
+  </nav>`;
+}
+
+/** What to call a room: its name, or in a direct room the other one's. */
+function roomTitle(one) {
+  if (!one.direct) return one.title || one.room;
+  const others = Object.keys(one.members ?? {}).filter((id) => id !== session.value.user);
+  return others[0] ?? one.title ?? one.room;
+}
+
+function Place({ place, navigate }) {
+  const [failed, reset] = useErrorBoundary((error) => console.error(error));
+  const [page, setPage] = useState(() => loaded.get(place.name) ?? null);
+  const [problem, setProblem] = useState(null);
+  useEffect(() => {
+    if (!NAMES.has(place.name) || page) return;
+    import(`./pages/${place.name}.js`)
+      .then((module) => {
+        loaded.set(place.name, module.default);
+        setPage(() => module.default);
+      })
+      .catch((error) => {
+        console.error(error);
+        setProblem({
+          title: "This page could not be loaded",
+          detail: "Doorward may have been started anew with another version of the console.",
+          hint: "Load the page again.",
+        });
+      });
+  }, [place.name]);
+  if (!NAMES.has(place.name))
+    return html`<${Page} title="There is no such page">
+      <p>The console has no page of this address. <a href="/console/rooms">Go to the rooms.</a></p>
+    </${Page}>`;
+  if (problem || failed)
+    return html`<${Page} title="This page failed">
+      <${ErrorBox} problem=${problem ?? { title: "This page failed", detail: String(failed.message ?? failed) }}
+        onRetry=${() => (problem ? location.reload() : reset())} />
+    </${Page}>`;
+  if (!page) return html`<${Loading} />`;
+  return html`<${page} params=${place} navigate=${navigate} />`;
+}
+
+render(html`<${App} />`, clear(document.getElementById("app")));
+
+function clear(place) {
+  place.textContent = "";
+  return place;
+}

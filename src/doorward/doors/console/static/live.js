@@ -1,0 +1,184 @@
+// What happens, as it happens: one stream for the whole tab, which goes on where it was after a drop or a restart.
+
+import { address, refresh, session } from "./api.js";
+import { signal } from "./signal.js";
+
+/** In words for people: "live", "reconnecting", "resting" (a hidden tab), "off". */
+export const connected = signal("off");
+
+const ROOM_KINDS = ["message", "typing", "presence", "draft", "thinking", "ready", "end", "error"];
+const WAITS = [300, 700, 1500, 3000, 5000];
+const BEFORE_REST = 20_000;
+const SILENCE = 40_000;
+
+const listeners = new Set();
+const missed = new Set();
+let following = null;
+let source = null;
+let happened = "";
+let revision = "";
+let failures = 0;
+let timer = 0;
+let watchdog = 0;
+let started = false;
+let release = null;
+
+/** Be told of events whose name begins with `prefix` (all with ""): `fn({id, event, at, data})`. Returns what ends it. */
+export function onEvent(prefix, fn) {
+  const entry = { prefix, fn };
+  listeners.add(entry);
+  return () => listeners.delete(entry);
+}
+
+/** Be told when there was more than is kept, so that what a page shows must be fetched anew. Returns what ends it. */
+export function onMissed(fn) {
+  missed.add(fn);
+  return () => missed.delete(fn);
+}
+
+/** Follow a room from a revision on: `fn(kind, data)` with kind message, typing, presence, draft, thinking, … */
+export function onRoom(room, fn, since = "") {
+  const mine = { room, fn };
+  following = mine;
+  revision = String(since);
+  reconnect();
+  return () => {
+    if (following !== mine) return;
+    following = null;
+    revision = "";
+    reconnect();
+  };
+}
+
+export function start() {
+  if (started) return;
+  started = true;
+  document.addEventListener("visibilitychange", visible);
+  addEventListener("online", reconnect);
+  addEventListener("pageshow", (event) => event.persisted && reconnect());
+  connect();
+}
+
+export function stop() {
+  started = false;
+  document.removeEventListener("visibilitychange", visible);
+  removeEventListener("online", reconnect);
+  close();
+  happened = "";
+  connected.set("off");
+}
+
+function close() {
+  clearTimeout(timer);
+  clearTimeout(watchdog);
+  source?.close();
+  source = null;
+}
+
+function reconnect() {
+  if (!started) return;
+  failures = 0;
+  // Whatever asks for it in the same moment (one room left, the next entered) costs one connection.
+  close();
+  timer = setTimeout(connect, 0);
+}
+
+function connect() {
+  close();
+  if (!started || !session.value?.loggedIn) return;
+  const since = happened || revision ? `${happened}/${following ? revision : ""}` : "";
+  const mine = new EventSource(address("/console/stream", { room: following?.room, since }));
+  source = mine;
+  const on = (name, fn) =>
+    mine.addEventListener(name, (event) => {
+      if (source !== mine) return;
+      alive();
+      if (event.lastEventId) [happened, revision] = event.lastEventId.split("/");
+      fn(event.data ? JSON.parse(event.data) : null);
+    });
+  on("ready", (data) => {
+    failures = 0;
+    connected.set("live");
+    if (data.missed) for (const fn of [...missed]) fn();
+  });
+  on("happened", (item) => {
+    for (const { prefix, fn } of [...listeners]) if (item.event.startsWith(prefix)) guarded(fn, item);
+  });
+  on("end", lost);
+  for (const kind of ROOM_KINDS) on(`room-${kind}`, (data) => following && guarded(following.fn, kind, data));
+  mine.onerror = () => source === mine && lost();
+  alive();
+}
+
+// The server says something at least every 15 seconds, but comments do not reach a page; events do. A connection that
+// is dead without a word (a laptop that slept) is noticed by asking for the session.
+function alive() {
+  clearTimeout(watchdog);
+  watchdog = setTimeout(async () => {
+    try {
+      await refresh();
+      alive();
+    } catch {
+      lost();
+    }
+  }, SILENCE);
+}
+
+function lost() {
+  close();
+  if (!started) return;
+  connected.set("reconnecting");
+  const wait = WAITS[Math.min(failures, WAITS.length - 1)];
+  failures += 1;
+  timer = setTimeout(again, wait * (0.75 + Math.random() / 2));
+}
+
+async function again() {
+  try {
+    if (!(await refresh()).loggedIn) return;
+    connect();
+  } catch {
+    lost();
+  }
+}
+
+function guarded(fn, ...given) {
+  try {
+    fn(...given);
+  } catch (error) {
+    console.error("A listener failed", error);
+  }
+}
+
+// Browsers open few connections to one server, so hidden tabs let go of theirs; one of them stays to notify.
+function visible() {
+  clearTimeout(timer);
+  if (document.visibilityState === "visible") {
+    release?.();
+    release = null;
+    if (source === null) reconnect();
+    return;
+  }
+  timer = setTimeout(rest, BEFORE_REST);
+}
+
+function rest() {
+  if (document.visibilityState === "visible") return;
+  const away = () => {
+    close();
+    connected.set("resting");
+  };
+  if (!navigator.locks) {
+    away();
+    return;
+  }
+  navigator.locks.request("doorward-notify", { ifAvailable: true }, (lock) => {
+    if (lock === null) {
+      away();
+      return undefined;
+    }
+    return new Promise((done) => {
+      release = done;
+    });
+  });
+}

@@ -1,0 +1,186 @@
+// What waits for a person, what servers ask in the middle of a call, and what was decided.
+
+import { get, part, run } from "../api.js";
+import { ApprovalCard } from "../approvalcard.js";
+import { onEvent, onMissed } from "../live.js";
+import { askToNotify, canNotify, mute, notifying } from "../notify.js";
+import { QuestionCard } from "../questioncard.js";
+import { waiting as badge } from "../state.js";
+import { Button, Empty, ErrorBox, html, Loading, More, Page, State, Table, Time, toast, useCallback, useEffect, useRef, useState, Visible } from "../ui.js";
+
+const PAGE = 30;
+
+export default function Approvals({ params, navigate }) {
+  return params.id ? html`<${One} id=${params.id} />` : html`<${All} navigate=${navigate} />`;
+}
+
+function All({ navigate }) {
+  const [cards, setCards] = useState(null);
+  const [questions, setQuestions] = useState([]);
+  const [problem, setProblem] = useState(null);
+  const older = useOlder();
+  const timer = useRef(0);
+
+  const load = useCallback(async () => {
+    try {
+      const { items } = await get("/approvals", { pending: true, limit: 500 });
+      badge.set(items);
+      const found = await Promise.all(items.map((one) => get(`/approvals/${part(one.id)}`).catch(() => null)));
+      const fresh = found.filter(Boolean);
+      // What was decided while somebody looks at it stays where it is, with what came of it.
+      setCards((before) => {
+        const known = new Set(fresh.map((one) => one.id));
+        return [...fresh, ...(before ?? []).filter((one) => !known.has(one.id))].sort((a, b) => (a.id < b.id ? -1 : 1));
+      });
+      setProblem(null);
+    } catch (error) {
+      setProblem(error);
+    }
+    try {
+      setQuestions((await run("mcp/questions")).result.items);
+    } catch {
+      setQuestions([]); // Whoever may not be asked by servers has no questions.
+    }
+  }, []);
+
+  const look = useCallback(async (id) => {
+    try {
+      const found = await get(`/approvals/${part(id)}`);
+      setCards((before) => (before ?? []).map((one) => (one.id === id ? found : one)));
+    } catch (error) {
+      setProblem(error);
+    }
+  }, []);
+
+  useEffect(() => {
+    load();
+    const soon = () => {
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => {
+        load();
+        older.begin();
+      }, 150);
+    };
+    const leave = [
+      onEvent("approval:", ({ event, data }) => {
+        soon();
+        if (event === "approval:decided") look(data.approval);
+      }),
+      onEvent("question:", soon),
+      onEvent("execution:ended", () => setCards((before) => before && [...before])),
+      onMissed(soon),
+    ];
+    return () => {
+      clearTimeout(timer.current);
+      leave.forEach((one) => one());
+    };
+  }, [load]);
+
+  const changed = (found) => {
+    setCards((before) => before.map((one) => (one.id === found.id ? found : one)));
+    badge.set(badge.value.filter((one) => one.id !== found.id || found.state === "pending"));
+  };
+  const pending = (cards ?? []).filter((one) => one.state === "pending");
+  const settled = (cards ?? []).filter((one) => one.state !== "pending").reverse();
+  const move = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
+    const all = [...event.currentTarget.querySelectorAll("article")];
+    const at = all.indexOf(event.target);
+    if (!step || at < 0) return;
+    event.preventDefault();
+    all[Math.max(0, Math.min(all.length - 1, at + step))].focus();
+  };
+
+  return html`<${Page} title="Approvals" actions=${html`<${Notices} />`}>
+    <${ErrorBox} problem=${problem} onRetry=${load} />
+    ${questions.length > 0 &&
+    html`<section aria-labelledby="asked-title">
+      <h2 id="asked-title">Servers ask</h2>
+      ${questions.map((one) => html`<${QuestionCard} key=${one.id} question=${one} onAnswered=${load} />`)}
+    </section>`}
+    <section aria-labelledby="waiting-title">
+      <h2 id="waiting-title">Waiting for a person ${pending.length > 0 ? `(${pending.length})` : ""}</h2>
+      ${cards === null
+        ? html`<${Loading} />`
+        : html`<div class="stack" onKeyDown=${move}>
+            ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${changed} onExpired=${() => look(one.id)} />`)}
+            ${!pending.length && html`<${Empty} title="Nothing waits"><p>When an AI wants to do what its room's recipe reserves for people, it asks here, in the room and in the terminal.</p></${Empty}>`}
+            ${settled.length > 0 && html`<h3>Just decided</h3>`}
+            ${settled.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
+          </div>`}
+    </section>
+    <section aria-labelledby="history-title">
+      <h2 id="history-title">Before</h2>
+      <${ErrorBox} problem=${older.problem} onRetry=${older.begin} />
+      ${older.items === null
+        ? html`<${Loading} />`
+        : html`<${Table}
+            caption="Approvals, newest first"
+            columns=${COLUMNS}
+            rows=${older.items}
+            onOpen=${(row) => navigate(`/console/approvals/${part(row.id)}`)}
+            empty=${html`<${Empty} title="Nothing was asked yet" />`}
+          />`}
+      <${More} more=${older.next} busy=${older.busy} onMore=${older.more} words="Show older ones" />
+    </section>
+  </${Page}>`;
+}
+
+const COLUMNS = [
+  { key: "createdAt", title: "When", render: (row) => html`<a href=${`/console/approvals/${part(row.id)}`}><${Time} at=${row.createdAt} /></a>` },
+  { key: "caller", title: "Who" },
+  { key: "command", title: "What", render: (row) => html`<code><${Visible} text=${row.command} /></code>` },
+  { key: "room", title: "Room" },
+  { key: "state", title: "Outcome", render: (row) => html`<${State} state=${row.state} />` },
+];
+
+/** The history, page by page. */
+function useOlder() {
+  const [state, set] = useState({ items: null, next: null, busy: false, problem: null });
+  const fetched = async (before) => {
+    set((now) => ({ ...now, busy: true }));
+    try {
+      const page = await get("/approvals", { limit: PAGE, before });
+      set((now) => ({ items: before ? [...(now.items ?? []), ...page.items] : page.items, next: page.next, busy: false, problem: null }));
+    } catch (problem) {
+      set((now) => ({ ...now, busy: false, problem }));
+    }
+  };
+  useEffect(() => {
+    fetched("");
+  }, []);
+  return { ...state, begin: () => fetched(""), more: () => fetched(state.next) };
+}
+
+/** Notifications are asked for here, by a button, and nowhere by themselves. */
+function Notices() {
+  const [on, set] = useState(notifying());
+  if (!canNotify()) return null;
+  const change = async () => {
+    if (on) mute();
+    else if (!(await askToNotify())) toast("The browser does not let this page notify you; its settings for this address say so.");
+    set(notifying());
+  };
+  return html`<${Button} aria-pressed=${on ? "true" : "false"} onClick=${change}>${on ? "Notifications are on" : "Notify me"}</${Button}>`;
+}
+
+/** One approval on a page of its own, as links from rooms and notifications lead to it. */
+function One({ id }) {
+  const [approval, set] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const look = useCallback(async () => {
+    try {
+      set(await get(`/approvals/${part(id)}`));
+    } catch (error) {
+      setProblem(error);
+    }
+  }, [id]);
+  useEffect(() => {
+    look();
+    return onEvent("approval:", look);
+  }, [look]);
+  return html`<${Page} title="Approval" actions=${html`<a class="button" href="/console/approvals">All approvals</a>`}>
+    <${ErrorBox} problem=${problem} onRetry=${look} />
+    ${approval ? html`<${ApprovalCard} approval=${approval} onChange=${set} onExpired=${look} level=${2} />` : !problem && html`<${Loading} />`}
+  </${Page}>`;
+}

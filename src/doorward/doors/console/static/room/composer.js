@@ -1,0 +1,176 @@
+// Where one writes: Enter sends, Shift+Enter breaks the line, files come by button, paste or drop, @ completes members.
+
+import { Problem, request } from "../api.js";
+import { Button, ErrorBox, html, useEffect, useRef, useState, Visible } from "../ui.js";
+import { visibleText } from "../visible.js";
+
+const MOST_FILES = 8;
+const BETWEEN_TYPING = 2000;
+const kept = new Map();
+
+export function Composer({ path, members, replying, onUnreply, send }) {
+  const [text, setText] = useState(kept.get(path)?.text ?? "");
+  const [files, setFiles] = useState(kept.get(path)?.files ?? []);
+  const [problem, setProblem] = useState(null);
+  const [bringing, setBringing] = useState(0);
+  const [over, setOver] = useState(false);
+  const [offered, setOffered] = useState(null);
+  const area = useRef(null);
+  const picker = useRef(null);
+  const typed = useRef(0);
+  useEffect(() => {
+    kept.set(path, { text, files });
+  }, [text, files]);
+  useEffect(() => {
+    if (replying) area.current.focus();
+  }, [replying?.id]);
+  useEffect(() => {
+    const box = area.current;
+    box.style.height = "auto";
+    box.style.height = `${Math.min(box.scrollHeight + 2, 240)}px`;
+  }, [text]);
+
+  const write = (value) => {
+    setText(value);
+    setOffered(completions(value, area.current.selectionStart, members));
+    if (value.trim() && Date.now() - typed.current > BETWEEN_TYPING) {
+      typed.current = Date.now();
+      request("POST", `${path}/typing`, { raw: true }).catch(() => {});
+    }
+  };
+
+  const complete = (id) => {
+    const before = text.slice(0, offered.from);
+    const next = `${before}@${id} ${text.slice(area.current.selectionStart)}`;
+    setText(next);
+    setOffered(null);
+    const at = before.length + id.length + 2;
+    requestAnimationFrame(() => {
+      area.current.focus();
+      area.current.setSelectionRange(at, at);
+    });
+  };
+
+  const submit = async () => {
+    if ((!text.trim() && !files.length) || bringing) return;
+    const [said, brought] = [text, files];
+    setText("");
+    setFiles([]);
+    setProblem(null);
+    setOffered(null);
+    try {
+      await send(said, brought);
+    } catch (error) {
+      // What was refused is not lost: it stands here again, with the server's sentence, unless more was written meanwhile.
+      setText((now) => (now ? `${said}\n${now}` : said));
+      setFiles((now) => [...brought, ...now]);
+      setProblem(error);
+    }
+  };
+
+  const bring = async (list) => {
+    for (const file of list) {
+      if (files.length >= MOST_FILES) {
+        setProblem(new Problem({ title: "Too many files", detail: `A message comes with at most ${MOST_FILES} files.` }));
+        return;
+      }
+      setBringing((count) => count + 1);
+      try {
+        const name = file.name || "image.png";
+        const taken = await request("POST", `${path}/attachments`, {
+          body: file,
+          query: { file: name },
+          headers: { "Content-Type": file.type || "application/octet-stream" },
+        });
+        setFiles((now) => [...now, { id: taken.id, name: taken.name ?? name }]);
+        setProblem(null);
+      } catch (error) {
+        setProblem(error);
+      } finally {
+        setBringing((count) => count - 1);
+      }
+    }
+  };
+
+  const key = (event) => {
+    if (event.isComposing) return;
+    if (offered) {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) {
+        event.preventDefault();
+        setOffered({ ...offered, at: (offered.at + step + offered.ids.length) % offered.ids.length });
+        return;
+      }
+      if (event.key === "Enter" || event.key === "Tab") {
+        event.preventDefault();
+        complete(offered.ids[offered.at]);
+        return;
+      }
+    }
+    if (event.key === "Escape") {
+      if (offered) setOffered(null);
+      else if (replying) onUnreply();
+      else area.current.blur();
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      submit();
+    }
+  };
+  const paste = (event) => {
+    const given = [...(event.clipboardData?.files ?? [])];
+    if (given.length) {
+      event.preventDefault();
+      bring(given);
+    }
+  };
+  const drop = (event) => {
+    event.preventDefault();
+    setOver(false);
+    bring([...(event.dataTransfer?.files ?? [])]);
+  };
+  return html`<form class=${`composer ${over ? "over" : ""}`} onSubmit=${(event) => {
+      event.preventDefault();
+      submit();
+    }}
+    onDragOver=${(event) => {
+      event.preventDefault();
+      setOver(true);
+    }}
+    onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    <${ErrorBox} problem=${problem} />
+    ${replying && html`<p class="replying">↪ Answering <strong><${Visible} text=${replying.sender} /></strong>: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
+      <${Button} kind="small plain" onClick=${onUnreply}>Not as an answer</${Button}></p>`}
+    ${files.length > 0 && html`<ul class="brought">${files.map((one) => html`<li key=${one.id}>${visibleText(one.name)}
+      <${Button} kind="small plain icon" aria-label=${`Leave out ${visibleText(one.name)}`} onClick=${() => setFiles(files.filter((other) => other !== one))}>✕</${Button}></li>`)}</ul>`}
+    ${offered && html`<ul class="completions" role="listbox" id="completions" aria-label="Members">
+      ${offered.ids.map((id, index) => html`<li role="option" id=${`completion-${index}`} key=${id} aria-selected=${index === offered.at ? "true" : "false"}
+        onMouseDown=${(event) => {
+          event.preventDefault();
+          complete(id);
+        }}>@<${Visible} text=${id} /> <span class="quiet">${members.kinds?.[id] === "human" ? "" : "AI"}</span></li>`)}
+    </ul>`}
+    <div class="composer-line">
+      <textarea ref=${area} rows="1" data-composer aria-label="Message" placeholder="Write a message" value=${text}
+        role="combobox" aria-expanded=${offered ? "true" : "false"} aria-controls="completions" aria-autocomplete="list"
+        aria-activedescendant=${offered ? `completion-${offered.at}` : undefined}
+        onInput=${(event) => write(event.target.value)} onKeyDown=${key} onPaste=${paste} onBlur=${() => setOffered(null)}></textarea>
+      <input type="file" multiple hidden ref=${picker} onChange=${(event) => {
+        bring([...event.target.files]);
+        event.target.value = "";
+      }} />
+      <${Button} kind="plain icon" aria-label="Bring a file" title="Bring a file" busy=${bringing > 0} onClick=${() => picker.current.click()}>＋</${Button}>
+      <${Button} kind="primary" type="submit" disabled=${bringing > 0}>Send</${Button}>
+    </div>
+  </form>`;
+}
+
+/** The members that an @ in front of the cursor could mean. */
+export function completions(text, at, members) {
+  const match = /(^|\s)@([\w.-]{0,62})$/.exec(text.slice(0, at));
+  if (!match) return null;
+  const begun = match[2].toLowerCase();
+  const ids = Object.keys(members.members)
+    .filter((id) => id.toLowerCase().startsWith(begun))
+    .slice(0, 8);
+  return ids.length ? { from: at - match[2].length - 1, ids, at: 0 } : null;
+}

@@ -1,0 +1,144 @@
+// A message as people see it: who, when, what, with the files and calls that hang on it.
+
+import { address, part, run, session } from "../api.js";
+import { Marked } from "../markdown.js";
+import { Button, Confirm, ErrorBox, html, Time, toast, useRef, useState, Visible } from "../ui.js";
+import { visibleText } from "../visible.js";
+import { CallCard } from "./card.js";
+
+const HUES = 12;
+
+/** A colour for somebody, always the same; only decoration, the name stands beside it. */
+export function hue(id) {
+  let sum = 7;
+  for (const char of id) sum = (sum * 31 + char.codePointAt(0)) % 9973;
+  return sum % HUES;
+}
+
+const initials = (id) => [...visibleText(id)].slice(0, 1).join("").toUpperCase();
+
+export function Face({ id, kind }) {
+  return html`<span class=${`face hue-${hue(id)} ${kind === "human" ? "" : "ai"}`} aria-hidden="true">${initials(id)}</span>`;
+}
+
+export function Said({ message, joined, mine, path, facts, mentions, answered, onReply }) {
+  const [editing, setEditing] = useState(false);
+  const [deleting, setDeleting] = useState(false);
+  const [trace, setTrace] = useState(null);
+  const keeps = ["owner", "admin"].includes(facts.members[session.value.user]);
+  const gone = message.deletedAt !== null && message.deletedAt !== undefined;
+  const cards = (message.attachments ?? []).filter((one) => one.type === "call");
+  const files = (message.attachments ?? []).filter((one) => one.type === "file");
+  const earlier = async () => {
+    try {
+      const { result } = await run("room/message", { name: message.room, message: message.id });
+      setTrace(result.earlier ?? result.edits ?? []);
+    } catch (problem) {
+      toast(problem.detail || problem.message);
+    }
+  };
+  return html`<article class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex="-1" id=${`m-${message.id}`} aria-label=${`${visibleText(message.sender)}`}>
+    ${!joined && html`<${Face} id=${message.sender} kind=${message.kind} />`}
+    <div class="said-body">
+      ${joined
+        ? html`<span class="unseen"><${Visible} text=${message.sender} />, <${Time} at=${message.at} form="day" /></span>`
+        : html`<p class="said-head"><strong><${Visible} text=${message.sender} /></strong>
+            ${message.kind !== "human" && html`<span class="kind-word">${message.kind === "ai" ? "AI" : "program"}</span>`}
+            <span class="quiet"><${Time} at=${message.at} form="day" /></span></p>`}
+      ${answered && html`<a class="answers" href=${`#m-${answered.id}`}>↪ ${answered.sender ? html`<strong><${Visible} text=${answered.sender} /></strong> <${Visible} text=${(answered.text || "a message").slice(0, 120)} />` : "an earlier message"}</a>`}
+      ${gone
+        ? html`<p class="quiet gone">Taken back by <${Visible} text=${message.deletedBy} />.</p>`
+        : editing
+          ? html`<${Edit} message=${message} onDone=${() => setEditing(false)} />`
+          : html`${message.text && html`<${Marked} text=${message.text} mentions=${mentions} />`}
+              ${files.map((one) => html`<${Attached} file=${one} path=${path} key=${one.id} />`)}
+              ${cards.map((one, index) => html`<${CallCard} card=${one} message=${message} key=${one.call || index} />`)}`}
+      ${message.editedAt && !gone && html`<p class="edited quiet">edited <${Time} at=${message.editedAt} />
+        ${keeps && html` · <button type="button" class="linklike" onClick=${earlier}>earlier versions</button>`}</p>`}
+      ${gone && keeps && html`<p class="edited quiet"><button type="button" class="linklike" onClick=${earlier}>what it was</button></p>`}
+      ${trace && html`<div class="trace">${trace.length ? trace.map((one) => html`<p><span class="quiet"><${Time} at=${one.at} /></span> <${Visible} text=${one.text} lines /></p>`) : html`<p class="quiet">Nothing earlier is kept.</p>`}</div>`}
+    </div>
+    ${!gone && !editing && !facts.archived && html`<div class="said-actions">
+      <${Button} kind="small plain" onClick=${() => onReply(message)}>Reply<span class="unseen"> to ${visibleText(message.sender)}</span></${Button}>
+      ${mine && !cards.length && html`<${Button} kind="small plain" onClick=${() => setEditing(true)}>Edit</${Button}>`}
+      ${(mine || keeps) && html`<${Button} kind="small plain" onClick=${() => setDeleting(true)}>Take back</${Button}>`}
+    </div>`}
+    ${deleting && html`<${Confirm} title="Take this message back?" words="Take it back" onClose=${() => setDeleting(false)}
+      onYes=${() => run("room/delete", { name: message.room, message: message.id })}>
+      <p>Everybody sees that something stood here, and who took it back. Owners and admins of the room can still read it.</p>
+    </${Confirm}>`}
+  </article>`;
+}
+
+function Edit({ message, onDone }) {
+  const [text, setText] = useState(message.text);
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    if (!text.trim() || text === message.text) return onDone();
+    setBusy(true);
+    try {
+      await run("room/edit", { name: message.room, message: message.id, text });
+      return onDone();
+    } catch (error) {
+      setProblem(error);
+      setBusy(false);
+      return undefined;
+    }
+  };
+  const key = (event) => {
+    if (event.key === "Escape") onDone();
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      save();
+    }
+  };
+  const focus = useRef(false);
+  return html`<div class="edit">
+    <textarea aria-label="The message" rows="3" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${key}
+      ref=${(element) => {
+        if (element && !focus.current) {
+          focus.current = true;
+          element.focus();
+        }
+      }}></textarea>
+    <${ErrorBox} problem=${problem} />
+    <div class="actions"><${Button} kind="small primary" busy=${busy} onClick=${save}>Save</${Button}>
+      <${Button} kind="small" onClick=${onDone}>Leave it</${Button}></div>
+  </div>`;
+}
+
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+function Attached({ file, path }) {
+  const where = address(`${path}/attachments/${part(file.id)}`);
+  const size = file.size < 1000 ? `${file.size} bytes` : file.size < 1e6 ? `${Math.round(file.size / 1000)} kB` : `${(file.size / 1e6).toFixed(1)} MB`;
+  const name = visibleText(file.name);
+  if (IMAGES.has(file.mediaType))
+    return html`<a class="attached-image" href=${where} target="_blank" rel="noopener"><img src=${where} alt=${name} loading="lazy" /></a>`;
+  return html`<a class="attached" href=${where} download=${name}><span aria-hidden="true">📄</span> ${name} <span class="quiet">${size}</span></a>`;
+}
+
+/** What this browser sends, shown before the server has said that it has it. */
+export function Sending({ entry, me }) {
+  return html`<article class="said mine sending" aria-label="Being sent">
+    <${Face} id=${me} kind="human" />
+    <div class="said-body">
+      <p class="said-head"><strong><${Visible} text=${me} /></strong>
+        <span class="quiet">${entry.problem ? "not sent yet; it is tried again" : entry.message ? "sent" : "sending…"}</span></p>
+      <${Marked} text=${entry.text} />
+      ${entry.attachments.map((one) => html`<p class="quiet">${visibleText(one.name)}</p>`)}
+    </div>
+  </article>`;
+}
+
+/** An AI's answer while it is written. */
+export function Draft({ draft, mentions }) {
+  return html`<article class="said draft kind-ai" aria-label=${`${visibleText(draft.sender)} writes`}>
+    <${Face} id=${draft.sender} kind="ai" />
+    <div class="said-body">
+      <p class="said-head"><strong><${Visible} text=${draft.sender} /></strong><span class="kind-word">AI</span><span class="quiet">writes…</span></p>
+      <${Marked} text=${draft.text} mentions=${mentions} />
+    </div>
+  </article>`;
+}

@@ -1,0 +1,57 @@
+// What a room shows, as one value: messages by id in their order, what is being sent, who writes, who thinks.
+
+export const EMPTY = {
+  messages: [],
+  sending: [],
+  drafts: [],
+  typing: {},
+  thinking: {},
+  here: null,
+  older: null,
+  revision: 0,
+};
+
+const order = (one, other) => (one.position ?? 0) - (other.position ?? 0) || (one.id < other.id ? -1 : 1);
+
+/** The state with messages taken in: a message that is there already is replaced when the new one is newer. */
+export function withMessages(state, messages) {
+  if (!messages.length) return state;
+  const known = new Map(state.messages.map((one) => [one.id, one]));
+  let revision = state.revision;
+  for (const one of messages) {
+    const before = known.get(one.id);
+    if (!before || before.revision <= one.revision) known.set(one.id, one);
+    revision = Math.max(revision, one.revision);
+  }
+  const senders = new Set(messages.map((one) => one.sender));
+  return {
+    ...state,
+    revision,
+    messages: [...known.values()].sort(order),
+    sending: state.sending.filter((one) => !known.has(one.message)),
+    typing: Object.fromEntries(Object.entries(state.typing).filter(([member]) => !senders.has(member))),
+  };
+}
+
+/** The state after a notice of the room's stream. */
+export function heard(state, kind, data) {
+  if (kind === "message") return withMessages(state, [data]);
+  if (kind === "draft") {
+    const others = state.drafts.filter((one) => one.id !== data.id);
+    return { ...state, drafts: data.done ? others : [...others, data] };
+  }
+  if (kind === "thinking") {
+    const thinking = { ...state.thinking };
+    if (data.state === "idle") delete thinking[data.persona];
+    else thinking[data.persona] = data.state;
+    return { ...state, thinking };
+  }
+  if (kind === "typing") return { ...state, typing: { ...state.typing, [data.member]: Date.now() } };
+  if (kind === "presence") {
+    const here = new Set(state.here ?? []);
+    if (data.here) here.add(data.member);
+    else here.delete(data.member);
+    return { ...state, here: [...here] };
+  }
+  return state;
+}

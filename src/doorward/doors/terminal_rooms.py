@@ -1,0 +1,35 @@
+"""Rooms over the owner's socket: what a page of the console follows, for a terminal.
+
+The handlers are those of the REST door. Only who asks is another matter: whoever can open this socket is the owner.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Route
+
+from doorward.backends.context import Services
+from doorward.doors.console.telling import Telling
+from doorward.doors.rest.governed import Governed
+from doorward.doors.rest.resource import Resource
+from doorward.doors.rest.room_stream import RoomStream
+from doorward.doors.rest.streams import Streams
+from doorward.gate.gate import Gate
+from doorward.model import Credential
+
+
+class _OfTheOwner(Governed):
+    async def vouched(self, request: Request, command: str) -> Credential:
+        """The operating system lets nobody else open the socket, so nothing has to be shown."""
+        return Credential(owner=True)
+
+
+def rooms(gate: Gate, services: Services) -> list[BaseRoute]:
+    governed = _OfTheOwner(gate)
+    streams = Streams(governed, services)
+    room = RoomStream(governed, services, streams.places)
+    telling = Telling(governed, streams, room.told, services)
+    return [
+        Route("/api/console/stream", Resource({"GET": telling.stream})),
+        Route("/api/rooms/{name}/typing", Resource({"POST": room.typing})),
+    ]

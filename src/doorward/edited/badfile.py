@@ -1,0 +1,22 @@
+"""A file that people edit and that cannot be used as it is."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from doorward.errors import Unusable
+
+
+class BadFile(Unusable):
+    """The message names file, field and reason."""
+
+    what: ClassVar[str] = "file"
+    hint_of: ClassVar[str] = ""
+
+    def __init__(self, file: str, field: str, reason: str) -> None:
+        where = f" at {field}" if field else ""
+        stop = "" if reason.endswith((".", "?")) else "."
+        super().__init__(f"The {self.what} {file} is not valid{where}: {reason}{stop}", hint=self.hint_of)
+        self.file = file
+        self.field = field
+        self.reason = reason

@@ -1,0 +1,1 @@
+"""Personas: the AIs of the house, each described by one file."""

@@ -1,0 +1,113 @@
+"""All personas in force, read from a folder and kept up to date with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from doorward.clock import Clock
+from doorward.edited.folderbook import FolderBook, LastGood
+from doorward.events import Bus, PersonaLoaded, PersonaRejected
+from doorward.personas.membership import Memberships
+from doorward.personas.persona import LARGEST, BadPersona, Persona, is_persona_id, parse
+from doorward.rooms.people import LOCAL, People
+from doorward.rooms.rooms import Rooms
+from doorward.rooms.tokens import Tokens
+from doorward.store.last_good import LastGoods
+from doorward.store.sqlite import Store
+
+RESERVED = frozenset(("anonymous", "agent", "doorward", "line", "mcp", "system", "terminal"))
+"""Names under which doors speak for programs and agents that have none of their own."""
+
+Stop = Callable[[str, str, str], Awaitable[bool]]
+"""Ends what a persona does in a room, and says whether it did anything: persona, room, on whose word."""
+
+
+class Personas(FolderBook[Persona]):
+    """The personas in force. They belong to the house's own tenant."""
+
+    what = "persona"
+    key = "personaId"
+    package = "doorward.personas"
+    largest = LARGEST
+    bad = BadPersona
+    log = logging.getLogger(__name__)
+
+    def __init__(
+        self, folder: Path, store: Store, rooms: Rooms, people: People, tokens: Tokens, events: Bus, clock: Clock
+    ) -> None:
+        super().__init__(folder, LastGoods(store, "personas", clock), self._checked)
+        self.memberships = Memberships(rooms, store, events)
+        self.stop: Stop | None = None
+        """Set while they think in this process."""
+        self._people = people
+        self._tokens = tokens
+        self._events = events
+        self._clock = clock
+
+    def all(self, tenant: str) -> list[Persona]:
+        return [version.made for _, version in sorted(self.versions.items())] if tenant == LOCAL else []
+
+    def get(self, tenant: str, id: str) -> Persona | None:
+        version = self.versions.get(id) if tenant == LOCAL else None
+        return version.made if version else None
+
+    def is_id(self, id: str) -> bool:
+        return is_persona_id(id)
+
+    async def load(self) -> None:
+        await self.memberships.load()
+        await super().load()
+
+    async def taken_over(self, stored: Mapping[str, LastGood]) -> None:
+        """A file that is new or changed puts its persona into the rooms it names; one that is gone takes it out."""
+        for id, version in self.versions.items():
+            before = stored.get(id)
+            if before is None or before.digest != version.digest:
+                await self.memberships.follow(id, self._rooms_of(id, before), version.made.rooms)
+        for id in stored.keys() - self.versions.keys():
+            await self.memberships.end(id)
+
+    def check(self, id: str, text: bytes) -> Persona:
+        """A persona as it would be saved; BadPersona when it cannot be."""
+        return self._checked(text, f"{id}.json")
+
+    def rejected(self, id: str, message: str) -> None:
+        self._events.publish(PersonaRejected(tenant=LOCAL, at=self._clock.now(), persona=id, reason=message))
+
+    def loaded(self, id: str) -> None:
+        self._events.publish(PersonaLoaded(tenant=LOCAL, at=self._clock.now(), persona=id, gone=False))
+
+    def gone(self, id: str) -> None:
+        self.log.warning("The persona %s has no file any more; it leaves its rooms.", id)
+        self._events.publish(PersonaLoaded(tenant=LOCAL, at=self._clock.now(), persona=id, gone=True))
+
+    def _checked(self, text: bytes, file: str) -> Persona:
+        persona = parse(text, file)
+        reason = self._taken(persona.id)
+        if reason:
+            raise BadPersona(file, "personaId", f"{persona.id!r} {reason}; valid: a name that nobody has")
+        return persona
+
+    def _taken(self, id: str) -> str:
+        """Why this name cannot be a persona's; empty when it can. Whoever reads it must know who is meant."""
+        if id in RESERVED:
+            return "is kept for doors"
+        user = self._people.get(LOCAL, id)
+        if user is not None:
+            return "is a person" if user.kind == "human" else "is a user already"
+        now = self._clock.now()
+        for token in self._tokens.of(LOCAL):
+            if token.kind != "human" and token.name == id and token.revoked_at is None and token.expires_at > now:
+                return "is the name of an agent with a token"
+        return ""
+
+    def _rooms_of(self, id: str, before: LastGood | None) -> tuple[str, ...]:
+        """The rooms that an earlier version named."""
+        if before is None:
+            return ()
+        try:
+            return parse(before.body.encode(), f"{id}.json").rooms
+        except BadPersona:
+            return ()

@@ -1,0 +1,99 @@
+"""A persona: an AI that lives in rooms, as read from one JSON file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, Literal
+
+import msgspec
+
+from doorward import strictjson
+from doorward.command import shortened
+from doorward.edited.badfile import BadFile
+from doorward.edited.published import Fault
+from doorward.facts import Access, Role
+from doorward.model import Caller
+from doorward.personas.schema import first_fault
+from doorward.rooms.people import LOCAL
+
+LARGEST = 100_000
+"""The most bytes that the file of a persona may have."""
+DEFAULT_CONTEXT = 16_000
+DEFAULT_ANSWER = 1_024
+
+_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_LEVELS = {"read": Access.READ, "edit": Access.EDIT, "full": Access.FULL}
+
+
+class BadPersona(BadFile):
+    """A persona that cannot be used; the message names file, field and reason."""
+
+    what = "persona"
+    hint_of = "The published persona.schema.json lists every field with a sentence."
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What all parts of a persona share; the sentence about each field is in `persona.schema.json`."""
+
+
+class Pool(_Part, frozen=True):
+    """What of its energy is its own; None is as for everybody."""
+
+    start: float | None = None
+    recovery_per_second: float | None = None
+
+
+class Persona(_Part, frozen=True, kw_only=True):
+    persona_id: str
+    display_name: str
+    bio: str = ""
+    model: str = "house"
+    rooms: tuple[str, ...] = ()
+    access: Literal["read", "edit", "full"] = "edit"
+    energy: Pool = Pool()
+    context_tokens: int = DEFAULT_CONTEXT
+    answer_tokens: int = DEFAULT_ANSWER
+    suggestions: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.persona_id
+
+    @property
+    def caller(self) -> Caller:
+        """Who it is at the gate: itself, for nobody else."""
+        return Caller(LOCAL, self.persona_id, "ai", _LEVELS[self.access])
+
+
+def is_persona_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def parse(text: bytes, file: str) -> Persona:
+    """Read and check one persona; `file` is the name or path it has or will have."""
+    if not text.strip():
+        raise BadPersona(file, "", "the file is empty; valid: one JSON object")
+    try:
+        value = strictjson.loads(text, max_bytes=LARGEST)
+    except strictjson.NotJson as error:
+        raise BadPersona(file, "", str(error)) from error
+    fault = first_fault(value) or next(_deeper_faults(value, PurePath(file).stem), None)
+    if fault is not None:
+        raise BadPersona(file, fault.field, fault.reason)
+    # Not strict, because the schema counts 3.0 as an integer.
+    return msgspec.convert(value, Persona, strict=False)
+
+
+def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
+    """What a schema cannot say. The value fits the schema already."""
+    id = value["personaId"]
+    if id != stem:
+        reason = f"it must be the file's name without .json, {shortened(stem)}; given {shortened(id)}"
+        yield Fault(("personaId",), reason)
+    if id in frozenset(Role):
+        yield Fault(("personaId",), f"{id!r} is the name of a role; valid: any other name")
+    whole, answer = value.get("contextTokens", DEFAULT_CONTEXT), value.get("answerTokens", DEFAULT_ANSWER)
+    if answer * 2 > whole:
+        yield Fault(("answerTokens",), f"it must be at most half of contextTokens, {whole // 2:g}; given {answer:g}")

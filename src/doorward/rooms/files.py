@@ -1,0 +1,108 @@
+"""Files that come with messages: brought to a room first, then named by the message that they come with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from doorward.clock import Clock
+from doorward.errors import BadParams, Conflict, NotFound
+from doorward.ids import new_id
+from doorward.rooms.message import File
+from doorward.rooms.rooms import Room
+from doorward.settings import Rooms as Limits
+from doorward.store import attachments as sql
+from doorward.store.sqlite import Statement, Store
+from doorward.visible import visible
+
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What browsers draw and do not run."""
+_LONGEST_NAME = 200
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """A file with who brought it and the message that it came with, if any yet."""
+
+    file: File
+    uploader: str
+    message: str
+
+
+class Files:
+    def __init__(self, store: Store, clock: Clock, limits: Limits) -> None:
+        self._store = store
+        self._clock = clock
+        self._limits = limits
+
+    async def bring(self, room: Room, uploader: str, name: str, content: bytes) -> File:
+        """Keep a file for a message to come. One that comes with none is forgotten after a while."""
+        most = self._limits.attachment_bytes
+        if not 0 < len(content) <= most:
+            raise BadParams(f"A file has between 1 and {most} bytes; given {len(content)}.")
+        if await sql.loose(self._store, room.tenant, uploader) >= self._limits.loose_attachments:
+            raise Conflict(
+                f"You brought {self._limits.loose_attachments} files that came with no message yet; say something with "
+                "them first, or wait until they are forgotten."
+            )
+        file = File(new_id(), _plain_name(name), media_type(content), len(content))
+        row = msgspec.structs.asdict(file)
+        await self._store.write(sql.insert(room.tenant, room.id, uploader, row, content, self._clock.now()))
+        return file
+
+    async def of(self, room: Room, uploader: str, ids: Sequence[str]) -> list[File]:
+        """The files that a new message names, in its order; each is its sender's and came with no other."""
+        most = self._limits.attachments
+        if len(ids) > most or len(set(ids)) != len(ids):
+            raise BadParams(f"A message has at most {most} files, each once; given {len(ids)}.")
+        rows = {row["id"]: row for row in await sql.find(self._store, room.tenant, room.id, ids)} if ids else {}
+        for id in ids:
+            if id not in rows or rows[id]["uploader"] != uploader or rows[id]["message"]:
+                raise NotFound(f"There is no file {id[:64]!r} that you brought to room {room.id!r} and that is free.")
+        return [_brought(rows[id]).file for id in ids]
+
+    async def find(self, room: Room, id: str) -> Brought:
+        rows = await sql.find(self._store, room.tenant, room.id, [id])
+        if not rows:
+            raise NotFound(f"There is no file {id[:64]!r} in room {room.id!r}.")
+        return _brought(rows[0])
+
+    async def content(self, room: Room, id: str, offset: int, length: int) -> bytes:
+        return await sql.content(self._store, room.tenant, room.id, id, offset, length)
+
+    def tidy(self) -> list[Statement]:
+        """What makes the store forget files that came with no message."""
+        return [sql.forget_loose(self._clock.now() - self._limits.loose_hours * 3_600)]
+
+
+def media_type(content: bytes) -> str:
+    """What a file is, by its first bytes: what its sender says of it is not believed."""
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if content.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if content.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return "image/webp"
+    if content.startswith(b"%PDF-"):
+        return "application/pdf"
+    return "text/plain" if _is_text(content) else "application/octet-stream"
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        return "\x00" not in content.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _plain_name(name: str) -> str:
+    """A name without folders and without characters that hide something."""
+    last = name.replace("\\", "/").rpartition("/")[2].strip()
+    return visible(last, lines=False)[:_LONGEST_NAME] or "file"
+
+
+def _brought(row: dict[str, Any]) -> Brought:
+    return Brought(File(row["id"], row["name"], row["media_type"], row["size"]), row["uploader"], row["message"])

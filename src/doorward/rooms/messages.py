@@ -1,0 +1,255 @@
+"""What is said in rooms: stored first, then told to whoever follows the room.
+
+Each message and each change of one gets the next revision of its room. Revisions are given out here, in the order in
+which the store writes, so that whoever follows a room hears them in order and can go on after any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from doorward.clock import Clock
+from doorward.errors import BadParams, Conflict, NotFound
+from doorward.events import Bus, MessageChanged, MessageReceived
+from doorward.ids import new_id
+from doorward.model import Kind
+from doorward.rooms.live import Live
+from doorward.rooms.message import Attachment, File, Message
+from doorward.rooms.rooms import Room
+from doorward.store import attachments as files_sql
+from doorward.store import messages as sql
+from doorward.store.sqlite import Statement, Store
+from doorward.visible import storable
+
+LARGEST_MESSAGE = 100_000
+Change = Literal["edited", "deleted", "restored"]
+Also = Callable[[Message], Iterable[Statement]]
+"""What is stored together with a change, given the message as it is then."""
+
+_encode = msgspec.json.Encoder().encode
+_attachments = msgspec.json.Decoder(tuple[Attachment, ...])
+
+
+class Version(msgspec.Struct, frozen=True):
+    """What a message was, until somebody changed it."""
+
+    revision: int
+    text: str
+    attachments: tuple[Attachment, ...]
+    change: Change
+    by: str
+    at: float
+
+
+class Read(msgspec.Struct, frozen=True):
+    """How far a member has read in a room, and how much is behind that."""
+
+    room: str
+    position: int
+    unread: int
+
+
+class Messages:
+    def __init__(self, store: Store, events: Bus, live: Live, clock: Clock) -> None:
+        self._store = store
+        self._events = events
+        self._live = live
+        self._clock = clock
+        self._revisions: dict[tuple[str, str], int] = {}
+        """The newest revision of each room where something was said or asked for since the start."""
+
+    async def say(
+        self,
+        room: Room,
+        sender: str,
+        kind: Kind,
+        text: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        reply_to: str = "",
+        notify: bool = True,
+        also: Also = lambda _: (),
+    ) -> Message:
+        """Add a message to a room's history and tell whoever follows it. Without `notify` there is no event of it."""
+        text = _checked(text)
+        await self._counted(room.tenant, room.id)
+        revision, at = self._next(room.tenant, room.id), self._clock.now()
+        message = Message(
+            id=new_id(),
+            tenant=room.tenant,
+            room=room.id,
+            sender=sender,
+            kind=kind,
+            text=text,
+            at=at,
+            revision=revision,
+            position=revision,
+            reply_to=reply_to,
+            attachments=tuple(attachments),
+        )
+
+        def told() -> None:
+            self._live.posted(message)
+            if notify:
+                event = MessageReceived(tenant=room.tenant, at=at, room=room.id, message=message.id, sender=sender)
+                self._events.publish(event)
+
+        brought = [
+            files_sql.attach(room.tenant, room.id, sender, one.id, message.id)
+            for one in attachments
+            if isinstance(one, File)
+        ]
+        await self._store.write(sql.insert(_row(message)), *brought, *also(message), then=told)
+        return message
+
+    async def revise(
+        self,
+        message: Message,
+        *,
+        text: str | None = None,
+        attachments: Sequence[Attachment] | None = None,
+        also: Also = lambda _: (),
+    ) -> Message:
+        """Change a message that shows how something stands, such as the card of a call. This leaves no trace.
+
+        A message that was taken back meanwhile stays so, and is what this gives.
+        """
+        revised = msgspec.structs.replace(
+            message,
+            text=message.text if text is None else _checked(text),
+            attachments=message.attachments if attachments is None else tuple(attachments),
+        )
+        try:
+            return await self._change(revised, "revised", message.sender, since=None, also=also)
+        except Conflict:
+            return await self._found(message.tenant, message.room, message.id)
+
+    async def edit(self, message: Message, by: str, text: str, *, also: Also = lambda _: ()) -> Message:
+        """Give a message another text; what it was before is kept."""
+        edited = msgspec.structs.replace(message, text=_checked(text), edited_at=self._clock.now())
+        return await self._put(message, edited, "edited", by, also)
+
+    async def delete(self, message: Message, by: str, *, also: Also = lambda _: ()) -> Message:
+        """Take a message back: its place stays, with who took it back, and what it was is kept."""
+        gone = msgspec.structs.replace(message, text="", attachments=(), deleted_at=self._clock.now(), deleted_by=by)
+        return await self._put(message, gone, "deleted", by, also)
+
+    async def restore(self, message: Message, old: Message, by: str, *, also: Also) -> Message:
+        """Make a message again what it was."""
+        return await self._put(message, old, "restored", by, also)
+
+    async def get(self, room: Room, id: str) -> Message:
+        return await self._found(room.tenant, room.id, id)
+
+    async def _found(self, tenant: str, room: str, id: str) -> Message:
+        row = await sql.find(self._store, tenant, room, id)
+        if row is None:
+            raise NotFound(f"There is no message {id[:64]!r} in room {room!r}.")
+        return _message(row)
+
+    async def versions(self, message: Message) -> list[Version]:
+        """What a message was before, oldest first."""
+        rows = await sql.versions(self._store, message.id)
+        return [Version(**{**row, "attachments": _attachments.decode(row["attachments"])}) for row in rows]
+
+    async def newest(self, room: Room, limit: int, before: str = "") -> list[Message]:
+        """The newest messages, or the newest before one of them; newest first."""
+        position = (await self.get(room, before)).position if before else None
+        return await self.before(room, position, limit)
+
+    async def before(self, room: Room, position: int | None, limit: int) -> list[Message]:
+        rows = await sql.before(self._store, room.tenant, room.id, position, limit)
+        return [_message(row) for row in rows]
+
+    async def after(self, room: Room, position: int, limit: int) -> list[Message]:
+        """The oldest messages behind a position; oldest first."""
+        return [_message(row) for row in await sql.after(self._store, room.tenant, room.id, position, limit)]
+
+    async def since(self, room: Room, revision: int, limit: int) -> list[Message]:
+        """Whatever is new or another than before since a revision, in that order, each as it stands now."""
+        return [_message(row) for row in await sql.since(self._store, room.tenant, room.id, revision, limit)]
+
+    async def search(self, rooms: Sequence[Room], words: str, limit: int, before: str = "") -> list[Message]:
+        """Messages of these rooms, of one tenant, that hold all of these words; newest first."""
+        wanted = words.replace("\x00", " ").split()
+        if not wanted or not rooms:
+            return []
+        names = [room.id for room in rooms]
+        rows = await sql.search(self._store, rooms[0].tenant, names, wanted, before, limit)
+        return [_message(row) for row in rows]
+
+    async def are_in(self, rooms: Sequence[Room], id: str) -> bool:
+        """Whether a message is in one of these rooms, all of one tenant."""
+        if not rooms:
+            return False
+        return await sql.is_in(self._store, rooms[0].tenant, [room.id for room in rooms], id)
+
+    async def revision(self, room: Room) -> int:
+        """The newest revision of a room; 0 where nothing was said yet."""
+        return await self._counted(room.tenant, room.id)
+
+    async def _counted(self, tenant: str, room: str) -> int:
+        key = (tenant, room)
+        if key not in self._revisions:
+            newest = await sql.newest_revision(self._store, *key)
+            self._revisions.setdefault(key, newest)  # somebody else may have come first, and gone on
+        return self._revisions[key]
+
+    async def mark(self, room: Room, member: str, position: int) -> None:
+        """Remember that a member has read as far as a position."""
+        await self._store.write(sql.mark(room.tenant, room.id, member, position, self._clock.now()), durable=False)
+
+    async def unread(self, rooms: Sequence[Room], member: str) -> dict[str, Read]:
+        """By room, all of one tenant: how far a member has read, and how much there is behind that."""
+        if not rooms:
+            return {}
+        names = [room.id for room in rooms]
+        rows = await sql.unread(self._store, rooms[0].tenant, names, member)
+        return {row["room"]: Read(**row) for row in rows}
+
+    async def _put(self, old: Message, new: Message, change: Change, by: str, also: Also) -> Message:
+        trace = sql.keep_version(_row(old), change, by, self._clock.now())
+        return await self._change(new, change, by, since=old.revision, also=lambda message: (trace, *also(message)))
+
+    async def _change(
+        self, message: Message, change: str, by: str, *, since: int | None, also: Also = lambda _: ()
+    ) -> Message:
+        await self._counted(message.tenant, message.room)
+        message = msgspec.structs.replace(message, revision=self._next(message.tenant, message.room))
+        event = MessageChanged(
+            tenant=message.tenant,
+            at=self._clock.now(),
+            room=message.room,
+            message=message.id,
+            change=change,
+            by=by,
+        )
+
+        def told() -> None:
+            self._live.posted(message)
+            self._events.publish(event)
+
+        await self._store.write(sql.change(_row(message), since=since), *also(message), then=told)
+        return message
+
+    def _next(self, tenant: str, room: str) -> int:
+        """The next revision. Between this and the write nothing may be awaited: they must come in the same order."""
+        self._revisions[tenant, room] += 1
+        return self._revisions[tenant, room]
+
+
+def _checked(text: str) -> str:
+    if len(text) > LARGEST_MESSAGE:
+        raise BadParams(f"A message has at most {LARGEST_MESSAGE} characters; given {len(text)}.")
+    return storable(text)
+
+
+def _row(message: Message) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(message), "attachments": _encode(message.attachments).decode()}
+
+
+def _message(row: dict[str, Any]) -> Message:
+    return Message(**{**row, "attachments": _attachments.decode(row["attachments"])})

@@ -1,0 +1,32 @@
+"""SQL of browser sessions. Of the secret in a cookie only its hash is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.store.sqlite import Statement, Store
+
+
+async def live(store: Store, now: float) -> list[dict[str, Any]]:
+    return await store.read(
+        "SELECT id, tenant, user, hash, agent, created_at, expires_at FROM browsers WHERE expires_at > ?", (now,)
+    )
+
+
+def insert(id: str, tenant: str, user: str, hash: str, agent: str, created_at: float, expires_at: float) -> Statement:
+    return Statement(
+        "INSERT INTO browsers (id, tenant, user, hash, agent, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (id, tenant, user, hash, agent, created_at, expires_at),
+    )
+
+
+def delete(*ids: str) -> list[Statement]:
+    return [Statement("DELETE FROM browsers WHERE id = ?", (id,)) for id in ids]
+
+
+def delete_of(tenant: str, user: str) -> Statement:
+    return Statement("DELETE FROM browsers WHERE tenant = ? AND user = ?", (tenant, user))
+
+
+def forget(now: float) -> Statement:
+    return Statement("DELETE FROM browsers WHERE expires_at <= ?", (now,))

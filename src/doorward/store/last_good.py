@@ -1,0 +1,39 @@
+"""The last good version of every recipe and persona, for the time when its file is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from doorward.clock import Clock
+from doorward.edited.folderbook import LastGood
+from doorward.store.sqlite import Statement, Store
+
+
+class LastGoods:
+    """One table of them."""
+
+    def __init__(self, store: Store, table: Literal["recipes", "personas"], clock: Clock) -> None:
+        self._store = store
+        self._table = table
+        self._clock = clock
+
+    async def all(self) -> dict[str, LastGood]:
+        rows = await self._store.read(f"SELECT id, body, digest FROM {self._table}")
+        return {row["id"]: LastGood(row["body"], row["digest"]) for row in rows}
+
+    async def bring(self, kept: Mapping[str, LastGood], forgotten: list[str]) -> None:
+        """Keep some and forget others, as one."""
+        now = self._clock.now()
+        await self._store.write(
+            *(self._keep(id, version, now) for id, version in kept.items()),
+            *(Statement(f"DELETE FROM {self._table} WHERE id = ?", (id,)) for id in forgotten),
+        )
+
+    def _keep(self, id: str, version: LastGood, now: float) -> Statement:
+        return Statement(
+            f"INSERT INTO {self._table} (id, body, digest, loaded_at) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET body = excluded.body, digest = excluded.digest,"
+            " loaded_at = excluded.loaded_at",
+            (id, version.body, version.digest, now),
+        )

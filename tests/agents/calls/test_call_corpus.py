@@ -1,0 +1,37 @@
+"""The ways in which models write calls, each with what it is read as; the corpus beside this file is the list."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorward.agents.calls.reading import read
+
+CORPUS = [
+    (file.stem, entry)
+    for file in sorted(Path(__file__).with_name("corpus").glob("*.json"))
+    for entry in json.loads(file.read_text())
+]
+
+
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=f"{name}: {entry['about']}") for name, entry in CORPUS])
+def test_an_answer_is_read_as_it_was_meant(entry: dict[str, Any]) -> None:
+    reading = read(entry["text"])
+    found = [
+        [one.name, dict(one.params) if one.params is not None else [list(pair) for pair in one.args or ()]]
+        for one in reading.calls
+    ]
+    assert (found, len(reading.faults)) == (entry["calls"], entry["faults"]), reading
+    if "prose" in entry:
+        assert reading.prose == entry["prose"]
+    elif not entry["calls"] and not entry["faults"]:
+        assert reading.prose == entry["text"].strip(), "what is no call stays as it is"
+    assert all(sentence.endswith(".") and len(sentence) < 700 for sentence in reading.faults)
+
+
+def test_the_corpus_holds_at_least_170_ways_and_none_twice() -> None:
+    texts = [entry["text"] for _, entry in CORPUS]
+    assert len(texts) == len(set(texts)) >= 170

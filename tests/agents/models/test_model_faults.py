@@ -1,0 +1,350 @@
+"""What a provider can do wrong, and what the room is told of it. Every fault runs on both wires."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import json
+import logging
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from raw_provider import (
+    KEY,
+    PATIENCE,
+    PROMPT,
+    STREAM,
+    Line,
+    RawProvider,
+    answers,
+    asked,
+    begin,
+    call,
+    end,
+    event,
+    raw_provider,
+    said,
+    status,
+    words,
+)
+
+from doorward.agents.models.model import Text
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+async def raw(request: pytest.FixtureRequest) -> AsyncIterator[RawProvider]:
+    async with raw_provider(request.param) as provider:
+        yield provider
+
+
+async def test_an_answer_comes_in_pieces_with_its_cost(raw: RawProvider) -> None:
+    raw.script = answers("Hi ", "there.")
+    answer = await asked(raw.models(), "raw:m")
+    assert (answer.text, answer.failed) == ("Hi there.", None)
+    assert answer.spent is not None
+    assert (answer.spent.input_tokens, answer.spent.output_tokens) == (400, 7)
+
+
+async def test_a_provider_that_is_not_there_is_down(raw: RawProvider) -> None:
+    models = raw.models()
+    raw.port = 0
+    async with raw_provider(raw.kind) as gone:
+        models = gone.models()
+    answer = await asked(models, "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "down"
+    assert answer.failed.message == "The provider of raw:m cannot be reached: nobody answers at its address."
+
+
+async def test_a_provider_that_never_begins_is_slow(raw: RawProvider) -> None:
+    raw.script = Line.hung_up
+    answer = await asked(raw.models(first_seconds=0.05), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "slow"
+    assert "did not begin to answer within 0.05 seconds" in answer.failed.message
+
+
+async def test_a_provider_that_falls_silent_is_slow_and_what_came_is_kept(raw: RawProvider) -> None:
+    async def script(line: Line) -> None:
+        await line.send(STREAM, begin(line.kind), words(line.kind, "Well"))
+        await line.hung_up()
+
+    raw.script = script
+    answer = await asked(raw.models(piece_seconds=0.05), "raw:m")
+    assert answer.failed is not None
+    assert (answer.failed.fault, answer.text) == ("slow", "Well")
+    assert "fell silent in the middle" in answer.failed.message
+    async with asyncio.timeout(PATIENCE):
+        await raw.left.wait()
+
+
+async def test_an_answer_that_goes_on_and_on_is_ended_as_a_whole(raw: RawProvider) -> None:
+    async def script(line: Line) -> None:
+        more = words(line.kind, "and on ") * 50
+        await line.send(STREAM, begin(line.kind))
+        while await line.send(more):
+            pass
+
+    raw.script = script
+    unlimited = dict.fromkeys(("answer_characters", "answer_pieces", "answer_bytes"), 1_000_000_000)
+    answer = await asked(raw.models(answer_seconds=0.2, limits=unlimited), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "slow"
+    assert "did not finish its answer within 0.2 seconds" in answer.failed.message
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        (400, "bad_answer"),
+        (401, "not_allowed"),
+        (403, "not_allowed"),
+        (404, "unknown"),
+        (413, "bad_answer"),
+        (429, "rate_limited"),
+        (500, "down"),
+        (502, "down"),
+        (503, "down"),
+        (529, "rate_limited"),
+    ],
+)
+async def test_each_status_has_its_fault_and_secrets_stay_out(raw: RawProvider, code: int, fault: str) -> None:
+    raw.script = status(
+        code, {"type": "error", "error": {"message": f"no \u202e{KEY} " + "x" * 5_000, "type": "oddity"}}
+    )
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == fault
+    assert "127.0.0.1" not in answer.failed.message
+    assert "\u202e" not in answer.failed.message
+    assert len(answer.failed.message) < 400
+    assert len(raw.heard) == 1, "nothing is tried twice here"
+
+
+async def test_a_provider_that_asks_for_rest_gets_it(raw: RawProvider) -> None:
+    time = [1_000.0]
+    models = raw.models(now=lambda: time[0])
+    raw.script = status(429, {"error": {"message": "slow down", "type": "rate_limit_error"}}, retry_after="7")
+    first = await asked(models, "raw:m")
+    time[0] += 4
+    other = await asked(models, "raw:another")
+    assert first.failed is not None
+    assert other.failed is not None
+    assert (first.failed.fault, first.failed.retry_after) == ("rate_limited", 7)
+    assert (other.failed.fault, other.failed.retry_after) == ("rate_limited", 3)
+    assert "again in 3 seconds" in other.failed.message
+    assert len(raw.heard) == 1
+    assert "another 3 seconds" in models.providers()[1]["problem"]
+    time[0] += 3
+    raw.script = answers("Back.")
+    assert (await asked(models, "raw:m")).text == "Back."
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["ends", "breaks"])
+async def test_a_stream_without_its_end_was_cut_and_half_a_call_is_none(raw: RawProvider, whole: bool) -> None:
+    kind = raw.kind
+    body = begin(kind) + words(kind, "So ") + call(kind, 0, "a", "data_list", '{"collection": "ro')
+    if whole:
+        raw.script = said(STREAM, body)
+    else:
+        head = STREAM.replace(b"connection: close", b"transfer-encoding: chunked")
+        raw.script = said(head, f"{len(body):x}\r\n".encode(), body, b"\r\n40\r\ndata: ")
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "cut"
+    assert (answer.text, answer.calls) == ("So ", [])
+
+
+async def test_a_connection_that_is_closed_without_a_word_was_cut(raw: RawProvider) -> None:
+    raw.script = said(b"")
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "cut"
+
+
+async def test_a_redirect_is_never_followed(raw: RawProvider) -> None:
+    async with raw_provider(raw.kind) as elsewhere:
+        raw.script = status(307, {}, location=f"{elsewhere.url}/chat/completions")
+        answer = await asked(raw.models(), "raw:m")
+        assert elsewhere.heard == []
+    assert answer.failed is not None
+    assert answer.failed.fault == "not_allowed"
+    assert "redirect" in answer.failed.message
+
+
+@pytest.mark.parametrize("type", ["application/json", "text/html", "", "text/\u00e9vent"])
+async def test_an_answer_that_is_no_stream_is_not_read(raw: RawProvider, type: str) -> None:
+    raw.script = said(
+        b"HTTP/1.1 200 OK\r\ncontent-type: " + type.encode("latin-1") + b"\r\nconnection: close\r\n\r\n<html>hi</html>"
+    )
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "bad_answer"
+    assert "instead of a stream of events" in answer.failed.message
+
+
+async def test_a_compressed_answer_is_not_read(raw: RawProvider) -> None:
+    packed = gzip.compress(begin(raw.kind) + words(raw.kind, "x" * 1_000_000) + end(raw.kind))
+    raw.script = said(STREAM.replace(b"connection", b"content-encoding: gzip\r\nconnection"), packed)
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "bad_answer"
+    assert raw.heard[0].headers["accept-encoding"] == "identity"
+
+
+ODD: list[Any] = [
+    "{not json",
+    '{"choices": NaN}',
+    "\x00\x01",
+    [],
+    7,
+    None,
+    "[" * 100_000,
+    {"choices": "x"},
+    {"choices": [7]},
+    {"choices": [{"delta": 7}]},
+    {"choices": [{"index": 0, "delta": {"content": {"a": 1}}}]},
+    {"choices": [{"index": 0, "delta": {"tool_calls": 7}}]},
+    {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": "x", "function": 7}]}}]},
+    {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"name": 7, "arguments": 8}}]}}]},
+    {"error": 7},
+    {"error": {"message": 7}},
+    {"error": {"message": "sorry", "code": 429}},
+    {"type": 7},
+    {"type": "message_start"},
+    {"type": "message_start", "message": 7},
+    {"type": "content_block_start", "index": "x", "content_block": 7},
+    {"type": "content_block_delta", "index": 9, "delta": {"type": "input_json_delta", "partial_json": 7}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 7}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": 7, "name": 8, "input": 9}},
+    {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+]
+
+
+async def test_garbage_in_a_stream_is_a_failure_and_nothing_else(raw: RawProvider) -> None:
+    """Whatever is wrong, only `ModelFailed` comes out, or the odd piece is passed over; `asked` sees to it."""
+    models = raw.models()
+    for odd in ODD:
+        for before in (b"", begin(raw.kind)):
+            raw.script = said(STREAM, before, event(raw.kind, odd), b": done\n\n")
+            answer = await asked(models, "raw:m")
+            assert answer.failed is not None, odd
+            assert answer.calls == []
+            assert len(answer.failed.message) < 400
+
+
+async def test_an_error_inside_a_stream_is_told_as_what_it_is(raw: RawProvider) -> None:
+    told = {"type": "error", "error": {"type": "overloaded_error", "code": "overloaded", "message": "busy"}}
+    raw.script = said(STREAM, begin(raw.kind), words(raw.kind, "I "), event(raw.kind, told))
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is not None
+    assert (answer.failed.fault, answer.text) == ("rate_limited", "I ")
+
+
+@pytest.mark.parametrize("limits", [{"answer_characters": 1_000}, {"answer_pieces": 50}, {"answer_bytes": 20_000}])
+async def test_a_stream_without_end_is_ended(raw: RawProvider, limits: dict[str, int]) -> None:
+    async def script(line: Line) -> None:
+        more = words(line.kind, "more ") * 50
+        await line.send(STREAM, begin(line.kind))
+        while await line.send(more):
+            pass
+
+    raw.script = script
+    answer = await asked(raw.models(limits=limits), "raw:m")
+    assert answer.failed is not None
+    assert answer.failed.fault == "bad_answer"
+    assert answer.text.startswith("more more ")
+    async with asyncio.timeout(PATIENCE):
+        await raw.left.wait()
+
+
+async def test_a_call_without_end_and_a_line_without_end_are_ended(raw: RawProvider) -> None:
+    async def of_a_call(line: Line) -> None:
+        await line.send(STREAM, begin(line.kind))
+        while await line.send(call(line.kind, 0, "a", "data_list", "1234567890" * 100)):
+            pass
+
+    async def of_a_line(line: Line) -> None:
+        await line.send(STREAM, b"data: ")
+        while await line.send(b"x" * 65_536):
+            pass
+
+    for script in (of_a_call, of_a_line):
+        raw.script = script
+        answer = await asked(raw.models(limits={"answer_characters": 10_000, "answer_bytes": 1_000_000}), "raw:m")
+        assert answer.failed is not None
+        assert answer.failed.fault == "bad_answer"
+        assert answer.calls == []
+
+
+@pytest.mark.parametrize("way", ["closed", "cancelled"])
+async def test_giving_up_ends_the_request_at_once(raw: RawProvider, way: str) -> None:
+    async def script(line: Line) -> None:
+        await line.send(STREAM, begin(line.kind), words(line.kind, "Well"))
+        await line.hung_up()
+
+    raw.script = script
+    answer = raw.models().find("raw:m").answer(PROMPT)
+    assert await anext(answer) == Text("Well")
+    if way == "closed":
+        await answer.aclose()  # type: ignore[attr-defined]
+    else:
+        waiting = asyncio.ensure_future(anext(answer))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waiting
+    async with asyncio.timeout(PATIENCE):
+        await raw.left.wait()
+
+
+async def test_calls_come_whole_and_their_arguments_unread(raw: RawProvider) -> None:
+    kind = raw.kind
+    raw.script = said(
+        STREAM,
+        begin(kind),
+        words(kind, "Let me see."),
+        call(kind, 0, "one", "data_list", '{"collection"', ': "rooms"}'),
+        call(kind, 1, "one", "no such tool", '{"broken": '),
+        call(kind, 2, "three", "ai_report"),
+        end(kind, called=True),
+    )
+    answer = await asked(raw.models(), "raw:m")
+    assert answer.failed is None
+    assert answer.text == "Let me see."
+    assert [(one.name, one.arguments) for one in answer.calls] == [
+        ("data_list", '{"collection": "rooms"}'),
+        ("no such tool", '{"broken": '),
+        ("ai_report", ""),
+    ]
+    assert len({one.id for one in answer.calls}) == 3, "results find their way by it"
+
+
+async def test_nothing_secret_and_nothing_said_reaches_the_log(
+    raw: RawProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    raw.script = status(401, {"error": {"message": KEY}})
+    await asked(raw.models(), "raw:m")
+    assert KEY not in caplog.text
+    assert "Hello?" not in caplog.text
+
+
+async def test_the_key_goes_to_its_provider_and_nothing_else_does(
+    raw: RawProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the libraries would add of their own accord, facts of this machine and of the environment, stays here."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "not-for-this-provider")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Other: not-for-this-provider")
+    await asked(raw.models(), "raw:m")
+    (heard,) = raw.heard
+    assert "not-for-this-provider" not in json.dumps(heard)
+    assert [value for value in heard.headers.values() if KEY in value] == [f"Bearer {KEY}"]
+    assert re.fullmatch(r"doorward/\S+", heard.headers["user-agent"])
+    assert not [name for name in heard.headers if name.startswith("x-")]

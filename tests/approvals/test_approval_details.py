@@ -1,0 +1,53 @@
+"""What people see of an approval: who asks and for whom, why a person is asked, and whether they may decide."""
+
+from __future__ import annotations
+
+
+async def asked(driver, path="a", **more):
+    outcome = await driver.ask("file/write", params={"path": path, "content": "x\n"}, **more)
+    assert outcome.status == "parked"
+    return outcome.ticket
+
+
+async def test_it_says_who_asks_for_whom_and_what_makes_a_person_be_asked(driver):
+    shown = (await driver.owner("approval/show", id=await asked(driver))).result
+    assert (shown["caller"], shown["kind"], shown["onBehalfOf"]) == ("helper", "ai", "owner")
+    assert shown["why"] == "The recipe code-collaboration of the room general asks a person before file/write."
+    assert (shown["approvers"], shown["quorum"], shown["safety"]) == (["owner", "admin"], 1, "caution")
+    assert shown["cannotDecide"] == ""
+
+
+async def test_it_says_so_when_the_recipe_would_not_ask_any_more(driver):
+    ticket = await asked(driver)
+    await driver.owner("room/recipe", name="general", recipe="admin")
+    shown = (await driver.owner("approval/show", id=ticket)).result
+    assert "would not" in shown["why"]
+
+
+async def test_a_member_who_may_not_decide_is_told_why_before_they_try(driver):
+    await driver.owner("user/create", id="mel", access="full")
+    await driver.owner("room/join", name="general", member="mel", role="member")
+    token = await driver.token("mel-laptop", user="mel", kind="human", access="full")
+    ticket = await asked(driver)
+    seen = (await driver.ask("approval/show", token=token, room="", params={"id": ticket})).result
+    tried = await driver.ask("approval/approve", token=token, room="", params={"id": ticket})
+    assert seen["cannotDecide"] == tried.message
+    assert "You may not decide" in tried.message
+
+
+async def test_decisions_have_a_time_that_people_can_read(driver):
+    ticket = await asked(driver)
+    await driver.owner("approval/deny", id=ticket)
+    (decision,) = (await driver.owner("approval/show", id=ticket)).result["decisions"]
+    assert (decision["decider"], decision["verdict"]) == ("owner", "deny")
+    assert decision["at"].endswith("Z")
+
+
+async def test_older_ones_come_page_by_page_without_gap_or_repetition(driver):
+    made = [await asked(driver, path=f"file{number}") for number in range(5)]
+    seen, before = [], ""
+    while before is not None:
+        page = (await driver.owner("approval/list", limit=2, before=before)).result
+        seen += [item["id"] for item in page["items"]]
+        before = page["next"]
+    assert seen == made[::-1]

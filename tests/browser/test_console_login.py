@@ -1,0 +1,51 @@
+"""Coming into the console: the link that works once, the password, and leaving."""
+
+from __future__ import annotations
+
+from browsing import Console
+from playwright.sync_api import expect
+
+
+def test_the_first_thing_that_up_prints_is_a_link_which_opens_the_console_once(console: Console) -> None:
+    (line,) = [line for line in console.server.said if "#login=" in line]
+    assert line.startswith("Open this to begin: ")
+    link = line.split()[-1]
+    page = console.stranger()
+    page.goto(link)
+    expect(page.get_by_role("navigation", name="Console")).to_be_visible()
+    assert "login=" not in page.url
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert page.evaluate("document.cookie") == ""
+
+    console.expected = ("401",)
+    other = console.stranger()
+    other.goto(link)
+    expect(other.get_by_role("alert")).to_contain_text("it was used, has expired")
+    expect(other.get_by_role("navigation", name="Console")).to_have_count(0)
+
+
+def test_whoever_has_no_link_sees_how_to_get_one_and_nothing_else(console: Console) -> None:
+    page = console.stranger()
+    page.goto(f"{console.url}/")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    expect(page.get_by_text("doorward login", exact=True)).to_be_visible()
+    expect(page.get_by_role("navigation", name="Console")).to_have_count(0)
+
+
+def test_a_password_lets_in_and_logging_out_ends_the_session(console: Console) -> None:
+    console.owner.result("user/password", password="a long enough secret")
+    page = console.stranger()
+    page.goto(f"{console.url}/console/")
+    page.get_by_label("User").fill("owner")
+    page.get_by_label("Password").fill("wrong")
+    console.expected = ("401",)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("not right")
+    page.get_by_label("Password").fill("a long enough secret")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("navigation", name="Console")).to_be_visible()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()

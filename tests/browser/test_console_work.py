@@ -1,0 +1,117 @@
+"""People watch and steer: approvals, executions, and two who decide at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browsing import Console
+from playwright.sync_api import Locator, Page, expect
+
+QUICK = """{
+  "recipeId": "quick",
+  "displayName": "Quick",
+  "strategy": {"aiCommands": {
+    "enabled": true,
+    "tiers": ["information", "code"],
+    "requireApproval": {"file/write": {"timeoutSeconds": 1}}
+  }}
+}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rooms(serving: Console) -> None:
+    serving.owner.result("recipe/put", id="quick", text=QUICK)
+    serving.owner.result("room/create", name="quick", recipe="quick")
+    serving.owner.result("room/create", name="ops", recipe="admin")
+
+
+def parked(console: Console, path: str, room: str = "general") -> str:
+    """The ticket of an agent that wants to write a file."""
+    outcome = console.owner.ask("file/write", by="helper", room=room, path=path, content="Call the plumber.\n")
+    assert outcome["status"] == "parked", outcome
+    return str(outcome["ticket"])
+
+
+def card(page: Page, id: str) -> Locator:
+    return page.locator(f"#approval-{id}")
+
+
+def approve(page: Page, id: str) -> None:
+    card(page, id).get_by_role("button", name="Approve").click()
+
+
+def test_an_approval_comes_up_is_approved_and_shows_what_came_of_it(console: Console) -> None:
+    page = console.page("approvals")
+    expect(page.get_by_role("main")).to_contain_text("Nothing waits")
+    id = parked(console, "approved.txt")
+    one = card(page, id)
+    expect(one).to_contain_text('{"content": "Call the plumber.\\n", "path": "approved.txt"}')
+    expect(one).to_contain_text("+Call the plumber.")
+    expect(one.get_by_role("timer")).to_contain_text("s left")
+    expect(page.get_by_role("link", name="Approvals")).to_contain_text("1")
+    approve(page, id)
+    expect(one).to_contain_text("owner approved")
+    assert console.owner.ask("", ticket=id, by="helper", room="general")["status"] == "done"
+    expect(one).to_contain_text("It ran as execution")
+    expect(one).to_contain_text("completed")
+
+
+def test_a_denied_call_never_runs(console: Console) -> None:
+    id = parked(console, "denied.txt")
+    page = console.page("approvals")
+    card(page, id).get_by_role("button", name="Deny").click()
+    expect(card(page, id)).to_contain_text("owner denied")
+    outcome = console.owner.ask("", ticket=id, by="helper", room="general")
+    assert (outcome["status"], outcome["code"]) == ("refused", "not_approved")
+
+
+def test_what_nobody_decides_expires_before_their_eyes(console: Console) -> None:
+    page = console.page("approvals")
+    id = parked(console, "late.txt", "quick")
+    expect(card(page, id)).to_contain_text("Nobody decided in time")
+    expect(card(page, id).get_by_role("button", name="Approve")).to_have_count(0)
+
+
+def test_of_two_who_decide_at_once_the_second_is_told_so(console: Console) -> None:
+    id = parked(console, "twice.txt")
+    console.expected = ("409", "ERR_FAILED")
+    second = console.stranger(storage_state=console.logged_in)
+    second.route("**/api/console/stream*", lambda route: route.abort())
+    second.goto(f"{console.url}/console/approvals")
+    expect(card(second, id).get_by_role("button", name="Deny")).to_be_visible()
+    console.owner.result("approval/approve", id=id)
+    card(second, id).get_by_role("button", name="Deny").click()
+    expect(card(second, id).get_by_role("alert")).to_be_visible()
+    expect(card(second, id)).to_contain_text("owner approved")
+
+
+@pytest.fixture
+def endless(console: Console) -> Iterator[list[dict[str, Any]]]:
+    """A script of an agent that writes something and does not end by itself; then its outcome."""
+    outcomes: list[dict[str, Any]] = []
+    script = "printf 'one\\ntwo \\033[31m<b>red</b>\\n'; sleep 600"
+
+    def work() -> None:
+        outcomes.append(console.owner.ask("bash", by="helper", room="ops", command=script))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield outcomes
+    thread.join(30)
+
+
+def test_output_is_shown_as_it_comes_and_the_program_can_be_stopped(
+    console: Console, endless: list[dict[str, Any]]
+) -> None:
+    page = console.page("executions")
+    main = page.get_by_role("main")
+    expect(main).to_contain_text("two")
+    expect(main).to_contain_text("<b>red</b>")
+    expect(main.locator("b")).to_have_count(0)
+    main.get_by_role("button", name="Stop").first.click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+    expect(main).to_contain_text("Nothing runs at the moment")
+    expect(main.get_by_role("table")).to_contain_text("cancelled")

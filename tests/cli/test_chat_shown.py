@@ -1,0 +1,88 @@
+"""How a room looks in a terminal, told from what its stream says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from doorward.cli import chat_shown
+from doorward.cli.chat_shown import Shown
+
+
+def told(**changes: Any) -> dict[str, Any]:
+    return {
+        "id": "m1",
+        "room": "general",
+        "sender": "anna",
+        "kind": "human",
+        "text": "hi",
+        "at": "2026-11-16T12:00:00Z",
+        **changes,
+    }
+
+
+def card(state: str, **changes: Any) -> dict[str, Any]:
+    return {"type": "call", "command": "data/list", "params": {"collection": "rooms"}, "state": state, **changes}
+
+
+def plain(lines: list[str]) -> str:
+    return click.unstyle("\n".join(lines))
+
+
+def test_a_message_stands_beside_its_sender_and_later_lines_below() -> None:
+    shown = plain(Shown().message(told(text="one\ntwo")))
+    assert shown.endswith("anna: one\n      two")
+
+
+def test_the_same_message_again_shows_nothing() -> None:
+    shown = Shown()
+    assert shown.message(told())
+    assert shown.message(told()) == []
+
+
+def test_a_change_is_told_as_one() -> None:
+    shown = Shown()
+    shown.message(told())
+    assert "anna: hello" in plain(shown.message(told(text="hello")))
+    assert "(took back: hello)" in plain(shown.message(told(text="", deletedAt="2026-11-16T12:00:01Z")))
+
+
+def test_a_call_gets_one_line_for_each_step_and_its_result_at_the_end() -> None:
+    shown = Shown()
+    first = plain(shown.message(told(text="", attachments=[card("running")])))
+    assert first == '      > data/list {"collection":"rooms"}: runs'
+    assert shown.message(told(text="", attachments=[card("running")])) == []
+    last = plain(
+        shown.message(told(text="", attachments=[card("done", code="ok", summary="Found 1\nitem", seconds=2)]))
+    )
+    assert last.splitlines() == [
+        '      > data/list {"collection":"rooms"}: done in 2.0 s',
+        "        Found 1",
+        "        item",
+    ]
+
+
+def test_a_file_is_named_once() -> None:
+    shown = Shown()
+    file = {"type": "file", "id": "f", "name": "a.png", "mediaType": "image/png", "size": 1234}
+    assert "[a.png, image/png, 1,234 bytes]" in plain(shown.message(told(attachments=[file])))
+    assert shown.message(told(attachments=[file])) == []
+
+
+@pytest.mark.parametrize("where", ["sender", "text"])
+def test_nothing_that_somebody_says_moves_the_cursor_or_hides(where: str) -> None:
+    trick = "\x1b[2J\x1b[2m(\u202eevil"
+    shown = "\n".join(Shown().message(told(**{where: trick})))
+    assert "\\u001b[2J\\u001b[2m(\\u202eevil" in shown
+    assert "\u202e" not in shown
+
+
+def test_what_waits_for_a_person_is_shown_exactly_with_the_difference() -> None:
+    facts = {"id": "a1", "command": "file/write", "caller": "ward", "shown": "file/write x\x07", "difference": "+new"}
+    text = plain(chat_shown.approval(facts))
+    assert "file/write of ward waits for your approval." in text
+    assert "  file/write x\\u0007" in text
+    assert "It would change:\n  +new" in text
+    assert "(a1)" in text

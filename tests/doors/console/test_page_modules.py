@@ -1,0 +1,242 @@
+"""What the console's pages work out without a browser: forms from schemas, differences, output, and calls in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import doorward
+from doorward.calltext import read_line
+from node_peers import NODE
+
+HERE = Path(__file__).parent
+STATIC = Path(doorward.__file__).parent / "doors" / "console" / "static"
+
+TEXT = {"type": "string"}
+SHAPES = {
+    "type": "object",
+    "required": ["name", "size"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 5},
+        "size": {"type": "integer", "minimum": 1, "maximum": 9},
+        "share": {"type": "number", "exclusiveMinimum": 0, "default": 0.5},
+        "live": {"type": "boolean", "default": False},
+        "active": {"anyOf": [{"type": "boolean"}, {"type": "null"}], "default": None},
+        "tier": {"enum": ["low", "high"], "default": "low"},
+        "tags": {"type": "array", "items": TEXT, "maxItems": 2},
+        "labels": {"type": "object", "additionalProperties": TEXT},
+        "filter": {"anyOf": [{"type": "object"}, {"type": "null"}], "default": None},
+        "order": {"anyOf": [{"type": "array", "items": TEXT}, TEXT, {"type": "null"}], "default": None},
+        "place": {"$ref": "#/$defs/Place"},
+    },
+    "$defs": {"Place": {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}, "note": TEXT}}},
+}
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def ask() -> Iterator[Ask]:
+    command = [NODE, HERE / "page_modules.mjs", STATIC]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as node:
+        assert node.stdin is not None
+        assert node.stdout is not None
+        stdin, stdout = node.stdin, node.stdout
+
+        def call(module: str, function: str, *given: Any) -> Any:
+            stdin.write(json.dumps({"module": module, "call": function, "given": given}) + "\n")
+            stdin.flush()
+            answer = json.loads(stdout.readline())
+            assert "error" not in answer, answer
+            return answer.get("value")
+
+        yield call
+        stdin.close()
+
+
+@pytest.fixture
+def form(ask):
+    """A form filled with values, read again."""
+
+    def filled(values: dict[str, Any], schema: dict[str, Any] = SHAPES) -> tuple[Any, Any]:
+        draft = ask("schema.js", "draftOf", schema, schema, "", [], values)
+        found = ask("reading.js", "valueOf", schema, draft, schema)
+        return found["value"], found["problems"]
+
+    return filled
+
+
+def test_a_form_gives_back_what_it_was_filled_with(form):
+    values = {
+        "name": 'a"<b',
+        "size": 3,
+        "share": 0.25,
+        "live": True,
+        "active": False,
+        "tier": "high",
+        "tags": ["x", "y"],
+        "labels": {"k": "v", "__proto__": "odd"},
+        "filter": {"age": {"$gte": 18}},
+        "order": ["-id"],
+        "place": {"x": 1},
+    }
+    values = json.loads(json.dumps(values))
+    assert form(values) == (values, {})
+    assert form({**values, "order": "id"})[0]["order"] == "id"
+
+
+def test_what_nobody_touched_is_left_out_so_that_defaults_hold(form):
+    assert form({"name": "a", "size": 1}) == ({"name": "a", "size": 1}, {})
+
+
+def test_what_is_needed_and_blank_is_said_beside_its_field(form):
+    value, problems = form({})
+    assert problems == {"name": "This is needed.", "size": "This is needed."}
+    assert value == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "says"),
+    [
+        ({"size": 10}, "size", "At most 9; given 10."),
+        ({"size": 0}, "size", "At least 1; given 0."),
+        ({"size": "1.5"}, "size", "Write a whole number; given 1.5."),
+        ({"size": "0x10"}, "size", "Write a number, such as 10; given 0x10."),
+        ({"size": "9007199254740993"}, "size", "A browser cannot hold this number exactly; "),
+        ({"share": 0}, "share", "More than 0; given 0."),
+        ({"name": "longer"}, "name", "At most 5 characters; there are 6."),
+        ({"tags": ["a", "b", "c"]}, "tags", "At most 2 are taken; there are 3."),
+        ({"place": {"note": "n"}}, "place.x", "This is needed."),
+    ],
+)
+def test_what_does_not_fit_is_said_beside_its_field(form, values, field, says):
+    _, problems = form({"name": "a", "size": 1, **values})
+    assert list(problems) == [field]
+    assert problems[field].startswith(says)
+
+
+def test_a_text_that_is_needed_may_be_empty_unless_the_schema_says_otherwise(form):
+    schema = {"type": "object", "required": ["content"], "properties": {"content": TEXT}}
+    assert form({"content": ""}, schema) == ({"content": ""}, {})
+
+
+def test_broken_json_is_said_and_not_sent(ask):
+    draft = ask("schema.js", "draftOf", SHAPES, SHAPES, "", [], {"name": "a", "size": 1})
+    draft["fields"]["filter"] = '{"a": '
+    found = ask("reading.js", "valueOf", SHAPES, draft, SHAPES)
+    assert list(found["problems"]) == ["filter"]
+    draft["fields"]["filter"] = "[1]"
+    found = ask("reading.js", "valueOf", SHAPES, draft, SHAPES)
+    assert found["problems"] == {"filter": 'Write an object, such as {"name": "value"}.'}
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "kind"),
+    [
+        ("path", TEXT, "text"),
+        ("content", TEXT, "lines"),
+        ("sql", {"type": "string", "maxLength": 100_000}, "lines"),
+        ("password", TEXT, "secret"),
+        ("pin", TEXT, "secret"),
+        ("code", {"type": "string", "format": "password"}, "secret"),
+        ("size", {"type": ["integer", "null"]}, "integer"),
+        ("mode", {"const": "fast"}, "const"),
+        ("args", {"type": "array", "items": TEXT}, "list"),
+        ("pair", {"type": "array", "prefixItems": [TEXT, TEXT]}, "json"),
+        ("any", {}, "json"),
+        ("either", {"oneOf": [TEXT, {"type": "number"}]}, "either"),
+        ("elsewhere", {"$ref": "https://example.com/schema"}, "json"),
+    ],
+)
+def test_each_kind_of_field_has_its_way_to_be_shown(ask, name, schema, kind):
+    assert ask("schema.js", "kindOf", schema, schema, name, ["pin"]) == kind
+
+
+def test_a_schema_that_points_at_itself_ends(ask):
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}, "name": TEXT}}
+    draft = ask("schema.js", "draftOf", node, node, "", [], {"name": "a", "next": {"name": "b"}})
+    assert ask("reading.js", "valueOf", node, draft, node)["value"] == {"name": "a", "next": {"name": "b"}}
+
+
+def test_a_difference_tells_lines_that_come_from_lines_that_go(ask):
+    text = "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n same\n--- gone\n-old\n+new\n\\ No newline at end of file\n"
+    lines = ask("difflines.js", "diffLines", text)
+    assert [(line["kind"], line["text"]) for line in lines] == [
+        ("file", "--- a/x"),
+        ("file", "+++ b/x"),
+        ("place", "@@ -1,3 +1,2 @@"),
+        ("same", "same"),
+        ("removed", "-- gone"),
+        ("removed", "old"),
+        ("added", "new"),
+        ("note", "No newline at end of file"),
+    ]
+    assert ask("difflines.js", "diffSummary", lines) == "1 line added, 2 lines removed"
+
+
+def test_sentences_around_a_difference_are_no_lines_of_it(ask):
+    text = "This cannot be undone: it is large.\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+- item\nand 3 more paths."
+    kinds = [line["kind"] for line in ask("difflines.js", "diffLines", text)]
+    assert kinds == ["note", "file", "file", "place", "added", "note"]
+
+
+def test_a_difference_without_blocks_goes_by_its_signs(ask):
+    lines = ask("difflines.js", "diffLines", "-description: a\n+description: b\n title: c")
+    assert [line["kind"] for line in lines] == ["removed", "added", "same"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"path": "a b.txt", "content": 'it\'s "here"\n$HOME `id` \\ end'},
+        {"filter": {"name": "a b"}, "limit": 10, "all": True, "none": None},
+        {"text": "", "word": "plain-1"},
+    ],
+)
+def test_a_call_in_the_words_of_an_ai_is_read_as_the_same_call(ask, params):
+    name, pairs = read_line(ask("spelling.js", "asExecute", "file/write", params))
+    read = {key: value if isinstance(params[key], str) else json.loads(value) for key, value in pairs}
+    assert (name, read) == ("file/write", params)
+
+
+def test_a_call_in_the_words_of_a_shell_stays_one_call_whatever_is_in_it(ask):
+    params = {"path": "a b'; rm -rf $HOME #", "n": 1}
+    line = ask("spelling.js", "asRun", "file/read", params, "my room")
+    words = subprocess.run(
+        ["/bin/sh", "-c", line.replace("doorward run", "printf '%s\\n'", 1)], capture_output=True, text=True, check=True
+    )
+    assert words.stdout.splitlines() == ["--as=me", "--room=my room", "file/read", f"--path={params['path']}", "--n=1"]
+
+
+def test_a_schema_that_cannot_end_is_left_to_json(ask):
+    node = {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}
+    draft = ask("schema.js", "draftOf", node, node, "", [])
+    problems = ask("reading.js", "valueOf", node, draft, node)["problems"]
+    assert list(problems) == ["next.next.next.next.next.next.next"]
+
+
+def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
+    written = ask(
+        "written.js", "withMore", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "ab", 10_000
+    )
+    for number in range(10):
+        written = ask(
+            "written.js", "withMore", written, "stderr" if number % 2 else "stdout", "x" * 2_999 + "😀", 10_000
+        )
+    shown = "".join(block["text"] for block in written["blocks"])
+    assert written["dropped"] + len(shown.encode("utf-16-le")) // 2 == written["length"] == 2 + 10 * 3_001
+    assert len(shown) <= 10_000
+    assert shown.endswith("😀")
+    assert "�" not in shown
+
+
+def test_streams_are_not_mixed_up(ask):
+    written = ask("written.js", "withMore", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "a")
+    written = ask("written.js", "withMore", written, "stderr", "b")
+    written = ask("written.js", "withMore", written, "stderr", "c")
+    assert [(block["stream"], block["text"]) for block in written["blocks"]] == [("stdout", "a"), ("stderr", "bc")]

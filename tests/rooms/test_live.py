@@ -1,0 +1,69 @@
+"""What goes on in a room is told in order, to those who follow it, and forgotten when it is over (R5.4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorward.rooms.live import Draft, Live, Present, Thinking, Typing
+from doorward.rooms.presence import Presence
+from doorward.rooms.rooms import Room
+
+LAB = Room("local", "lab", "lab", "support")
+
+
+@pytest.fixture
+def live(clock):
+    return Live(clock)
+
+
+def test_followers_hear_of_their_room_only_and_until_they_leave(live):
+    mine, others, rivals = [], [], []
+    leave = live.follow("local", "lab", mine.append)
+    live.follow("local", "den", others.append)
+    live.follow("rival", "lab", rivals.append)
+    live.thinking(LAB, "guide", "thinking")
+    leave()
+    leave()
+    live.thinking(LAB, "guide", "idle")
+    assert (mine, others, rivals) == ([Thinking("guide", "thinking")], [], [])
+
+
+def test_a_follower_that_breaks_harms_nobody_else(live, caplog):
+    heard = []
+    live.follow("local", "lab", lambda notice: 1 / 0)
+    live.follow("local", "lab", heard.append)
+    live.typing(LAB, "anna")
+    assert heard == [Typing("anna")]
+    assert "a follower of a room failed" in caplog.text
+
+
+def test_typing_is_told_once_a_second(live, clock):
+    heard = []
+    live.follow("local", "lab", heard.append)
+    for seconds in (0, 0.5, 0.6):
+        clock.advance(seconds)
+        live.typing(LAB, "anna")
+        live.typing(LAB, "ben")
+    assert heard == [Typing("anna"), Typing("ben"), Typing("anna"), Typing("ben")]
+
+
+def test_who_comes_in_the_middle_is_told_what_lasts(live):
+    live.thinking(LAB, "guide", "waiting")
+    live.draft(LAB, "d1", "guide", "The pump")
+    live.draft(LAB, "d1", "guide", "The pump is")
+    assert live.now("local", "lab") == [Thinking("guide", "waiting"), Draft("d1", "guide", "The pump is", False)]
+    live.draft(LAB, "d1", "guide", "The pump is fine.", done=True)
+    live.thinking(LAB, "guide", "idle")
+    assert live.now("local", "lab") == []
+
+
+def test_a_member_is_here_until_the_last_of_their_pages_is_closed(live):
+    presence, heard = Presence(live), []
+    live.follow("local", "lab", heard.append)
+    page, phone = presence.enter("local", "lab", "anna"), presence.enter("local", "lab", "anna")
+    page()
+    page()
+    assert (presence.here("local", "lab"), presence.here("rival", "lab")) == ({"anna"}, set())
+    phone()
+    assert presence.here("local", "lab") == set()
+    assert heard == [Present("anna", True), Present("anna", False)]

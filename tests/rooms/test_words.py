@@ -1,0 +1,43 @@
+"""Only the bare word decides (R4.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorward.rooms.words import verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "approval"),
+    [
+        ("approve", "approve", ""),
+        (" Deny\n", "deny", ""),
+        ("APPROVE 01k9x2m4q7ab3cde", "approve", "01k9x2m4q7ab3cde"),
+        ("deny\t01K9X2M4Q7AB3CDE", "deny", "01k9x2m4q7ab3cde"),
+    ],
+)
+def test_the_word_alone_or_with_an_id_decides(text, word, approval):
+    assert verdict(text) == (word, approval)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I disapprove",
+        "approve please",
+        "approve.",
+        "approved",
+        "please approve",
+        "approve deny 01k9x2m4q7ab3cde",
+        "approve\n01k9x2m4q7ab3cde",
+        "approve\u202e",
+        "ap\u200bprove",
+        "аpprove",
+        "> approve",
+        "`approve`",
+        "do not\napprove",
+    ],
+)
+def test_anything_else_decides_nothing(text):
+    assert verdict(text) is None

@@ -1,0 +1,185 @@
+"""Runs of `doorward` in processes that are forked from one that has read the program already.
+
+Reading it takes most of the time of a short command, and the tests run very many of them. What runs is the same `main`,
+in a process of its own with the arguments, environment, folder and streams it was given. Tests of how a process starts,
+lives long or is killed start the real executable instead.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import importlib
+import json
+import os
+import pkgutil
+import random
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+PROGRAM = Path(sys.executable).with_name("doorward")
+_LARGEST = 1_000_000
+
+
+def run(
+    arguments: Sequence[str | bytes], *, env: Mapping[Any, Any], cwd: Path | str, stdin: str | None, patience: float
+) -> tuple[int, bytes, bytes]:
+    """One command to its end: its exit code (negative for a signal), what it wrote and what it complained."""
+    asked = json.dumps(
+        {
+            "arguments": [os.fsdecode(one) for one in arguments],
+            "env": {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()},
+            "cwd": str(cwd),
+        }
+    ).encode()
+    with contextlib.ExitStack() as stack, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+        line.settimeout(patience)
+        line.connect(_address())
+        ours = [os.pipe() for _ in range(3)]
+        (read, write), out, err = ours
+        feeding = stack.enter_context(os.fdopen(write, "wb", buffering=0))
+        said, complained = (stack.enter_context(os.fdopen(one[0], "rb")) for one in (out, err))
+        theirs = [read, out[1], err[1]]
+        try:
+            socket.send_fds(line, [asked], theirs)
+        finally:
+            for one in theirs:
+                os.close(one)
+        texts: dict[str, bytes] = {}
+        readers = [
+            threading.Thread(target=lambda file=file, name=name: texts.update({name: file.read()}))
+            for name, file in (("out", said), ("err", complained))
+        ]
+        for reader in readers:
+            reader.start()
+        with contextlib.suppress(BrokenPipeError):
+            feeding.write((stdin or "").encode())
+        feeding.close()
+        try:
+            code, process = json.loads(line.recv(64)), 0
+            if code[0] == "started":
+                process = code[1]
+                code = json.loads(line.recv(64))
+        except TimeoutError:
+            if process:
+                os.kill(process, signal.SIGKILL)
+            raise AssertionError(f"doorward {arguments} did not end in {patience} s") from None
+        for reader in readers:
+            reader.join(patience)
+        return int(code[1]), texts["out"], texts["err"]
+
+
+def completed(home: Path | bytes, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
+    """The same for one home folder, in the environment of the tests."""
+    environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(home)}
+    code, out, err = run(arguments, env=environment, cwd=Path.cwd(), stdin=None, patience=60)
+    return subprocess.CompletedProcess(["doorward", *arguments], code, out.decode(), err.decode())
+
+
+@functools.cache
+def _address() -> str:
+    """Where the process listens from which commands are forked; it ends with this one."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, __file__], stdin=theirs, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}
+    )
+    theirs.close()
+    assert process.stdout is not None
+    name = process.stdout.readline().decode().strip()
+    process.stdout.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait(10)
+
+    atexit.register(end)
+    return f"\0{name}"
+
+
+def _serve() -> None:
+    """Fork for whoever asks, and tell them how it ended, until the tests are over."""
+    from doorward import cli  # noqa: PLC0415 - this is what the other side must not have to read
+
+    for module in pkgutil.iter_modules(cli.__path__):
+        importlib.import_module(f"doorward.cli.{module.name}")
+    importlib.import_module("doorward.app")
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    name = f"doorward-tests-{os.getpid()}"
+    listening.bind(f"\0{name}")
+    listening.listen(64)
+    print(name, flush=True)
+    os.dup2(2, 1)
+    waiting = selectors.DefaultSelector()
+    waiting.register(0, selectors.EVENT_READ, None)
+    waiting.register(listening, selectors.EVENT_READ, listening)
+    while True:
+        for key, _ in waiting.select():
+            if key.data is None:
+                return
+            if key.data is listening:
+                line, _ = listening.accept()
+                asked, streams, _, _ = socket.recv_fds(line, _LARGEST, 3)
+                if not asked:
+                    line.close()
+                    continue
+                process = os.fork()
+                if process == 0:
+                    _become(json.loads(asked), streams)
+                for stream in streams:
+                    os.close(stream)
+                line.send(json.dumps(["started", process]).encode())
+                waiting.register(os.pidfd_open(process), selectors.EVENT_READ, (process, line))
+            else:
+                process, line = key.data
+                waiting.unregister(key.fd)
+                os.close(key.fd)
+                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+                with contextlib.suppress(OSError):
+                    line.send(json.dumps(["ended", code]).encode())
+                line.close()
+
+
+def _become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
+    """Be the command that was asked for, as the interpreter would have started it."""
+    for place, stream in enumerate(streams):
+        os.dup2(stream, place)
+    os.closerange(3, 1_024)
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    random.seed()
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False, buffering=1)  # noqa: SIM115
+    code = 1
+    try:
+        os.chdir(asked["cwd"])
+        sys.argv = [str(PROGRAM), *asked["arguments"]]
+        from doorward.cli.main import main  # noqa: PLC0415
+
+        main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except BaseException:  # noqa: BLE001 - as the interpreter does with whatever comes out
+        sys.excepthook(*sys.exc_info())
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve()
