@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -53,13 +53,25 @@ def settings_page() -> str:
         "```",
     ]
     for table in msgspec.structs.fields(settings.Settings):
-        sentences = _attribute_docstrings(table.type)
-        lines += ["", f"## [{table.name}]", "", "| setting | type | default | what it is |", "|---|---|---|---|"]
-        lines += [
-            f"| `{field.name}` | {_type_words(field.type)} | `{_toml(field)}` | {sentences[field.name]} |"
-            for field in msgspec.structs.fields(table.type)
-        ]
+        lines += _settings_lines(table.name, table.type)
     return "\n".join(lines) + "\n"
+
+
+def _settings_lines(name: str, table: type) -> Iterator[str]:
+    """One table of settings, and below it those that it holds by a name of the reader's own."""
+    sentences = _attribute_docstrings(table)
+    yield from ("", f"## [{name}]", "", "| setting | type | default | what it is |", "|---|---|---|---|")
+    inner = []
+    for field in msgspec.structs.fields(table):
+        yield f"| `{field.name}` | {_type_words(field.type)} | `{_toml(field)}` | {sentences[field.name]} |"
+        if (
+            get_origin(field.type) is dict
+            and isinstance(each := get_args(field.type)[1], type)
+            and issubclass(each, msgspec.Struct)
+        ):
+            inner.append((f"{name}.{field.name}.NAME", each))
+    for below, each in inner:
+        yield from _settings_lines(below, each)
 
 
 def commands_page() -> str:
@@ -177,7 +189,7 @@ def _number(value: float | None) -> str:
 
 def _type_words(kind: Any) -> str:
     (schema,), components = msgspec.json.schema_components([kind])
-    return _cell(_schema_words(schema if not components else {}))
+    return _cell(_schema_words(schema)) if not components else "tables by name"
 
 
 def _toml(field: msgspec.structs.FieldInfo) -> str:

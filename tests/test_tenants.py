@@ -20,7 +20,7 @@ async def two_tenants(driver):
     house = driver.house
     await driver.owner("user/create", id=f"u-{CANARY}", access="full")
     await driver.owner("room/create", name=f"r-{CANARY}", recipe="admin")
-    await driver.owner("room/say", text=f"message {CANARY}", name="general")
+    said = await driver.owner("room/say", text=f"message {CANARY}", name="general")
     await driver.owner("token/create", name=f"t-{CANARY}")
     await driver.owner("collection/define", name=f"c-{CANARY}", schema={"type": "object"})
     record = await driver.owner("data/create", collection=f"c-{CANARY}", data={"text": CANARY}, id=f"d-{CANARY}")
@@ -29,7 +29,8 @@ async def two_tenants(driver):
     parked = await driver.ask("file/write", params={"path": f"p-{CANARY}", "content": CANARY})
     await driver.owner("user/create", id="boss", access="root", tenant="rival")
     token = await driver.token("laptop", user="boss", tenant="rival", kind="human", access="root")
-    return driver, token, {"written": written.call, "record": record.call, "ticket": parked.ticket}
+    ids = {"written": written.call, "record": record.call, "ticket": parked.ticket, "said": said.result["message"]}
+    return driver, token, ids
 
 
 def attempts(name: str, ids: dict[str, str]) -> list[dict[str, object]]:
@@ -40,9 +41,11 @@ def attempts(name: str, ids: dict[str, str]) -> list[dict[str, object]]:
         "collection": ["rooms", "messages", "users", "audit", "executions", "approvals", f"c-{CANARY}"],
         "execution": [ids["written"], ids["record"]],
         "id": [ids["ticket"], f"d-{CANARY}", f"u-{CANARY}"],
+        "message": [ids["said"]],
         "name": ["general", f"r-{CANARY}"],
         "path": [".", f"{CANARY}.txt", f"w-{CANARY}.txt"],
         "pattern": [CANARY],
+        "words": [CANARY],
         "sql": [
             f"SELECT * FROM {table}"
             for table in ("rooms", "messages", "users", "audit", "executions", "approvals", "main.ledger", "records")

@@ -308,17 +308,17 @@ async def _assemble(
         )
     )
     approvals = Approvals(store, rooms, events, clock, configured)
-    energy = Energy(store, clock, configured)
+    energy = Energy(store, clock, configured, personas.pool)
     throttle = Throttle(clock, configured)
     keeper = Keeper(LedgerPaths.of(home.path), store, key, clock, configured)
     await people.load()
     if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
-    if people.get(LOCAL, OWNER) is None:
-        await personas.install_shipped()
     await catalogue.install_shipped()
-    for part in (rooms, tokens, browsers, recipes, personas, catalogue, upstreams, servers, energy):
+    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy):
         await part.load()
+    if people.get(LOCAL, OWNER) is not None:
+        await personas.load()
     left = await keepsakes.get(store, _THROTTLE)
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
@@ -404,13 +404,15 @@ async def _first_use(house: House) -> list[str]:
     if rooms.get(LOCAL, FIRST_ROOM) is None:
         members = {OWNER: Member(OWNER, "human", Role.OWNER)}
         await rooms.create(Room(LOCAL, FIRST_ROOM, FIRST_ROOM, FIRST_RECIPE, members))
-    await house.services.personas.memberships.settle()
+    await house.services.personas.install_shipped()
+    await house.services.personas.load()
     await people.add(User(LOCAL, OWNER, OWNER, "human", Access.ROOT))
     return [
         f"home folder   {house.home.path}",
         f"secret        {house.home.path / 'secret.key'} (random, for this account only)",
         f"recipes       {len(house.services.recipes.recipes())} in {house.home.recipes}",
         f"room          {FIRST_ROOM} (recipe {FIRST_RECIPE})",
+        f"personas      {', '.join(one.id for one in house.services.personas.all(LOCAL))} in {house.home.personas}",
         f"workspace     {_workspaces(house.home, house.settings)(LOCAL)}",
     ]
 

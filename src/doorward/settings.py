@@ -312,12 +312,8 @@ class Models(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The model that is meant by `default`; `house` is the built-in one, which needs no key and no network."""
     providers: dict[ProviderName, Provider] = {}
     """Services to ask models at, by name: a table `[models.providers.NAME]` each, see docs/MODELS.md."""
-    answer_characters: Count = 200_000
-    """The most characters of one answer; an answer that is longer is cut off there and said to be."""
-    answer_pieces: Count = 100_000
-    """The most pieces that one answer may come in."""
     answer_bytes: Count = 16_777_216
-    """The most bytes that a provider may send for one answer."""
+    """The most bytes that a provider may send for one answer; the words in them are a small part of that."""
 
 
 class Personas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
-
-from conftest import Driver
 
 from doorward.agents.company import Company, at_work
 from doorward.agents.models.model import Asked, Model, ModelFailed, Piece, Prompt, Text
@@ -16,7 +13,7 @@ from doorward.model import Outcome
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
 
-Line = str | list[Piece | Exception] | Callable[[Prompt], AsyncIterator[Piece]]
+Line = str | list[Piece | Exception] | Callable[[Prompt], AsyncGenerator[Piece, None]]
 
 
 class Scripted:
@@ -39,8 +36,9 @@ class Scripted:
                     raise piece
                 yield piece
             return
-        async for piece in line(prompt):
-            yield piece
+        async with contextlib.aclosing(line(prompt)) as pieces:
+            async for piece in pieces:
+                yield piece
 
     def count(self, text: str) -> int:
         return len(text) // 4 + 1
@@ -51,18 +49,20 @@ class Scripted:
         return self
 
 
-def asked(name: str, id: str = "c1", **arguments: Any) -> Asked:
-    return Asked(id, name, json.dumps(arguments))
+def asked(tool: str, id: str, **arguments: Any) -> Asked:
+    return Asked(id, tool, json.dumps(arguments))
 
 
 class Speaking:
     """People and personas in the rooms of one house."""
 
-    def __init__(self, driver: Driver, company: Company, model: Scripted) -> None:
+    def __init__(self, driver: Any, company: Company, model: Scripted) -> None:
         self.driver = driver
         self.house = driver.house
         self.company = company
         self.model = model
+        self.greeting: list[str] = []
+        """What the guide said before anybody else."""
 
     @property
     def room(self) -> Room:
@@ -106,21 +106,17 @@ class Speaking:
         await self.company.settled()
         return outcome
 
-    async def answers_in_turn(self) -> list[dict[str, Any]]:
+    async def records(self) -> list[dict[str, Any]]:
         """The records of calls that personas made."""
         return [one for one in await self.driver.ledger() if one["door"] == "chat"]
 
 
 @contextlib.asynccontextmanager
-async def speaking(driver: Driver, *answers: Line) -> AsyncIterator[Speaking]:
+async def speaking(driver: Any, *answers: Line) -> AsyncIterator[Speaking]:
     """The guide thinks with a script, and has said its greeting before."""
     model = Scripted(*answers)
     services = driver.house.services
     async with at_work(driver.house.gate, services, model) as company:
-        yield Speaking(driver, company, model)
-
-
-async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
-        while not await true():
-            await asyncio.sleep(0)
+        house = Speaking(driver, company, model)
+        house.greeting = await house.said("guide")
+        yield house

@@ -124,13 +124,14 @@ class DataHouse:
             mark = f"of-{tenant}"
             await self.store.write(
                 Statement("INSERT INTO users VALUES (?, 'ada', ?, 'human', 4, 1, 10.0)", (tenant, mark)),
-                Statement("INSERT INTO rooms VALUES (?, 'general', ?, 'support', 0, 1, 10.0)", (tenant, mark)),
-                Statement("INSERT INTO rooms VALUES (?, 'secret', ?, 'admin', 1, 1, 20.0)", (tenant, mark)),
+                Statement("INSERT INTO rooms VALUES (?, 'general', ?, 'support', 0, 1, 10.0, '', 0)", (tenant, mark)),
+                Statement("INSERT INTO rooms VALUES (?, 'secret', ?, 'admin', 1, 1, 20.0, '', 0)", (tenant, mark)),
                 Statement("INSERT INTO members VALUES (?, 'general', 'rob', 'human', 'member')", (tenant,)),
                 Statement("INSERT INTO members VALUES (?, 'general', 'eve', 'human', 'owner')", (tenant,)),
                 *(
                     Statement(
-                        "INSERT INTO messages VALUES (?, ?, ?, 'ada', 'human', ?, 30.0)",
+                        "INSERT INTO messages (id, tenant, room, sender, kind, text, at, position, revision)"
+                        " VALUES (?, ?, ?, 'ada', 'human', ?, 30.0, 1, 1)",
                         (f"m-{tenant}-{room}", tenant, room, f"{mark} said"),
                     )
                     for room in ("general", "secret")

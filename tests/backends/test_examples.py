@@ -54,7 +54,7 @@ async def prepare(driver, name, servers):
         await servers.changed(driver.house)
     if name.startswith("room/") and name != "room/create":
         await driver.owner("room/create", name="lab", recipe="support")
-    if name in ("room/join", "room/leave", "user/change"):
+    if name in ("room/join", "room/leave", "room/direct", "user/change"):
         await driver.owner("user/create", id="anna", access="edit")
     if name == "room/leave":
         await driver.owner("room/join", name="lab", member="anna")

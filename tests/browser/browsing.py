@@ -61,9 +61,9 @@ class Owner:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    def ask(self, command: str, *, room: str = "", by: str = "", ticket: str = "", **params: Any) -> dict[str, Any]:
+    def ask(self, command: str, /, *, room: str = "", by: str = "", ticket: str = "", **params: Any) -> dict[str, Any]:
         """The outcome of a command; `by` is an agent of the owner's, in a room."""
-        body = {"command": command, "params": params, "room": room, "speakAs": by, "ticket": ticket}
+        body = {"command": command, "params": params or None, "room": room, "speakAs": by, "ticket": ticket}
         sock = socket.socket(socket.AF_UNIX)
         sock.connect(str(self._home / "doorward.sock"))
         connection = http.client.HTTPConnection("doorward")
@@ -74,7 +74,7 @@ class Owner:
         finally:
             connection.close()
 
-    def result(self, command: str, **params: Any) -> Any:
+    def result(self, command: str, /, **params: Any) -> Any:
         outcome = self.ask(command, **params)
         assert outcome.get("status") == "done", outcome
         return outcome["result"]

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import browsing
 import pytest
 from browsing import Console
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from doorward_process import Doorward
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    expect.set_options(timeout=browsing.PATIENCE)
     with sync_playwright() as playwright, browsing.browser(playwright) as browser:
         yield browser
 

@@ -40,7 +40,8 @@ async def test_an_admin_sees_and_reads_what_an_agent_of_another_runs_in_the_room
             await call
         admin = await looked(driver, tokens["ann"], puppet.id)
         member = await looked(driver, tokens["mel"], puppet.id)
-        puppet.end()
+        if live:
+            puppet.end()
         await call
     assert admin == (["ok", "ok"], [puppet.id])
     assert member == (["not_found", "not_found"], [])
@@ -73,3 +74,23 @@ async def test_an_agent_of_an_admin_sees_no_more_for_it(theatre, puppets):
         await call
     assert answer.code == "not_found"
     assert puppet.id not in [item["execution"] for item in listed.result["items"]]
+
+
+async def test_what_people_only_looked_at_can_be_left_out(theatre, puppets):
+    async with theatre() as driver:
+        calls = {}
+        for name, command, who in (
+            ("looked", "puppet/look", {"by": "", "room": ""}),
+            ("changed", "puppet/change", {"by": "", "room": ""}),
+            ("agent", "puppet/look", {"by": "helper", "room": "lab"}),
+        ):
+            call = asyncio.create_task(driver.ask(command, params={"name": name}, **who))
+            puppet = await puppets.on_stage(name)
+            puppet.end()
+            await call
+            calls[name] = puppet.id
+        every = await driver.owner("execution/list")
+        notable = await driver.owner("execution/list", notable=True)
+    assert set(calls.values()) <= {item["execution"] for item in every.result["items"]}
+    seen = {item["execution"] for item in notable.result["items"]}
+    assert seen & set(calls.values()) == {calls["changed"], calls["agent"]}

@@ -21,6 +21,7 @@ from doorward.doors.ports import version_in
 from doorward.edited.jsontext import parse as parse_configuration
 from doorward.edited.unreadable import Unreadable
 from doorward.errors import BadParams, DoorwardError
+from doorward.personas.persona import parse as parse_persona
 from doorward.recipes.recipe import parse
 from doorward.registry import Registry
 from doorward.settings import Data, Settings
@@ -30,6 +31,7 @@ from json_texts import FORBIDDEN, OURS_REFUSED
 REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 
 OUTSIDE = {
+    "agents/models/mapping.py": "arguments of calls as a model wrote them; its tests are beside the models'",
     "calltext.py": "parameters written as text, by the terminal and by chat",
     "catalogue/parse.py": "the catalogue file; its tests are beside the catalogue's",
     "edited/jsontext.py": "configuration files of MCP clients, which may hold comments",
@@ -39,6 +41,7 @@ OUTSIDE = {
     "doors/line/frames.py": "the lines of the line door; their tests are beside the line door's",
     "doors/ports.py": "what a program on our port says of its health",
     "doors/rest/reading.py": "the body of every request of the terminal and to the REST door",
+    "personas/persona.py": "files of personas, and the text of persona/put",
     "recipes/recipe.py": "recipe files, and the text of recipe/put",
     "upstream/parse.py": "the file of upstream servers; its tests are beside it",
     "store/attached.py": "the id of a record with several key columns",
@@ -50,14 +53,17 @@ OUTSIDE = {
 """The readers of texts from outside; all read with strictjson, and each has a test below."""
 
 OUR_OWN = {
+    "agents/errand.py": "parameters of a stored question",
     "app.py": "what the throttle left for the next process",
     "approvals/approvals.py": "the approvers, written when the question was stored",
     "backends/approval.py": "parameters of a stored question",
     "backends/data/collection.py": "before-images",
     "backends/data/managed.py": "before-images",
     "backends/debug.py": "our log; a line that is none is shown as it is",
+    "backends/persona.py": "a persona that was checked when it came in",
     "backends/recipe.py": "a recipe that was checked when it came in",
     "backends/room.py": "before-images",
+    "backends/room_saying.py": "before-images",
     "backends/user.py": "before-images",
     "backends/file/changing.py": "what was foreseen, written when the question was stored",
     "backends/shell/history.py": "parameters from the ledger",
@@ -77,6 +83,8 @@ OUR_OWN = {
     "ledger/checkpoints.py": "checkpoints, whose signature is checked",
     "ledger/verify.py": "moved-out records, whose hashes are checked",
     "edited/published.py": "published schemas, part of the package",
+    "personas/membership.py": "which rooms are awaited, as it was stored",
+    "rooms/messages.py": "attachments, as they were stored",
     "rooms/tokens.py": "the rooms of a stored token",
     "sandbox/finding.py": "what our own probe found",
     "sandbox/inside/messages.py": "messages between Doorward and its own helpers",
@@ -155,6 +163,13 @@ def test_a_configuration_file_of_an_mcp_client() -> None:
     twice = [text for text in read if text.count(b'"a"') > 1 or b"u0061" in text or b'"":1,"":2' in text]
     assert sorted(read) == sorted({*usual, *twice})
     assert len(read) < len(FORBIDDEN) / 5
+
+
+def test_the_file_of_a_persona() -> None:
+    for text in REFUSED:
+        given = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        with pytest.raises(DoorwardError):
+            parse_persona(given, "mine.json")
 
 
 def test_a_recipe_file() -> None:

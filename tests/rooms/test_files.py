@@ -76,9 +76,7 @@ async def test_too_large_too_many_and_no_files_are_refused(opened):
         )
         ids = [(await brought(driver)).result["id"] for _ in range(3)]
         fourth = await brought(driver)
-        many = await driver.ask(
-            "room/say", by="", room="", params={"name": "general", "text": "x", "attachments": ids}
-        )
+        many = await driver.ask("room/say", by="", room="", params={"name": "general", "text": "x", "attachments": ids})
         assert [large.code, garbage.code, fourth.code, many.code] == ["bad_params"] * 2 + ["conflict", "bad_params"]
         assert "between 1 and 30 bytes; given 31" in large.message
         driver.clock.advance(25 * 3_600)

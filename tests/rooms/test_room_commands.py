@@ -13,13 +13,19 @@ async def rooms(driver):
     return {item["room"]: item for item in (await driver.owner("room/list")).result["items"]}
 
 
-async def test_a_new_house_has_one_room_with_its_owner(driver):
+async def test_a_new_house_has_one_room_with_its_owner_and_a_persona(driver):
     assert await rooms(driver) == {
         "general": {
             "room": "general",
+            "title": "general",
+            "topic": "",
             "recipe": "code-collaboration",
-            "members": {"owner": "owner"},
+            "members": {"owner": "owner", "guide": "member"},
+            "kinds": {"owner": "human", "guide": "ai"},
+            "direct": False,
             "archived": False,
+            "unread": 0,
+            "read": 0,
         }
     }
 
@@ -31,6 +37,7 @@ async def test_each_change_of_a_room_can_be_undone_and_the_undo_too(driver):
         ("room/recipe", {"name": "lab", "recipe": "support"}),
         ("room/join", {"name": "lab", "member": "helper"}),
         ("room/archive", {"name": "lab"}),
+        ("room/change", {"name": "lab", "title": "The lab", "topic": "Pumps"}),
     ):
         made = await driver.owner(command, **params)
         changed = (await rooms(driver))["lab"]

@@ -34,7 +34,7 @@ class Desk:
     def _fill(self) -> None:
         db = sqlite3.connect(self.path)
         for tenant, mark in (("local", "ours"), ("other", FOREIGN)):
-            db.execute("INSERT INTO rooms VALUES (?, ?, ?, 'support', 0, 1, 1.0)", (tenant, mark, mark))
+            db.execute("INSERT INTO rooms VALUES (?, ?, ?, 'support', 0, 1, 1.0, '', 0)", (tenant, mark, mark))
             db.execute("INSERT INTO users VALUES (?, ?, ?, 'human', 4, 1, 1.0)", (tenant, mark, mark))
             db.execute(
                 "INSERT INTO tokens VALUES (?, ?, ?, 'n', 'human', 4, NULL, 1.0, 2.0, NULL)", (mark, tenant, mark)

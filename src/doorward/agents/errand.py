@@ -67,15 +67,7 @@ class Errands:
             rounds=rounds,
             at=self._around.services.clock.now(),
         )
-        message = await self._around.services.messages.say(
-            self._room,
-            self._persona.id,
-            "ai",
-            "",
-            attachments=[card],
-            notify=False,
-            also=lambda said: [open_calls.put(msgspec.structs.replace(call, card=said.id))],
-        )
+        message = await self._show(card, call)
         request = Request(
             command=wanted.name,
             credential=Credential(persona=self._persona.id),
@@ -87,6 +79,29 @@ class Errands:
             response=response,
         )
         return await self._ask(request, message, card, msgspec.structs.replace(call, card=message.id))
+
+    async def _show(self, card: Card, call: OpenCall) -> Message:
+        """Put the card into the room, with a row by which it is found should it never come to its end."""
+        saying = asyncio.ensure_future(
+            self._around.services.messages.say(
+                self._room,
+                self._persona.id,
+                "ai",
+                "",
+                attachments=[card],
+                notify=False,
+                also=lambda said: [open_calls.put(msgspec.structs.replace(call, card=said.id))],
+            )
+        )
+        try:
+            return await asyncio.shield(saying)
+        except asyncio.CancelledError:  # what is being stored is stored all the same
+            await asyncio.shield(asyncio.ensure_future(self._unsaid(saying, card)))
+            raise
+
+    async def _unsaid(self, saying: asyncio.Future[Message], card: Card) -> None:
+        message = await saying
+        await self._broken_off(_Shown(self._around, message, card), message.id)
 
     async def resume(self, call: OpenCall, message: Message, approval: Approval, response: str) -> Back:
         """Make a call that people said yes to. Every check runs again, and the approval is used up."""
@@ -110,7 +125,7 @@ class Errands:
         try:
             outcome = await self._around.gate.handle(request, shown.watch)
         except asyncio.CancelledError:
-            await asyncio.shield(asyncio.ensure_future(self._broken_off(shown, call)))
+            await asyncio.shield(asyncio.ensure_future(self._broken_off(shown, call.card)))
             raise
         text = _told(outcome)
         if outcome.status == "parked":
@@ -121,9 +136,9 @@ class Errands:
         message = await shown.put(shown.as_it_ended(outcome, approval=request.ticket), open_calls.close(call.card))
         return Back(outcome=outcome, card=message, text=text)
 
-    async def _broken_off(self, shown: _Shown, call: OpenCall) -> None:
+    async def _broken_off(self, shown: _Shown, card: str) -> None:
         gone = msgspec.structs.replace(shown.card, state="failed", code="cancelled", summary=visible(self.ended_by))
-        await shown.put(gone, open_calls.close(call.card))
+        await shown.put(gone, open_calls.close(card))
 
     def _command(self, name: str) -> Command | None:
         try:

@@ -77,8 +77,9 @@ async def timeline(
     code: Annotated[str, _matching("Only what ended with this code")] = "",
 ) -> Timeline:
     """Count how calls ended, in at most 200 steps of a span of time, from the ledger."""
-    now = ctx.house.clock.now()
-    begin, end = moment(since, now) // 1_000_000, (moment(until, now) if until else int(now * 1_000_000)) // 1_000_000
+    wall = ctx.house.clock.wall_us()  # as the record has it
+    now = wall / 1_000_000
+    begin, end = moment(since, now) // 1_000_000, -(-(moment(until, now) if until else wall + 1) // 1_000_000)
     if begin >= end:
         raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
     wanted = {"command": command, "caller": caller, "call": call, "room": in_room, "door": door, "status": status}
@@ -96,7 +97,7 @@ class _Chart:
         self._begin, self._end = span
 
     def timeline(self) -> Timeline:
-        oldest = ledger.beginning(self._db)
+        oldest = ledger.oldest(self._db)
         if oldest is not None:
             self._begin = max(self._begin, min(oldest // 1_000_000, self._end - 1))
         width = self._width()

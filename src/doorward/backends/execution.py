@@ -90,6 +90,7 @@ async def list_(
     live: Annotated[bool, Meta(description="Only those that wait or run now")] = False,
     limit: Annotated[int, Meta(description="How many that ended to show", ge=1, le=200)] = 50,
     after: Annotated[int, Meta(description="Go on after this place, which `next` named; 0 begins", ge=0)] = 0,
+    notable: Annotated[bool, Meta(description="Leave out what people only look at")] = False,
 ) -> Page:
     """List your executions: those that wait or run now, then those that ended, newest first.
 
@@ -100,7 +101,7 @@ async def list_(
     items: list[ExecutionFacts] = []
     if not after:
         mine = (one for one in ctx.house.executions if _sees_live(ctx, one) and one.id != ctx.call.id)
-        items = [_live(one) for one in mine if not one.ended]
+        items = [_live(one) for one in mine if not one.ended and not (notable and _only_looks(one))]
     if live:
         return {"items": items}
     rows, more = await sql.recent(
@@ -112,6 +113,7 @@ async def list_(
         _governed(ctx),
         before=after or ctx.store.head.seq + 1,
         limit=limit,
+        notable=notable,
     )
     return {"items": items + [_recorded(row) for row in rows], "next": more}
 
@@ -254,6 +256,11 @@ def _sees(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -> b
     if not ctx.caller.reaches(room or ""):
         return False
     return ctx.caller.owns(who, behalf) or (kind != "human" and _governs(ctx, room or ""))
+
+
+def _only_looks(one: Execution) -> bool:
+    """Whether a person asked for it, and it can change nothing: of that a page of executions would be full of itself."""
+    return one.call.caller.kind == "human" and one.call.command.reads_only
 
 
 def _sees_live(ctx: Context, one: Execution) -> bool:

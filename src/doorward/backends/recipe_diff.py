@@ -118,8 +118,9 @@ async def diff(
     """Decide again, under a new recipe, what was decided in a room, and list every decision that would flip."""
     policy = draft(ctx, id, text)
     rooms = _rooms(ctx, policy, room)
-    now = ctx.house.clock.now()
-    begin, end = moment(since, now), moment(until, now) if until else int(now * 1_000_000) + 1
+    wall = ctx.house.clock.wall_us()  # as the record has it
+    now = wall / 1_000_000
+    begin, end = moment(since, now), moment(until, now) if until else wall + 1
     if begin >= end:
         raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
     walk = _Walk(ctx, policy, rooms, (begin, end), examples, seconds)

@@ -12,7 +12,7 @@ from doorward.backends.recipe_draft import Fault, Text, drafted, fault_in
 from doorward.command import READS_ONLY, Command, Example, Family
 from doorward.errors import NotFound, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.model import Caller
+from doorward.model import Caller, Kind
 from doorward.recipes.policy import Policy
 from doorward.recipes.recipe import BadRecipe
 from doorward.recipes.verdict import Decision, Verdict, verdict
@@ -154,10 +154,18 @@ def _agents(ctx: Context, rooms: list[Room]) -> list[_Agent]:
     asker = ctx.caller
     found = [_Agent(ANYBODY, Caller(asker.tenant, "", "ai", asker.access, asker.id), ())]
     for id, names in sorted(where.items()):
-        user = ctx.house.people.get(asker.tenant, id)
-        access = user.access if user is not None else asker.access
-        found.append(_Agent(id, Caller(asker.tenant, id, kinds[id], access), tuple(names)))
+        found.append(_Agent(id, _acting(ctx, id, kinds[id]), tuple(names)))
     return found
+
+
+def _acting(ctx: Context, id: str, kind: Kind) -> Caller:
+    """A member as it would come to the gate, with what access is known of it; else with that of whoever looks."""
+    tenant = ctx.caller.tenant
+    persona = ctx.house.personas.get(tenant, id)
+    if persona is not None:
+        return persona.caller
+    user = ctx.house.people.get(tenant, id)
+    return Caller(tenant, id, kind, user.access if user is not None else ctx.caller.access)
 
 
 def _items(ctx: Context, new: Policy, old: Policy | None, agents: list[_Agent]) -> list[Rights]:

@@ -19,10 +19,11 @@ from doorward.backends.room import (
     difference,
     keep,
     seen,
+    sees,
     shown,
 )
 from doorward.command import READS_ONLY, Example, Family, Undo
-from doorward.errors import BadParams, Conflict, NotPermitted
+from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Role, Safety, Tier
 from doorward.model import Kind
 from doorward.rooms.rooms import Member, Room
@@ -150,6 +151,8 @@ def _room_of_two(ctx: Context, member: str) -> Room:
     caller, kind = ctx.caller, _kind(ctx, member)
     if member == caller.id:
         raise BadParams(f"A room of two needs another beside you; given {member!r}, which is you.")
+    if not _is_known(ctx, member):
+        raise NotFound(f"There is nobody called {member!r}; user/list and persona/list say who there is.")
     id = direct_name(caller.id, member)
     if not caller.reaches(id):
         raise NotPermitted(f"Your token is good for other rooms only: {', '.join(caller.rooms or ())}.")
@@ -194,6 +197,14 @@ def _kind(ctx: Context, member: str) -> Kind:
     """What a member is; whoever is no user is an AI, which comes by a token or is a persona."""
     user = ctx.house.people.get(ctx.caller.tenant, member)
     return user.kind if user is not None else "ai"
+
+
+def _is_known(ctx: Context, member: str) -> bool:
+    """Whether there is somebody of that name: a user, a persona, or an agent in one of the caller's rooms."""
+    tenant = ctx.caller.tenant
+    if ctx.house.people.get(tenant, member) is not None or ctx.house.personas.get(tenant, member) is not None:
+        return True
+    return any(member in room.members for room in ctx.house.rooms.of(tenant) if sees(ctx, room))
 
 
 def _check_owner(members: dict[str, Member]) -> None:

@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "audit": "Read, export and verify the record of everything.",
     "rooms": "Make rooms, and say who is in them.",
     "recipe": "See, check and change the rules of rooms.",
+    "personas": "See, add and change the AIs that live in rooms.",
     "data": "Look at collections of data.",
     "token": "Make and revoke tokens for agents and programs, and let people log in.",
     "status": "Say how Doorward is doing.",

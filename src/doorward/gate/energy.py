@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from doorward.clock import Clock
@@ -12,12 +13,15 @@ from doorward.store import energy as sql
 from doorward.store.sqlite import Statement, Store
 
 Level = Literal["high", "medium", "low", "urgent"]
+Own = Callable[[str, str], tuple[float | None, float | None]]
+"""By tenant and caller, what a pool holds at first and regains each second; None is as for everybody."""
 
 
 class Energy:
     """The pools of all callers; does nothing while energy is switched off."""
 
-    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, clock: Clock, settings: Settings, own: Own = lambda _, __: (None, None)) -> None:
+        self._own = own
         self._store = store
         self._clock = clock
         self._settings = settings.energy
@@ -33,9 +37,15 @@ class Energy:
         """What the pool holds now, recovery included."""
         pool = self._pools.get((caller.tenant, caller.id))
         if pool is None:
-            return self._settings.start
-        gained = max(0.0, self._clock.now() - pool.at) * self._settings.recovery_per_second
+            own, _ = self._own(caller.tenant, caller.id)
+            return self._settings.start if own is None else min(self._settings.ceiling, own)
+        gained = max(0.0, self._clock.now() - pool.at) * self._rate(caller)
         return min(self._settings.ceiling, pool.level + gained)
+
+    def _rate(self, caller: Caller) -> float:
+        """What the pool regains each second."""
+        _, own = self._own(caller.tenant, caller.id)
+        return self._settings.recovery_per_second if own is None else own
 
     def shown(self, caller: Caller) -> dict[str, Any] | None:
         """A caller's energy as people read it; None while energy is switched off."""
@@ -50,7 +60,7 @@ class Energy:
             return Reservation(0.0)
         level = self.level(call.caller)
         if level <= 0:
-            rate = self._settings.recovery_per_second
+            rate = self._rate(call.caller)
             wait = (-level + 0.001) / rate if rate else None
             when = f"; it recovers above 0 in {wait:.1f} s" if wait is not None else ""
             raise OutOfEnergy(

@@ -53,6 +53,11 @@ class Personas(FolderBook[Persona]):
         version = self.versions.get(id) if tenant == LOCAL else None
         return version.made if version else None
 
+    def pool(self, tenant: str, id: str) -> tuple[float | None, float | None]:
+        """What the energy of a caller holds at first and regains each second, where that is its own."""
+        persona = self.get(tenant, id)
+        return (persona.energy.start, persona.energy.recovery_per_second) if persona is not None else (None, None)
+
     def is_id(self, id: str) -> bool:
         return is_persona_id(id)
 
@@ -62,12 +67,16 @@ class Personas(FolderBook[Persona]):
 
     async def taken_over(self, stored: Mapping[str, LastGood]) -> None:
         """A file that is new or changed puts its persona into the rooms it names; one that is gone takes it out."""
-        for id, version in self.versions.items():
-            before = stored.get(id)
-            if before is None or before.digest != version.digest:
-                await self.memberships.follow(id, self._rooms_of(id, before), version.made.rooms)
-        for id in stored.keys() - self.versions.keys():
-            await self.memberships.end(id)
+        changes = {
+            id: (self._rooms_of(id, stored.get(id)), version.made.rooms)
+            for id, version in self.versions.items()
+            if id not in stored or stored[id].digest != version.digest
+        }
+        gone = stored.keys() - self.versions.keys()
+        if changes:
+            await self.memberships.follow(changes)
+        if gone:
+            await self.memberships.end(gone)
 
     def check(self, id: str, text: bytes) -> Persona:
         """A persona as it would be saved; BadPersona when it cannot be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -13,7 +13,7 @@ from doorward.errors import Conflict, LedgerUnavailable
 from doorward.events import Bus, RoomChanged
 from doorward.facts import Role
 from doorward.rooms.people import LOCAL
-from doorward.rooms.rooms import Member, Room, Rooms
+from doorward.rooms.rooms import Member, Rooms
 from doorward.store import keepsakes
 from doorward.store.sqlite import Store
 
@@ -46,27 +46,41 @@ class Memberships:
         """The rooms that a persona will be in as soon as there are such."""
         return sorted(self._awaited.get(persona, ()))
 
-    async def follow(self, persona: str, before: Iterable[str], now: Iterable[str]) -> None:
-        """Bring the memberships of a persona from what its file named before to what it names now."""
-        for room in set(before) - set(now):
-            await self._change(persona, room, joins=False)
-        missing = {room for room in now if not await self._change(persona, room, joins=True)}
-        for room in sorted(missing):
-            log.warning("The persona %s names the room %s, which does not exist yet.", persona, room)
-        await self._await(persona, missing)
+    async def follow(self, changes: Mapping[str, tuple[Collection[str], Collection[str]]]) -> None:
+        """Bring memberships, by persona, from the rooms that its file named before to those that it names now."""
+        joins: dict[str, set[str]] = {}
+        leaves: dict[str, set[str]] = {}
+        for persona, (before, now) in changes.items():
+            for room in now:
+                joins.setdefault(room, set()).add(persona)
+            for room in set(before) - set(now):
+                leaves.setdefault(room, set()).add(persona)
+        missing = set()
+        for room in sorted({*joins, *leaves}):
+            if not await self._change(room, joins.get(room, set()), leaves.get(room, set())):
+                missing.add(room)
+        awaited = dict(self._awaited)
+        for persona, (_, now) in changes.items():
+            for room in sorted(missing.intersection(now)):
+                log.warning("The persona %s names the room %s, which does not exist yet.", persona, room)
+            awaited[persona] = missing.intersection(now)
+        await self._await(awaited)
 
-    async def end(self, persona: str) -> None:
-        """Take a persona that is gone out of every room: nobody would answer there."""
+    async def end(self, personas: Collection[str]) -> None:
+        """Take personas that are gone out of every room: nobody would answer there."""
+        gone = set(personas)
         for room in self._rooms.of(LOCAL):
-            await self._change(persona, room.id, joins=False)
-        await self._await(persona, set())
+            if gone & room.members.keys():
+                await self._change(room.id, set(), gone)
+        await self._await({id: rooms for id, rooms in self._awaited.items() if id not in gone})
 
     async def settle(self) -> None:
         """Put personas into rooms that have come meanwhile."""
-        for persona, names in list(self._awaited.items()):
-            there = {name for name in names if await self._change(persona, name, joins=True)}
-            if there:
-                await self._await(persona, names - there)
+        came = set()
+        for room in {room for rooms in self._awaited.values() for room in rooms}:
+            if await self._change(room, {id for id, rooms in self._awaited.items() if room in rooms}, set()):
+                came.add(room)
+        await self._await({id: rooms - came for id, rooms in self._awaited.items()})
 
     def _heard(self, event: RoomChanged) -> None:
         if event.tenant != LOCAL or not any(event.room in rooms for rooms in self._awaited.values()):
@@ -80,23 +94,21 @@ class Memberships:
         except (Conflict, LedgerUnavailable) as error:
             log.warning("a persona could not be put into a room and will be at the next start: %s", error)
 
-    async def _await(self, persona: str, rooms: set[str]) -> None:
-        if rooms == self._awaited.get(persona, set()):
-            return
-        if rooms:
-            self._awaited[persona] = rooms
-        else:
-            self._awaited.pop(persona, None)
-        kept = json.dumps({id: sorted(names) for id, names in self._awaited.items()}, sort_keys=True)
-        await self._store.write(keepsakes.put(_AWAITED, kept))
+    async def _await(self, awaited: Mapping[str, set[str]]) -> None:
+        rest = {id: rooms for id, rooms in awaited.items() if rooms}
+        if rest != self._awaited:
+            self._awaited = rest
+            kept = json.dumps({id: sorted(names) for id, names in rest.items()}, sort_keys=True)
+            await self._store.write(keepsakes.put(_AWAITED, kept))
 
-    async def _change(self, persona: str, name: str, *, joins: bool) -> bool:
-        """Make it so; False when there is no such room."""
+    async def _change(self, name: str, joins: set[str], leaves: set[str]) -> bool:
+        """Make it so, in one change of the room; False when there is no such room."""
         for attempt in range(_ATTEMPTS):
             room = self._rooms.get(LOCAL, name)
             if room is None:
                 return False
-            members = _with(room, persona) if joins else _without(room, persona)
+            members = {id: one for id, one in room.members.items() if id not in leaves}
+            members |= {id: Member(id, "ai", Role.MEMBER) for id in sorted(joins)}
             if members == room.members:
                 return True
             try:
@@ -106,11 +118,3 @@ class Memberships:
                 if attempt + 1 == _ATTEMPTS:
                     raise
         return False
-
-
-def _with(room: Room, persona: str) -> dict[str, Member]:
-    return {**room.members, persona: Member(persona, "ai", Role.MEMBER)}
-
-
-def _without(room: Room, persona: str) -> dict[str, Member]:
-    return {id: one for id, one in room.members.items() if id != persona}

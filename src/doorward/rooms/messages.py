@@ -58,8 +58,10 @@ class Messages:
         self._events = events
         self._live = live
         self._clock = clock
-        self._revisions: dict[tuple[str, str], int] = {}
-        """The newest revision of each room where something was said or asked for since the start."""
+        self._given: dict[tuple[str, str], int] = {}
+        """The newest revision that was given out in each room where something was said or asked for since the start."""
+        self._stored: dict[tuple[str, str], int] = {}
+        """The newest of them that is stored and was told, behind which nothing older can come any more."""
 
     async def say(
         self,
@@ -92,7 +94,7 @@ class Messages:
         )
 
         def told() -> None:
-            self._live.posted(message)
+            self._tell(message)
             if notify:
                 event = MessageReceived(tenant=room.tenant, at=at, room=room.id, message=message.id, sender=sender)
                 self._events.publish(event)
@@ -188,15 +190,17 @@ class Messages:
         return await sql.is_in(self._store, rooms[0].tenant, [room.id for room in rooms], id)
 
     async def revision(self, room: Room) -> int:
-        """The newest revision of a room; 0 where nothing was said yet."""
-        return await self._counted(room.tenant, room.id)
+        """The newest revision of a room that is stored; 0 where nothing was said yet."""
+        await self._counted(room.tenant, room.id)
+        return self._stored[room.tenant, room.id]
 
-    async def _counted(self, tenant: str, room: str) -> int:
+    async def _counted(self, tenant: str, room: str) -> None:
+        """See to it that the revisions of a room are known, so that the next can be given out."""
         key = (tenant, room)
-        if key not in self._revisions:
+        if key not in self._given:
             newest = await sql.newest_revision(self._store, *key)
-            self._revisions.setdefault(key, newest)  # somebody else may have come first, and gone on
-        return self._revisions[key]
+            self._given.setdefault(key, newest)  # somebody else may have come first, and gone on
+            self._stored.setdefault(key, newest)
 
     async def mark(self, room: Room, member: str, position: int) -> None:
         """Remember that a member has read as far as a position."""
@@ -229,7 +233,7 @@ class Messages:
         )
 
         def told() -> None:
-            self._live.posted(message)
+            self._tell(message)
             self._events.publish(event)
 
         await self._store.write(sql.change(_row(message), since=since), *also(message), then=told)
@@ -237,8 +241,12 @@ class Messages:
 
     def _next(self, tenant: str, room: str) -> int:
         """The next revision. Between this and the write nothing may be awaited: they must come in the same order."""
-        self._revisions[tenant, room] += 1
-        return self._revisions[tenant, room]
+        self._given[tenant, room] += 1
+        return self._given[tenant, room]
+
+    def _tell(self, message: Message) -> None:
+        self._stored[message.tenant, message.room] = message.revision
+        self._live.posted(message)
 
 
 def _checked(text: str) -> str:

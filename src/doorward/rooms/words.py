@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-_WORDS = re.compile(r"(approve|deny)(?:[ \t]+([0-9a-z]{1,64}))?", re.IGNORECASE)
+_WORDS = re.compile(r"(approve|deny)(?:[ \t]+([0-9a-hjkmnp-tv-z]{16}))?", re.IGNORECASE | re.ASCII)
+"""An id behind the word has the form that all ids have here, so that no word of a language passes for one."""
 
 
 class Verdict(NamedTuple):

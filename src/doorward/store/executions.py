@@ -36,11 +36,13 @@ async def recent(
     *,
     before: int,
     limit: int,
+    notable: bool = False,
 ) -> tuple[list[dict[str, Any]], int | None]:
     """The newest executions of a caller before a record, and before which record to look on, if there are more.
 
     Without `behalf` the caller is a person, whose are also those of agents on their behalf, and those of agents and
-    programs in the rooms that this person governs.
+    programs in the rooms that this person governs. With `notable`, what people asked for counts only if it might change
+    something, which is when its start is recorded: a page that shows this would else be full of itself.
     """
     floor = max(0, before - SPAN)
     rows = await store.read(
@@ -49,6 +51,7 @@ async def recent(
         " AND command NOT LIKE 'execution/%'"
         " AND (caller = :caller AND behalf = :behalf OR :behalf = '' AND behalf = :caller"
         " OR kind <> 'human' AND room IN (SELECT value FROM json_each(:governed)))"
+        " AND (:notable = 0 OR kind <> 'human' OR phase <> 'whole')"
         " AND (:rooms IS NULL OR room IN (SELECT value FROM json_each(:rooms)))"
         " ORDER BY seq DESC LIMIT :limit",
         {
@@ -59,6 +62,7 @@ async def recent(
             "behalf": behalf,
             "rooms": None if rooms is None else msgspec.json.encode(list(rooms)).decode(),
             "governed": msgspec.json.encode(list(governed)).decode(),
+            "notable": int(notable),
             "limit": limit,
         },
     )

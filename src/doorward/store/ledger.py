@@ -131,8 +131,14 @@ def decisions(
     return cursor.fetchall()
 
 
+def oldest(db: sqlite3.Connection) -> int | None:
+    """The earliest time in the table; None when it is empty. A clock that was set may have put it anywhere."""
+    row = db.execute("SELECT at FROM ledger ORDER BY at / 1000000.0 LIMIT 1").fetchone()
+    return int(row[0]) if row else None
+
+
 def beginning(db: sqlite3.Connection) -> int | None:
-    """When the oldest record of the table was written; None for an empty one."""
+    """When the first record of the table was written; None when it is empty."""
     row = db.execute("SELECT at FROM ledger ORDER BY seq LIMIT 1").fetchone()
     return int(row[0]) if row else None
 

@@ -122,8 +122,8 @@ def _rooms(names: Names) -> str:
         f" FROM {names.schema}.members AS m WHERE m.tenant = r.tenant AND m.room = r.id)"
     )
     return (
-        f"SELECT id, name, topic, recipe, direct, archived, {members} AS members, version, created_at AS createdAt"
-        f" FROM {names.schema}.rooms AS r WHERE tenant = {names.tenant} AND {_in_scope(names, 'id')}"
+        f"SELECT id, name, recipe, archived, {members} AS members, version, created_at AS createdAt, topic,"
+        f" direct FROM {names.schema}.rooms AS r WHERE tenant = {names.tenant} AND {_in_scope(names, 'id')}"
         f" AND {_as_member(names, 'id')} AND {_is_no_others(names, 'r.id')}"
     )
 
@@ -244,7 +244,7 @@ SYSTEM: dict[str, SystemCollection] = {
     for one in (
         SystemCollection(
             "rooms",
-            _fields("id name topic recipe direct:boolean archived:boolean members:json version:number createdAt:time"),
+            _fields("id name recipe archived:boolean members:json version:number createdAt:time topic direct:boolean"),
             _rooms,
             areas=["room"],
         ),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from doorward.agents.models.model import Asked, ModelFailed, Piece, Prompt, Spent, Text, Tool, Turn
 from doorward.agents.models.models import Models
 from doorward.settings import Models as Limits
 from doorward.settings import Provider
 
+Kind = Literal["openai", "anthropic"]
 PATIENCE = 60.0
 """Seconds after which a test that waits has failed; nothing is asserted about less."""
 KEY = "sk-key-of-the-tests-0123456789"
@@ -55,17 +57,18 @@ Script = Callable[[Line], Awaitable[None]]
 
 
 class RawProvider:
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.heard: list[Heard] = []
         self.script: Script = answers("Hi.")
         self.left = asyncio.Event()
         """Set when a script has ended."""
+        self.scheme = "http"
         self.port = 0
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}" + ("/v1" if self.kind == "openai" else "")
+        return f"{self.scheme}://127.0.0.1:{self.port}" + ("/v1" if self.kind == "openai" else "")
 
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -81,19 +84,19 @@ class RawProvider:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    def models(
-        self, *, now: Callable[[], float] | None = None, limits: dict[str, Any] | None = None, **more: Any
-    ) -> Models:
+    def models(self, *, now: Callable[[], float] | None = None, most_bytes: int = 1_000_000, **more: Any) -> Models:
         """The models of a house that knows this provider, under the name `raw`."""
-        configured = Limits(providers={"raw": Provider(kind=self.kind, base_url=self.url, **more)}, **(limits or {}))  # type: ignore[arg-type]
+        provider = Provider(kind=self.kind, base_url=self.url, **more)
+        configured = Limits(providers={"raw": provider}, answer_bytes=most_bytes)
         environment = {"RAW_API_KEY": KEY}
         return Models(configured, environment, now) if now else Models(configured, environment)
 
 
 @contextlib.asynccontextmanager
-async def raw_provider(kind: str) -> AsyncIterator[RawProvider]:
+async def raw_provider(kind: Kind, tls: ssl.SSLContext | None = None) -> AsyncIterator[RawProvider]:
     provider = RawProvider(kind)
-    server = await asyncio.start_server(provider.meet, "127.0.0.1", 0)
+    provider.scheme = "https" if tls else "http"
+    server = await asyncio.start_server(provider.meet, "127.0.0.1", 0, ssl=tls)
     provider.port = server.sockets[0].getsockname()[1]
     try:
         yield provider

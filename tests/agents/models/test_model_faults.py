@@ -8,10 +8,12 @@ import gzip
 import json
 import logging
 import re
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import trustme
 from raw_provider import (
     KEY,
     PATIENCE,
@@ -23,6 +25,7 @@ from raw_provider import (
     asked,
     begin,
     call,
+    chunk,
     end,
     event,
     raw_provider,
@@ -31,7 +34,10 @@ from raw_provider import (
     words,
 )
 
+from doorward.agents.models import provider
 from doorward.agents.models.model import Text
+from doorward.agents.models.models import Models
+from doorward.settings import Models as Limits
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +65,17 @@ async def test_a_provider_that_is_not_there_is_down(raw: RawProvider) -> None:
     assert answer.failed is not None
     assert answer.failed.fault == "down"
     assert answer.failed.message == "The provider of raw:m cannot be reached: nobody answers at its address."
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_not_trusted() -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
+    async with raw_provider("openai", tls) as raw:
+        answer = await asked(raw.models(), "raw:m")
+        assert raw.heard == []
+    assert answer.failed is not None
+    assert answer.failed.fault == "not_allowed"
+    assert "does not trust the certificate" in answer.failed.message
 
 
 async def test_a_provider_that_never_begins_is_slow(raw: RawProvider) -> None:
@@ -91,8 +108,7 @@ async def test_an_answer_that_goes_on_and_on_is_ended_as_a_whole(raw: RawProvide
             pass
 
     raw.script = script
-    unlimited = dict.fromkeys(("answer_characters", "answer_pieces", "answer_bytes"), 1_000_000_000)
-    answer = await asked(raw.models(answer_seconds=0.2, limits=unlimited), "raw:m")
+    answer = await asked(raw.models(answer_seconds=0.2, most_bytes=1_000_000_000), "raw:m")
     assert answer.failed is not None
     assert answer.failed.fault == "slow"
     assert "did not finish its answer within 0.2 seconds" in answer.failed.message
@@ -129,7 +145,14 @@ async def test_each_status_has_its_fault_and_secrets_stay_out(raw: RawProvider, 
 async def test_a_provider_that_asks_for_rest_gets_it(raw: RawProvider) -> None:
     time = [1_000.0]
     models = raw.models(now=lambda: time[0])
-    raw.script = status(429, {"error": {"message": "slow down", "type": "rate_limit_error"}}, retry_after="7")
+    busy = {"error": {"message": "slow down", "type": "rate_limit_error"}}
+    for nonsense in ("-5", "inf", "nan", "soon", "1e999"):
+        raw.script = status(429, busy, retry_after=nonsense)
+        answer = await asked(models, "raw:m")
+        assert answer.failed is not None
+        assert (answer.failed.fault, answer.failed.retry_after) == ("rate_limited", None)
+    raw.heard.clear()
+    raw.script = status(429, busy, retry_after="7")
     first = await asked(models, "raw:m")
     time[0] += 4
     other = await asked(models, "raw:another")
@@ -246,8 +269,7 @@ async def test_an_error_inside_a_stream_is_told_as_what_it_is(raw: RawProvider) 
     assert (answer.failed.fault, answer.text) == ("rate_limited", "I ")
 
 
-@pytest.mark.parametrize("limits", [{"answer_characters": 1_000}, {"answer_pieces": 50}, {"answer_bytes": 20_000}])
-async def test_a_stream_without_end_is_ended(raw: RawProvider, limits: dict[str, int]) -> None:
+async def test_a_stream_without_end_is_ended(raw: RawProvider) -> None:
     async def script(line: Line) -> None:
         more = words(line.kind, "more ") * 50
         await line.send(STREAM, begin(line.kind))
@@ -255,7 +277,7 @@ async def test_a_stream_without_end_is_ended(raw: RawProvider, limits: dict[str,
             pass
 
     raw.script = script
-    answer = await asked(raw.models(limits=limits), "raw:m")
+    answer = await asked(raw.models(most_bytes=20_000), "raw:m")
     assert answer.failed is not None
     assert answer.failed.fault == "bad_answer"
     assert answer.text.startswith("more more ")
@@ -276,7 +298,7 @@ async def test_a_call_without_end_and_a_line_without_end_are_ended(raw: RawProvi
 
     for script in (of_a_call, of_a_line):
         raw.script = script
-        answer = await asked(raw.models(limits={"answer_characters": 10_000, "answer_bytes": 1_000_000}), "raw:m")
+        answer = await asked(raw.models(most_bytes=200_000), "raw:m")
         assert answer.failed is not None
         assert answer.failed.fault == "bad_answer"
         assert answer.calls == []
@@ -328,7 +350,8 @@ async def test_calls_come_whole_and_their_arguments_unread(raw: RawProvider) -> 
 async def test_nothing_secret_and_nothing_said_reaches_the_log(
     raw: RawProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    for name in ("", "openai", "anthropic", "httpx2"):
+        caplog.set_level(logging.DEBUG, name)
     raw.script = status(401, {"error": {"message": KEY}})
     await asked(raw.models(), "raw:m")
     assert KEY not in caplog.text
@@ -348,3 +371,33 @@ async def test_the_key_goes_to_its_provider_and_nothing_else_does(
     assert [value for value in heard.headers.values() if KEY in value] == [f"Bearer {KEY}"]
     assert re.fullmatch(r"doorward/\S+", heard.headers["user-agent"])
     assert not [name for name in heard.headers if name.startswith("x-")]
+
+
+async def test_the_makers_themselves_are_asked_in_the_newest_way(
+    raw: RawProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenAI's own newer models refuse the older name for the length of an answer, which others know."""
+    monkeypatch.setitem(provider._ADDRESSES, raw.kind, raw.url)
+    monkeypatch.setenv("OPENAI_ORG_ID", "our-account")
+    models = Models(Limits(), {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY})
+    assert (await asked(models, f"{raw.kind}:m")).text == "Hi."
+    (heard,) = raw.heard
+    length = "max_completion_tokens" if raw.kind == "openai" else "max_tokens"
+    assert heard.body[length] == PROMPT.most_tokens
+    assert (heard.headers.get("openai-organization") == "our-account") is (raw.kind == "openai")
+
+
+async def test_what_a_model_thinks_is_not_said(raw: RawProvider) -> None:
+    kind = raw.kind
+    if kind == "openai":
+        thinking = (
+            event(kind, chunk({"reasoning_content": "I plan."})) + words(kind, "<think>") + words(kind, "I plot.")
+        )
+        thinking += words(kind, "</think>")
+    else:
+        delta = {"type": "thinking_delta", "thinking": "I plan."}
+        block = {"type": "thinking", "thinking": "", "signature": ""}
+        thinking = event(kind, {"type": "content_block_start", "index": 5, "content_block": block})
+        thinking += event(kind, {"type": "content_block_delta", "index": 5, "delta": delta})
+    raw.script = said(STREAM, begin(kind), thinking, words(kind, "Hi."), end(kind))
+    assert (await asked(raw.models(), "raw:m")).text.strip() == "Hi."

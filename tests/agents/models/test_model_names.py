@@ -46,7 +46,7 @@ def test_without_keys_there_is_the_house_and_nothing_else() -> None:
 
 def test_a_key_in_the_environment_is_enough() -> None:
     models = Models(Limits(), {"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b"})
-    assert models.names() == ["house", "openai:gpt-4o-mini", "anthropic"]
+    assert models.names() == ["house", "openai:gpt-4o-mini"]
     assert models.find("openai").name == "openai:gpt-4o-mini"
     assert models.find("anthropic:claude-haiku-4-5").name == "anthropic:claude-haiku-4-5"
     assert fails(models, "anthropic").message == (
@@ -161,7 +161,7 @@ def test_without_the_packages_the_command_that_installs_them_is_told(monkeypatch
         '[models.providers.default]\nkind = "openai"',
         '[models.providers."a:b"]\nkind = "openai"',
         "[models.providers.x]\nfirst_seconds = 0",
-        "[models]\nanswer_pieces = 0",
+        "[models]\nanswer_bytes = 0",
     ],
 )
 def test_settings_that_do_not_fit_are_refused_and_a_key_in_them_is_not_repeated(tmp_path: Path, text: str) -> None:

@@ -120,9 +120,9 @@ def test_what_does_not_fit_is_said_beside_its_field(form, values, field, says):
     assert problems[field].startswith(says)
 
 
-def test_a_text_that_is_needed_may_be_empty_unless_the_schema_says_otherwise(form):
-    schema = {"type": "object", "required": ["content"], "properties": {"content": TEXT}}
-    assert form({"content": ""}, schema) == ({"content": ""}, {})
+def test_a_text_of_many_lines_may_be_empty_and_a_name_may_not(form):
+    schema = {"type": "object", "required": ["content", "who"], "properties": {"content": TEXT, "who": TEXT}}
+    assert form({"content": "", "who": ""}, schema) == ({"content": ""}, {"who": "This is needed."})
 
 
 def test_broken_json_is_said_and_not_sent(ask):
@@ -183,6 +183,12 @@ def test_sentences_around_a_difference_are_no_lines_of_it(ask):
     text = "This cannot be undone: it is large.\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+- item\nand 3 more paths."
     kinds = [line["kind"] for line in ask("difflines.js", "diffLines", text)]
     assert kinds == ["note", "file", "file", "place", "added", "note"]
+
+
+def test_a_difference_in_which_nothing_changes_has_no_line_that_comes_or_goes(ask):
+    lines = ask("difflines.js", "diffLines", "--- a/notes/today.md\n+++ b/notes/today.md\n")
+    assert [line["kind"] for line in lines] == ["file", "file"]
+    assert ask("difflines.js", "diffSummary", lines) == "No line is added or removed."
 
 
 def test_a_difference_without_blocks_goes_by_its_signs(ask):

@@ -15,8 +15,7 @@ _TELLING = re.compile(
     r"|looks? like|(?:do not|don't|never|not) (?:run|execute|use|call|write)|instead of)\b|\be\.g\.",
     re.IGNORECASE,
 )
-_LAST_LINE = re.compile(r"[^\n]*+\Z")
-_EMPTY = re.compile(r"\n[ \t]*+\n")
+_LETTER = re.compile(r"[^\W\d_]")
 _BEFORE = frozenset("\"'“”‘„«‹「『")
 _MOST = 400
 
@@ -29,41 +28,39 @@ class Before:
         self._straight = 0
         self._curly = 0
         self._example = False
+        self._more = False
 
     def prose(self, text: str) -> None:
         """More words that are no call."""
-        if not text:
-            return
-        parts = _EMPTY.split(text)
-        if len(parts) > 1:
+        last = text.rfind("\n\n")
+        if last >= 0:
             self._straight = self._curly = 0
-        last = parts[-1]
-        self._straight += last.count('"')
-        self._curly += sum(last.count(one) for one in "“«") - sum(last.count(one) for one in "”»")
-        self._tail = (self._tail + text)[-_MOST:]
-        if any(one.isalpha() for one in text[-_MOST:]):
-            lead = self._tail.rstrip(" \t\n*_`")
-            line = _LAST_LINE.search(lead)
-            self._example = lead.endswith(":") and line is not None and bool(_TELLING.search(line[0]))
+        self._straight += text.count('"', last + 1)
+        self._curly += sum(text.count(one, last + 1) for one in "“«") - sum(text.count(one, last + 1) for one in "”»")
+        self._tail = (self._tail + text[-_MOST:])[-_MOST:]
+        self._more = self._more or _LETTER.search(text) is not None
 
     def block(self) -> None:
         """An example that is complete in itself, such as a fence."""
-        self._tail, self._example = "", False
+        self._tail, self._example, self._more = "", False, False
 
     def call(self) -> None:
-        """A call, or what would have been one."""
-        self._tail = ""
+        """A call, or what would have been one. An introduction holds for all that follow it without words between."""
+        self._tail, self._more = "", False
 
     @property
     def is_example(self) -> bool:
         """Whether what comes is introduced as an example or as somebody's words."""
+        if self._more:
+            lead = self._tail.rstrip(" \t\r\n*_`")
+            self._example = lead.endswith(":") and _TELLING.search(lead.rpartition("\n")[2]) is not None
+            self._more = False
         return self._example
 
     @property
     def tells(self) -> bool:
         """Whether the line so far speaks of an example, so that what follows in the same line is one."""
-        line = _LAST_LINE.search(self._tail)
-        return line is not None and bool(_TELLING.search(line[0]))
+        return _TELLING.search(self._tail.rpartition("\n")[2]) is not None
 
     def quoted(self, closes: bool) -> bool:
         """Whether a quotation mark of this paragraph is open; `closes` says whether one comes that closes it."""

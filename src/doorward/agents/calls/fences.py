@@ -10,7 +10,7 @@ from doorward.agents.calls.found import AS_JSON, AS_LINE, Found, fault
 from doorward.agents.calls.page import Page
 from doorward.agents.calls.wanted import Reading, Wanted
 
-OPENING = r"^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)"
+OPENING = r"(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)"
 
 _FENCE_LINE = re.compile(r"^[ \t]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
 _CALLS = frozenset(

@@ -13,10 +13,10 @@ from doorward.calltext import read_pairs
 from doorward.errors import BadParams
 
 OPENING = (
-    r"^[ \t]*+(?:(?:[-*+•‣◦–→▶]|\d{1,3}[.)]|\#{1,6})[ \t]++)*+(?P<wrap>\*\*|__|\*|_|`{1,2})?"
+    r"(?:(?:[-*+•‣◦–→▶]|\d{1,3}[.)]|\#{1,6})[ \t]++)*+(?P<wrap>\*\*|__|\*|_|`{1,2})?"
     r"(?P<marker>EXECUTE|Execute|execute)(?P<unwrap>\*\*|__|\*|_|`{1,2})?:"
 )
-"""At the beginning of a line, behind the marks of lists, headings and emphasis."""
+"""At the beginning of a line, behind blanks and the marks of lists, headings and emphasis."""
 BEHIND_A_SENTENCE = r"(?<=[.!?…][ \t])EXECUTE:"
 
 _BLANKS = re.compile(r"[ \t]*+")

@@ -19,7 +19,8 @@ class Page:
         self.looked = 0
         """How many characters were looked at so far."""
         self._literals: dict[str, tuple[int, int]] = {}
-        self._hopeless = False
+        self.hopeless = False
+        """Whether a bracket was met that is never closed."""
 
     def find(self, literal: str, at: int) -> int:
         """Where a literal stands next, or -1. Places asked for must not go backwards."""
@@ -43,11 +44,11 @@ class Page:
 
     def end_of_json(self, at: int) -> int:
         """Where the object or list ends that begins here, or -1. Behind one that never ends none is tried."""
-        if self._hopeless:
+        if self.hopeless:
             return _NEVER
         end = end_of_json(self.text, at)
-        self._hopeless = end == _NEVER
-        self.looked += (len(self.text) if self._hopeless else end) - at
+        self.hopeless = end == _NEVER
+        self.looked += (len(self.text) if self.hopeless else end) - at
         return end
 
     def end_of_line(self, at: int) -> int:

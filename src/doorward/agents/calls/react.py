@@ -10,7 +10,7 @@ from doorward.agents.calls.page import Page
 from doorward.agents.calls.wanted import Wanted
 
 OPENING = (
-    r"^[ \t]*+(?:\*\*)?Action:(?:\*\*)?[ \t]*+`?(?P<react>[A-Za-z_][A-Za-z0-9_./:-]{0,199})`?[ \t]*+\n"
+    r"(?:\*\*)?Action:(?:\*\*)?[ \t]*+`?(?P<react>[A-Za-z_][A-Za-z0-9_./:-]{0,199})`?[ \t]*+\n"
     r"[ \t]*+(?:\*\*)?Action[ _]Input:(?:\*\*)?[ \t]*+"
 )
 _FENCE = re.compile(r"\s*+```(?:json)?[ \t]*+\n?\s*+(?=\{)")

@@ -22,30 +22,35 @@ MOST_FAULTS = 10
 _THOUGHTS = r"think|thinking|thought|reasoning"
 _RESULTS = r"tool_response|tool_result|tool_output|function_results?|function_response|observation"
 
+_BRACKETED = (
+    rf"(?P<thought>(?P<thinks>{_THOUGHTS})>)",
+    rf"(?P<result>(?P<told>{_RESULTS})>)",
+    rf"(?P<tags>{tags.OPENING})",
+    rf"(?P<closing>{tags.CLOSING})",
+    r"(?P<comment>!--)",
+    r"(?P<analysis>\|channel\|>analysis<\|message\|>)",
+    r"(?P<final>(?:\|start\|>assistant<)?\|channel\|>final<\|message\|>)",
+    rf"(?P<token>{tokens.OPENING})",
+    rf"(?P<named>{tokens.NAMED_OPENING})",
+    rf"(?P<remains>{tokens.REMAINS})",
+)
+_AT_LINE = (
+    r"(?P<quotation>>[^\n]*+)",
+    rf"(?P<block>{fences.OPENING})",
+    rf"(?P<line>{lines.OPENING})",
+    rf"(?P<action>{react.OPENING})",
+    r"(?P<json>(?=[\[{]\s*+[\"'\[{]))",
+)
+_ANYWHERE = (
+    rf"(?P<sentence>{lines.BEHIND_A_SENTENCE})",
+    rf"(?P<other_token>{tokens.OTHER_OPENING})",
+    rf"(?P<other_named>{tokens.OTHER_NAMED})",
+    rf"(?P<other_remains>{tokens.OTHER_REMAINS})",
+    r"(?P<code>`{1,3}+)",
+    r"(?P<list>\A\s*+\[\s*+(?=[A-Za-z_][A-Za-z0-9_./-]{0,199}\())",
+)
 _OPENING = re.compile(
-    "|".join(
-        (
-            rf"(?P<thought><(?P<thinks>{_THOUGHTS})>)",
-            r"(?P<analysis><\|channel\|>analysis<\|message\|>)",
-            r"(?P<final>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)",
-            r"(?P<comment><!--)",
-            rf"(?P<result><(?P<told>{_RESULTS})>)",
-            r"(?P<quotation>^[ \t]*+>[^\n]*+)",
-            rf"(?P<block>{fences.OPENING})",
-            rf"(?P<line>{lines.OPENING})",
-            rf"(?P<sentence>{lines.BEHIND_A_SENTENCE})",
-            r"(?P<code>`{1,3}+)",
-            rf"(?P<action>{react.OPENING})",
-            rf"(?P<tags>{tags.OPENING})",
-            rf"(?P<closing>{tags.CLOSING})",
-            rf"(?P<token>{tokens.OPENING})",
-            rf"(?P<named>{tokens.NAMED_OPENING})",
-            rf"(?P<remains>{tokens.REMAINS})",
-            r"(?P<list>\A\s*+\[\s*+(?=[A-Za-z_][A-Za-z0-9_./-]{0,199}\())",
-            r"(?P<json>^[ \t]*+(?=[\[{]\s*+[\"'\[{]))",
-        )
-    ),
-    re.MULTILINE,
+    rf"<(?:{'|'.join(_BRACKETED)})|^[ \t]*+(?:{'|'.join(_AT_LINE)})|{'|'.join(_ANYWHERE)}", re.MULTILINE
 )
 _MANY_LINES = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 _BARE_MARK = re.compile(r"^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]*+|Action:\s*+)\Z", re.MULTILINE)
@@ -84,7 +89,10 @@ class _Reader:
             "closing": lambda opening: Found(end=opening.end()),
             "token": lambda opening: tokens.marked(self.page, opening),
             "named": lambda opening: tokens.named(self.page, opening),
+            "other_token": lambda opening: tokens.marked(self.page, opening),
+            "other_named": lambda opening: tokens.named(self.page, opening),
             "remains": lambda opening: Found(end=opening.end()),
+            "other_remains": lambda opening: Found(end=opening.end()),
             "list": self._list,
             "json": self._json,
         }
@@ -198,6 +206,8 @@ class _Reader:
     def _json(self, opening: re.Match[str]) -> Found | None:
         """JSON on lines of its own, or the whole answer."""
         at = opening.end()
+        if self.page.hopeless:
+            return None
         end = self.page.end_of_json(at)
         if end < 0:
             rest = self.page.text[at : at + 4_000]

@@ -11,11 +11,11 @@ from doorward.agents.calls.wanted import Wanted
 
 _TAGS = r"tool_use|tool_calls?|function_calls?|functioncall|tool_code|invoke|function|tool"
 OPENING = (
-    rf"<(?P<tag>(?:[a-z]{{1,12}}:)?(?:{_TAGS}))"
+    rf"(?P<tag>(?:[a-z]{{1,12}}:)?(?:{_TAGS}))"
     r"(?:=(?P<equals>[^<>\s]{1,200})|(?P<attributes>[ \t][^<>\n]{0,300}))?\s*+>"
 )
-CLOSING = rf"</(?:[a-z]{{1,12}}:)?(?:{_TAGS})>"
-"""One that is left over, of a tag that only stood around calls."""
+CLOSING = rf"/(?:[a-z]{{1,12}}:)?(?:{_TAGS})>"
+"""One that is left over, of a tag that only stood around calls. Both stand behind an opening bracket."""
 
 AS_TAG = "valid is <tool_use><tool_name>data/list</tool_name><parameters>{}</parameters></tool_use>"
 
@@ -33,7 +33,13 @@ _WORD = re.compile(r"\s*+(?P<name>[A-Za-z_][A-Za-z0-9_./:-]{0,199})[ \t]*+(?=\n|
 
 
 class _Unreadable(Exception):
-    pass
+    """It is no call. Reading goes on behind it, unless its end is missing: then all that follows may belong to it."""
+
+    ends = True
+
+
+class _CutOff(_Unreadable):
+    ends = False
 
 
 def tag(page: Page, opening: re.Match[str]) -> Found | None:
@@ -49,7 +55,7 @@ def tag(page: Page, opening: re.Match[str]) -> Found | None:
     try:
         return _inside(page, opening, called.strip("\"'"), f"</{name}>", kind)
     except _Unreadable as error:
-        end = page.find(f"</{name}>", at)
+        end = page.find(f"</{name}>", at) if error.ends else -1
         end, more = (end + len(name) + 3, "") if end >= 0 else (len(page.text), "; nothing behind it was read")
         given = page.text[opening.start() : opening.start() + 300]
         return Found(end=end, faults=(fault(f"{error}{more}", AS_TAG, given),))
@@ -77,7 +83,7 @@ def _json(page: Page, at: int, called: str, closing: str) -> Found:
     while page.text[at : at + 1] in ("{", "["):
         end = page.end_of_json(at)
         if end < 0:
-            raise _Unreadable("it is cut off: a bracket is opened and never closed")
+            raise _CutOff("it is cut off: a bracket is opened and never closed")
         text = page.text[at:end]
         if called:
             read = jsoncalls.call(called, text, text)
@@ -120,7 +126,7 @@ def _children(page: Page, named: re.Match[str], closing: str, start: int) -> Fou
     if page.text[at : at + 1] == "{":
         end = page.end_of_json(at)
         if end < 0:
-            raise _Unreadable("it is cut off: a bracket is opened and never closed")
+            raise _CutOff("it is cut off: a bracket is opened and never closed")
         read = jsoncalls.call(named["name"], page.text[at:end], page.text[start:end])
         at = page.after_blanks(end)
         if not page.text.startswith(inner, at):
@@ -140,7 +146,7 @@ def _children(page: Page, named: re.Match[str], closing: str, start: int) -> Fou
 def _value(page: Page, at: int, closing: str) -> tuple[str, int]:
     end = page.find(closing, at)
     if end < 0:
-        raise _Unreadable(f"it is cut off: {closing} is missing")
+        raise _CutOff(f"it is cut off: {closing} is missing")
     text = page.text[at:end].removeprefix("\r").removeprefix("\n").removesuffix("\n")
     return (text if "\n" in text else text.strip()), end + len(closing)
 
@@ -149,7 +155,7 @@ def _written(page: Page, at: int, closing: str) -> Found:
     """A call in words: like code, or like a line."""
     end = page.find(closing, at)
     if end < 0:
-        raise _Unreadable(f"it is cut off: {closing} is missing")
+        raise _CutOff(f"it is cut off: {closing} is missing")
     inside = Page(page.text[at:end].strip().removeprefix("EXECUTE:").strip())
     found = pythonic.several(inside, 0, len(inside.text)) or lines.bare(inside.text)
     if found is None or found.end < len(inside.text):

@@ -12,27 +12,25 @@ from doorward.agents.calls.wanted import Wanted
 _BAR = "[|｜]"
 _NAMED = r"(?P<{group}>[A-Za-z_][A-Za-z0-9_./-]{{0,199}})"
 
-OPENING = (
-    r"\[TOOL_CALLS\]|<\|python_(?:tag|start)\|>|<\|tool_call\|>|<\|START_ACTION\|>|<\|action_start\|>(?:<\|plugin\|>)?"
-    r"|<<function>>|(?<![\w.])functools(?=\[)"
-)
-"""A mark, and behind it JSON, or a name and JSON, or a call like code."""
+OPENING = r"\|python_(?:tag|start)\|>|\|tool_call\|>|\|START_ACTION\|>|\|action_start\|>(?:<\|plugin\|>)?|<function>>"
+"""Behind an opening bracket: a mark, and then JSON, or a name and JSON, or a call like code."""
+OTHER_OPENING = r"\[TOOL_CALLS\]|(?<![\w.])functools(?=\[)"
 
+_TO = r"(?:<\|channel\|>\w++)?[ \t]*+(?:<\|constrain\|>)?(?:json|code)?[ \t]*+<\|message\|>"
 NAMED_OPENING = (
-    rf"<{_BAR}tool[_▁]call[_▁]begin{_BAR}>(?:function<{_BAR}tool[_▁]sep{_BAR}>)?"
+    rf"{_BAR}tool[_▁]call[_▁]begin{_BAR}>(?:function<{_BAR}tool[_▁]sep{_BAR}>)?"
     + _NAMED.format(group="begun")
     + rf"(?::\d++)?\s*+(?:<{_BAR}tool[_▁](?:sep|call[_▁]argument[_▁]begin){_BAR}>)?\s*+(?:```(?:json)?[ \t]*+\n)?"
-    r"|(?:<\|start\|>assistant)?(?:<\|channel\|>\w++ ?)?to="
+    + r"|\|channel\|>\w++ ?to="
     + _NAMED.format(group="sent")
-    + r"(?:<\|channel\|>\w++)?[ \t]*+(?:<\|constrain\|>)?(?:json|code)?[ \t]*+<\|message\|>"
+    + _TO
 )
-"""A mark with the name of a tool in it; its arguments follow."""
+"""Behind an opening bracket: a mark with the name of a tool in it; its arguments follow."""
+OTHER_NAMED = rf"\bto={_NAMED.format(group='sent_to')}{_TO}"
 
-REMAINS = (
-    rf"<{_BAR}/?[A-Za-z_▁]{{1,40}}{_BAR}>(?:assistant\b)?|\[/TOOL_CALLS\]|</s>"
-    rf"|(?<=[}}\])])\s*+```(?=\s*+<{_BAR}tool[_▁]call[_▁]end)"
-)
-"""Marks that say nothing by themselves."""
+REMAINS = rf"{_BAR}/?[A-Za-z_▁]{{1,40}}{_BAR}>(?:assistant\b)?|/s>"
+"""Behind an opening bracket: marks that say nothing by themselves."""
+OTHER_REMAINS = rf"\[/TOOL_CALLS\]|(?<=[}}\])])\s*+```(?=\s*+<{_BAR}tool[_▁]call[_▁]end)"
 
 _NAME = re.compile(
     r"\s*+(?P<name>[A-Za-z_][A-Za-z0-9_./-]{0,199})(?:\[CALL_ID\][^\[{\s]{1,64})?(?:\[ARGS\])?\s*+(?=\{)"
@@ -53,7 +51,7 @@ def marked(page: Page, opening: re.Match[str]) -> Found:
 
 
 def named(page: Page, opening: re.Match[str]) -> Found:
-    return _arguments(page, opening["begun"] or opening["sent"], opening.end(), opening)
+    return _arguments(page, opening["begun"] or opening["sent"] or opening["sent_to"], opening.end(), opening)
 
 
 def _json(page: Page, at: int, opening: re.Match[str]) -> Found:

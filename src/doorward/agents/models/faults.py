@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import ssl
+
 import httpx2
 from pydantic_ai import exceptions
 
@@ -20,17 +23,25 @@ def failure(error: Exception, name: str, key: str) -> ModelFailed:
     for cause in causes:
         if isinstance(cause, Unfit):
             return ModelFailed(cause.fault, f"The provider of {name} {cause}.")
+        if isinstance(cause, ssl.SSLError):
+            return ModelFailed("not_allowed", f"This machine does not trust the certificate of the provider of {name}.")
     for cause in causes:
         if isinstance(cause, httpx2.TransportError):
             return _of_the_line(cause, name)
     for kind, fault, words in _KINDS:
         if isinstance(error, kind):
-            wait = getattr(error, "retry_after", None) if fault in ("rate_limited", "down") else None
+            wait = _wait(error) if fault == "rate_limited" else None
             words = words.format(name=name)
-            if fault == "rate_limited" and wait is not None:
+            if wait is not None:
                 words += f", and not before {wait:.0f} seconds have passed"
             return ModelFailed(fault, f"{words}{_remark(error, key)}.", wait)
     return ModelFailed("bad_answer", f"The answer of {name} cannot be read{_remark(error, key)}.")
+
+
+def _wait(error: Exception) -> float | None:
+    """For how long it wants to be left alone, if it says so in a number that means something."""
+    asked = getattr(error, "retry_after", None)
+    return float(asked) if isinstance(asked, int | float) and 0 < asked < math.inf else None
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

@@ -11,6 +11,7 @@ import logging
 import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Protocol
 
 import httpx2
 import msgspec
@@ -19,7 +20,6 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from doorward import settings
-from doorward.agents.models import anthropic_wire, openai_wire
 from doorward.agents.models.faults import failure
 from doorward.agents.models.mapping import messages, parameters
 from doorward.agents.models.model import Asked, ModelFailed, Piece, Prompt, Spent, Text
@@ -28,38 +28,43 @@ from doorward.agents.models.transport import Guarded
 
 _TALKATIVE = ("openai", "anthropic", "httpx2", "httpcore2", "pydantic_ai")
 """Libraries that write whole requests to the log when a variable of the environment tells them to."""
-_CONNECT = {"openai": openai_wire.connect, "anthropic": anthropic_wire.connect}
 _USUAL_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _encode = msgspec.json.Encoder().encode
 
-for _name in _TALKATIVE:
-    logging.getLogger(_name).setLevel(logging.ERROR)
+
+class Connect(Protocol):
+    """What each wire does its own way: `openai_wire.py` and `anthropic_wire.py`."""
+
+    def __call__(self, model: str, address: str, http: httpx2.AsyncClient, *, is_its_maker: bool) -> Model: ...
 
 
 async def pieces(
-    provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt
+    provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt, connect: Connect
 ) -> AsyncGenerator[Piece | None, None]:
     """The answer; None is a sign of life without words. Whatever happens, the connection is closed at the end."""
     name = f"{provider.name}:{model}"
     address = provider.address(with_key=bool(key))
+    for talkative in _TALKATIVE:
+        logging.getLogger(talkative).setLevel(logging.ERROR)
     try:
         async with (
-            _connected(provider, model, key, address, limits) as asked,
+            _connected(provider, model, key, address, limits, connect) as asked,
             asked.request_stream(
                 messages(prompt), ModelSettings(max_tokens=prompt.most_tokens), parameters(prompt)
             ) as response,
         ):
-            ended = False
+            ended = spoken = False
             try:
-                told = _Told(name, limits)
                 async for event in response:
-                    yield told.next(event)
+                    text = _words(event)
+                    spoken = spoken or bool(text)
+                    yield Text(text) if text else None
                 ended = True
             finally:
                 if not ended:
                     with contextlib.suppress(Exception):  # it is given up; how closing fails is of no interest
                         await response.cancel()
-            for piece in _end(name, response.get(), told.characters):
+            for piece in _end(name, response.get(), spoken):
                 yield piece
     except ModelFailed:
         raise
@@ -69,7 +74,7 @@ async def pieces(
 
 @contextlib.asynccontextmanager
 async def _connected(
-    provider: Provider, model: str, key: str, address: str, limits: settings.Models
+    provider: Provider, model: str, key: str, address: str, limits: settings.Models, connect: Connect
 ) -> AsyncIterator[Model]:
     """A model on a connection of its own, which no other answer uses: closing it ends the request for certain."""
     patience = provider.settings
@@ -83,7 +88,7 @@ async def _connected(
     )
     timeout = httpx2.Timeout(patience.answer_seconds, connect=patience.connect_seconds)
     async with httpx2.AsyncClient(transport=guarded, timeout=timeout, follow_redirects=False, trust_env=False) as http:
-        yield _CONNECT[patience.kind](model, address, http, is_its_maker=provider.is_its_maker)
+        yield connect(model, address, http, is_its_maker=provider.is_its_maker)
 
 
 @functools.cache
@@ -91,40 +96,23 @@ def _trust() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-class _Told:
-    """Turns what the library tells into pieces, and counts, since a stream need not ever end."""
-
-    def __init__(self, name: str, limits: settings.Models) -> None:
-        self._name = name
-        self._limits = limits
-        self._pieces = 0
-        self.characters = 0
-
-    def next(self, event: object) -> Piece | None:
-        text, length = "", 0
-        if isinstance(event, PartStartEvent):
-            if isinstance(event.part, TextPart):
-                text = event.part.content
-            elif isinstance(event.part, ToolCallPart):
-                length = len(_arguments(event.part))
-        elif isinstance(event, PartDeltaEvent):
-            if isinstance(event.delta, TextPartDelta):
-                text = event.delta.content_delta
-            else:
-                written = getattr(event.delta, "args_delta", None) or getattr(event.delta, "content_delta", None)
-                length = len(written) if isinstance(written, str) else 0
-        self._pieces += 1
-        self.characters += len(text) + length
-        if self.characters > self._limits.answer_characters or self._pieces > self._limits.answer_pieces:
-            raise ModelFailed(
-                "bad_answer",
-                f"The answer of {self._name} did not end: it was stopped after {self._pieces} pieces with "
-                f"{self.characters} characters.",
-            )
-        return Text(text) if text else None
+def _words(event: object) -> str:
+    """The text that an event brings. What belongs to a call, or is a model's thinking, is not for the room."""
+    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+        return _text(event.part.content)
+    if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+        return _text(event.delta.content_delta)
+    return ""
 
 
-def _end(name: str, response: ModelResponse, characters: int) -> list[Piece]:
+def _text(value: object) -> str:
+    """A text, which the libraries promise and do not check."""
+    if not isinstance(value, str):
+        raise TypeError(f"a text was expected where {type(value).__name__} came")
+    return value
+
+
+def _end(name: str, response: ModelResponse, spoken: bool) -> list[Piece]:
     """What is known when the stream is over: the calls, whole, and the cost. A stream without its end mark was cut.
 
     Calls are given at the end alone. Half a call is none, and a stream can break off at any letter.
@@ -133,7 +121,7 @@ def _end(name: str, response: ModelResponse, characters: int) -> list[Piece]:
     refusal = details.get("refusal")
     if not details.get("finish_reason") and not refusal:
         raise ModelFailed("cut", f"The answer of {name} broke off: the stream ended without its end mark.")
-    found: list[Piece] = [Text(refusal)] if isinstance(refusal, str) and refusal and not characters else []
+    found: list[Piece] = [Text(refusal)] if isinstance(refusal, str) and refusal and not spoken else []
     ids: set[str] = set()
     for part in response.parts:
         if isinstance(part, ToolCallPart):
@@ -141,10 +129,10 @@ def _end(name: str, response: ModelResponse, characters: int) -> list[Piece]:
             if not _USUAL_ID.fullmatch(id) or id in ids:
                 id = f"call-{len(ids) + 1}"
             ids.add(id)
-            found.append(Asked(id, part.tool_name, _arguments(part)))
+            found.append(Asked(id, _text(part.tool_name), _arguments(part)))
     usage = response.usage
     if usage.input_tokens or usage.output_tokens:
-        found.append(Spent(usage.input_tokens, usage.output_tokens))
+        found.append(Spent(int(usage.input_tokens), int(usage.output_tokens)))
     return found
 
 

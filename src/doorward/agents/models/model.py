@@ -43,6 +43,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["user", "assistant", "result"]
     """`user` is everybody else in the room, `assistant` the persona itself, `result` what came of its call."""
     text: str
+    """A result begins with `command: status.`; what the command gave stands behind it, between marks (`data.py`)."""
     speaker: str = ""
     """Who said it, when that is a user."""
     calls: tuple[Asked, ...] = ()

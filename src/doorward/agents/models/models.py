@@ -7,11 +7,12 @@ import importlib.util
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import cast
 
 from doorward import settings
 from doorward.agents.models.keys import key_of
-from doorward.agents.models.model import Model, ModelFailed, Prompt, Text, Turn
+from doorward.agents.models.model import Model, ModelFailed, Piece, Prompt, Text, Turn
 from doorward.agents.models.provider import Provider, configured
 from doorward.agents.models.remote import RemoteModel
 from doorward.agents.models.standin import StandIn
@@ -61,8 +62,8 @@ class Models:
         return found
 
     def names(self) -> list[str]:
-        """The names under which models can be asked for, as far as they are known; any `provider:model` is one."""
-        return [HOUSE, *(f"{one.name}:{one.model}" if one.model else one.name for one in self._providers.values())]
+        """Names under which models can be found; beside them, any `provider:model` of a provider that there is."""
+        return [HOUSE, *(f"{one.name}:{one.model}" for one in self._providers.values() if one.model)]
 
     def providers(self) -> list[ProviderFacts]:
         """What is configured, for people: where each is asked and whether its key is there, never the key."""
@@ -85,7 +86,8 @@ class Models:
         )
         said = ""
         try:
-            async with contextlib.aclosing(self.find(name).answer(asked)) as pieces:  # type: ignore[type-var]
+            answer = cast(AsyncGenerator[Piece, None], self.find(name).answer(asked))
+            async with contextlib.aclosing(answer) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Text) and len(said) < 500:
                         said += piece.text
@@ -97,10 +99,10 @@ class Models:
         first, _, model = name.partition(":")
         provider = self._providers.get(first)
         if provider is None:
+            known = ", ".join([HOUSE, *(f"{one}:NAME" for one in self._providers)])
             raise ModelFailed(
                 "unknown",
-                f"There is no provider for the model {_shown(name)}; valid are {', '.join(self.names())} and any "
-                f"other model as provider:model.",
+                f"There is no provider of the model {_shown(name)}; valid are {known}, with any name of theirs.",
             )
         model = model or provider.model
         if not model:

@@ -9,6 +9,7 @@ import msgspec
 
 from doorward import settings
 from doorward.agents.models.model import ModelFailed
+from doorward.agents.models.rest import Rest
 from doorward.errors import Unreachable
 from doorward.upstream import web
 from doorward.upstream.outbound import is_this_machine
@@ -18,7 +19,6 @@ MODEL_VARIABLE = "USHELL_LLM_MODEL"
 _FIRST_MODEL = "gpt-4o-mini"
 _KINDS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _ADDRESSES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
-_LONGEST_REST = 3_600.0
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,21 +63,6 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
                 f"or set plain_http for it if that network is your own.",
             )
         return given.rstrip("/")
-
-
-class Rest:
-    """Until when a provider asked to be left alone. Asking earlier would only make it longer."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._until = 0.0
-
-    def take(self, seconds: float) -> None:
-        self._until = max(self._until, self._now() + min(seconds, _LONGEST_REST))
-
-    @property
-    def left(self) -> float:
-        return max(0.0, self._until - self._now())
 
 
 def configured(

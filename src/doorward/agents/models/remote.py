@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import importlib
 from collections.abc import AsyncGenerator, Mapping
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -17,6 +17,7 @@ from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent
 from doorward.agents.models.provider import Provider
 
 _LINE = "doorward.agents.models.line"
+_WIRES = {"openai": "doorward.agents.models.openai_wire", "anthropic": "doorward.agents.models.anthropic_wire"}
 _MARGINS = {"openai": 1.0, "anthropic": 1.4}
 """What the count of OpenAI's tokenizer is multiplied by until a provider has told its own."""
 
@@ -25,7 +26,7 @@ class _Line(Protocol):
     """`line.py`, which is imported when a model is first asked and not before."""
 
     def pieces(
-        self, provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt
+        self, provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt, connect: Any
     ) -> AsyncGenerator[Piece | None, None]: ...
 
 
@@ -48,8 +49,8 @@ class RemoteModel:
         self._check_rest()
         key = key_of(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
-        line = await self._line()
-        answer = line.pieces(self._provider, self._model, key, self._limits, prompt)
+        line, connect = await self._libraries()
+        answer = line.pieces(self._provider, self._model, key, self._limits, prompt, connect)
         try:
             async with contextlib.aclosing(answer):
                 async for piece in self._in_time(answer):
@@ -97,15 +98,20 @@ class RemoteModel:
                 left,
             )
 
-    async def _line(self) -> _Line:
-        """In a thread, so that the house goes on meanwhile: importing it takes seconds, the first time."""
+    async def _libraries(self) -> tuple[_Line, Any]:
+        """Imported in a thread, so that the house goes on meanwhile: the first time it takes seconds."""
+
+        def load() -> tuple[_Line, Any]:
+            line = cast(_Line, importlib.import_module(_LINE))
+            return line, importlib.import_module(_WIRES[self._provider.settings.kind]).connect
+
         try:
-            return cast(_Line, await asyncio.to_thread(importlib.import_module, _LINE))
-        except ImportError as error:
+            return await asyncio.to_thread(load)
+        except (ImportError, AttributeError, TypeError) as error:  # missing, or of versions that do not fit
             raise ModelFailed(
                 "not_installed",
                 f"The model {self.name} needs packages that are not installed or do not fit together "
-                f"({error.name or 'one of them'}); run: pip install 'doorward[models]'.",
+                f"({getattr(error, 'name', None) or 'one of them'}); run: pip install 'doorward[models]'.",
             ) from None
 
 

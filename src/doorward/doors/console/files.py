@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from starlette.requests import Request
@@ -37,14 +38,15 @@ POLICY = "; ".join(
 )
 """What the page may load and do. Nothing in it turns text into markup or script, and nothing is allowed to."""
 
-HEADERS = {
+OF_FILES = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
+OF_PAGE = {
+    **OF_FILES,
     "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
 }
+"""What binds the page binds the files it loads, so these are not sent again with each of them."""
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -61,14 +63,15 @@ _HERE = b"{static}"
 class File:
     """One file as it is sent: its bytes, the same made smaller, and the tag by which a browser knows it."""
 
-    def __init__(self, content: bytes, kind: str) -> None:
+    def __init__(self, content: bytes, kind: str, headers: Mapping[str, str] = OF_FILES) -> None:
         self.content = content
         self.kind = kind
+        self.headers = headers
         self.small = gzip.compress(content, 9, mtime=0)
         self.tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
     def answer(self, request: Request, keep: str) -> Response:
-        headers = {**HEADERS, "ETag": self.tag, "Cache-Control": keep, "Vary": "Accept-Encoding"}
+        headers = {**self.headers, "ETag": self.tag, "Cache-Control": keep, "Vary": "Accept-Encoding"}
         known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
         if self.tag in known:
             return Response(status_code=304, headers=headers)
@@ -91,7 +94,7 @@ class Files:
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
         self.version = digest.hexdigest()[:16]
         here = f"{PREFIX}/static/{self.version}".encode()
-        self._page = File(read.pop("index.html").replace(_HERE, here), _TYPES[".html"])
+        self._page = File(read.pop("index.html").replace(_HERE, here), _TYPES[".html"], OF_PAGE)
         self._files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in read.items()}
         self.routes: list[BaseRoute] = [
             Route("/", Resource({"GET": _to_console})),

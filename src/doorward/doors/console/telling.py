@@ -22,6 +22,9 @@ from doorward.doors.rest.streams import Streams
 from doorward.errors import BadParams, DoorwardError
 from doorward.model import Credential
 
+SILENCE = 10.0
+"""Seconds after which a page is told that the stream is alive. Comments would not reach it, and a connection can be
+dead without a word, as after a laptop slept."""
 _FRAME = re.compile(rb"event: ([^\n]*)\n(?:id: ([^\n]*)\n)?data: ([^\n]*)")
 _PLACE = re.compile(r"([\w-]{0,64})/([0-9]{0,18})")
 
@@ -65,7 +68,9 @@ async def told(sources: Mapping[str, Source], happened: str, revision: str) -> S
     coming = {asyncio.ensure_future(anext(source)): name for name, source in sources.items()}
     try:
         while coming:
-            done, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(coming, timeout=SILENCE, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                yield framed("tick", {})
             for one in done:
                 name = coming.pop(one)
                 try:

@@ -53,7 +53,7 @@ def is_bearer(request: Request) -> bool:
 
 
 def cookie(request: Request) -> str:
-    """The secret in the console's cookie. Of two with its name, one was put there by somebody else: then there is none."""
+    """The secret in the console's cookie. Of two with its name one was put there by somebody else, so none counts."""
     pairs = (part.partition("=") for line in request.headers.getlist("cookie") for part in line.split(";"))
     found = [value.strip() for name, _, value in pairs if name.strip() == COOKIE]
     return found[0] if len(found) == 1 else ""

@@ -21,6 +21,7 @@ from doorward.doors.rest.own import Told
 from doorward.doors.rest.resource import Answered
 from doorward.doors.rest.sse import EventStream, Places, framed, principal_of
 from doorward.errors import BadParams, NotFound, NotPermitted
+from doorward.ids import new_id
 from doorward.model import Caller, Credential, Outcome
 from doorward.model import Request as Asked
 from doorward.rooms.live import Draft, Notice, Posted, Present, Thinking, Typing
@@ -85,17 +86,17 @@ class RoomStream:
         caller, room = self._listener(credential, name)
         waiting = Waiting()
         live, messages = self._services.live, self._services.messages
-        leave = live.follow(room.tenant, room.id, waiting.put)
         left = self._services.presence.enter(room.tenant, room.id, caller.id)
+        leave = live.follow(room.tenant, room.id, waiting.put)
         try:
             newest = await messages.revision(room)
             known = since is not None and since <= newest
             last = since if since is not None and known else newest
             here = sorted(self._services.presence.here(room.tenant, room.id))
             ready = {"room": room.id, "revision": last, "newest": newest, "whole": since is None or known, "here": here}
-            yield framed("ready", ready, str(last))
-            yield b"".join(self._frame(one) for one in live.now(room.tenant, room.id))
-            while missed := await messages.since(room, last, _PAGE):
+            lasting = b"".join(self._frame(one) for one in live.now(room.tenant, room.id))
+            yield framed("ready", ready, str(last)) + lasting
+            while last < newest and (missed := await messages.since(room, last, _PAGE)):
                 self._listener(credential, name)
                 yield b"".join(_message(one) for one in missed)
                 last = missed[-1].revision
@@ -126,7 +127,10 @@ class RoomStream:
         return caller, room
 
     async def _begun(self, credential: Credential, name: str) -> Outcome:
-        """Ask the gate, as anybody who reads the room does: it decides, and it records that somebody listens."""
+        """Ask the gate, as anybody who reads the room does: it decides, and it records that somebody listens.
+
+        Each stream is a session of its own, since all pages come back at once when the server was away.
+        """
         caller, room = self._listener(credential, name)
         asked = Asked(
             command=_COMMAND,
@@ -134,6 +138,7 @@ class RoomStream:
             door=DOOR,
             room=_acting(caller, room.id),
             params={"name": room.id, "limit": 1},
+            session=f"{DOOR}:{new_id()}",
         )
         return await self._gate.handle(asked)
 

@@ -120,9 +120,7 @@ class Streams:
         told = await self.happening(credential, room, only, last)
         return self._stream(credential, lambda: told)
 
-    async def happening(
-        self, credential: Credential, room: str, only: str, last: str
-    ) -> AsyncGenerator[bytes, None]:
+    async def happening(self, credential: Credential, room: str, only: str, last: str) -> AsyncGenerator[bytes, None]:
         """What happens behind the event with the id `last`, or from now on where that is empty."""
         params = {"after": last, "only": only, "limit": MOST if last else 0}
         begun = await self._asked(credential, room, "event/list", params)

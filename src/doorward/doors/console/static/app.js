@@ -145,7 +145,7 @@ function Top({ who, drawer, setDrawer, onHelp }) {
     <p class=${`connection ${tone}`} role="status"><span class="dot" aria-hidden="true"></span>${words}</p>
     <div class="top-right">
       <${Button} kind="plain small" onClick=${() => setTheme(next)} title="Light, dark, or as the system has it">
-        <span class="unseen">Theme: </span>${{ system: "Auto", light: "Light", dark: "Dark" }[chosen]}
+        <span><span class="wide-only">Theme: </span>${{ system: "auto", light: "light", dark: "dark" }[chosen]}</span>
       </${Button}>
       <${Button} kind="plain small keys-button" onClick=${onHelp} aria-label="Keys">?</${Button}>
       <span class="me" title=${`${who.user} of ${who.tenant}, access ${who.access}`}><${Visible} text=${who.name || who.user} /></span>
@@ -168,6 +168,9 @@ function Navigation({ place, onClose, open }) {
     event.preventDefault();
     links[Math.max(0, Math.min(links.length - 1, at + step))].focus();
   };
+  useEffect(() => {
+    if (open) list.current.querySelector("a")?.focus();
+  }, [open]);
   const open_ = (mine ?? []).filter((one) => !one.archived);
   const link = (name, title, count, what) => html`<li>
     <a href=${`/console/${name}`} aria-current=${place.name === name && !(name === "rooms" && place.id) ? "page" : undefined}>

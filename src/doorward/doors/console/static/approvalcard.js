@@ -19,7 +19,11 @@ export function Countdown({ until, from, onEnd }) {
   const seconds = (moment(until) - Date.now()) / 1000;
   const over = seconds <= 0;
   useEffect(() => {
-    if (over) onEnd?.();
+    if (!over) return undefined;
+    onEnd?.();
+    // The server's clock decides, and this one may be ahead of it: ask again until it says that time is up.
+    const again = setInterval(() => onEnd?.(), 3000);
+    return () => clearInterval(again);
   }, [over]);
   const whole = Math.max(1, (moment(until) - moment(from)) / 1000);
   return html`<span class=${`countdown ${seconds < 10 ? "short" : ""}`} role="timer" aria-label=${left(seconds)}>
@@ -90,10 +94,10 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
     </p>
     ${approval.shown &&
     html`<p class="label" id=${`approval-${approval.id}-runs`}>Exactly this runs</p>
-      <pre class="code wrap" tabindex="0" role="region" aria-labelledby=${`approval-${approval.id}-runs`}><code><${Visible} text=${approval.shown} lines /></code></pre>`}
+      <pre class="code wrap" tabindex="0" role="group" aria-labelledby=${`approval-${approval.id}-runs`}><code><${Visible} text=${approval.shown} lines /></code></pre>`}
     ${approval.difference &&
     (approval.command.startsWith("mcp/")
-      ? html`<p class="label">What is known of it</p><pre class="code wrap" tabindex="0" role="region" aria-label="What is known of it"><code><${Visible} text=${approval.difference} lines /></code></pre>`
+      ? html`<p class="label">What is known of it</p><pre class="code wrap" tabindex="0" role="group" aria-label="What is known of it"><code><${Visible} text=${approval.difference} lines /></code></pre>`
       : html`<${Diff} text=${approval.difference} />`)}
     ${approval.why && html`<p class="quiet"><${Visible} text=${approval.why} /></p>`}
     <${Decisions} approval=${approval} />
@@ -109,7 +113,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
     ${sure &&
     html`<${Confirm} title="Approve something dangerous?" words="Approve" onYes=${() => decide("approve")} onClose=${() => setSure(false)}>
       <p><code><${Visible} text=${approval.command} /></code> is declared dangerous. Exactly this runs:</p>
-      <pre class="code wrap" tabindex="0" role="region" aria-label="Exactly this runs"><code><${Visible} text=${approval.shown} lines /></code></pre>
+      <pre class="code wrap" tabindex="0" role="group" aria-label="Exactly this runs"><code><${Visible} text=${approval.shown} lines /></code></pre>
     </${Confirm}>`}
   </article>`;
 }

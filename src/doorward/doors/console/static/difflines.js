@@ -11,16 +11,21 @@ export function diffLines(text) {
   const blocks = /^@@ -/m.test(text);
   let olds = 0;
   let news = 0;
-  for (const line of text.replace(/\n$/, "").split("\n")) {
+  const all = text.replace(/\n$/, "").split("\n");
+  all.forEach((line, at) => {
     const heading = HEADING.exec(line);
-    if (olds === 0 && news === 0 && heading) {
+    const outside = olds === 0 && news === 0;
+    const names = (line.startsWith("--- ") && all[at + 1]?.startsWith("+++ ")) || (line.startsWith("+++ ") && all[at - 1]?.startsWith("--- "));
+    if (outside && names) {
+      found.push(made("file", "", line));
+    } else if (outside && heading) {
       olds = Number(heading[1] ?? 1);
       news = Number(heading[2] ?? 1);
       found.push(made("place", "", line));
     } else if (line.startsWith("\\")) {
       found.push(made("note", "", line.slice(1).trim()));
-    } else if (blocks && olds === 0 && news === 0) {
-      found.push(made(/^(---|\+\+\+) /.test(line) ? "file" : "note", "", line));
+    } else if (blocks && outside) {
+      found.push(made("note", "", line));
     } else if (line.startsWith("+")) {
       news = Math.max(0, news - 1);
       found.push(made("added", "+", line.slice(1)));
@@ -32,7 +37,7 @@ export function diffLines(text) {
       news = Math.max(0, news - 1);
       found.push(made("same", "", line.startsWith(" ") ? line.slice(1) : line));
     }
-  }
+  });
   return found;
 }
 

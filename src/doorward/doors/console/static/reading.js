@@ -56,10 +56,10 @@ function read(schema, draft, root, path, problems, required, name, secret, depth
     case "number":
       return draft.trim() === "" ? blank() : readNumber(one, draft.trim(), wrong);
     case "text":
-    case "lines":
     case "secret":
-      if (draft === "" && !required) return MISSING;
-      return readText(one, draft, wrong);
+      return draft === "" ? blank() : readText(one, draft, wrong);
+    case "lines": // An empty file is a file; an empty name is none.
+      return draft === "" && !required ? MISSING : readText(one, draft, wrong);
     case "list": {
       if (!draft.length && !required) return MISSING;
       const items = draft.map((item, at) => read(one.items, item, root, `${path}.${at}`, problems, true, name, secret, depth + 1));

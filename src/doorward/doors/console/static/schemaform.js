@@ -95,7 +95,7 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
   const kind = kindAt(schema, root, name, form.secret, depth);
   const field = `${id}-${path}`;
   const error = form.problems[path];
-  const told = [one.description, note(one, kind, required, nullable), form.secret.includes(name) && "It is in no record."].filter(Boolean);
+  const told = [one.description && sentence(one.description), note(one, kind, required, nullable), form.secret.includes(name) && "It is in no record."].filter(Boolean);
   const described = [told.length && `${field}-hint`, error && `${field}-error`].filter(Boolean).join(" ") || undefined;
   const shared = { id: field, "aria-describedby": described, "aria-invalid": error ? "true" : undefined, "aria-required": required ? "true" : undefined };
   const inside = { of, schema, one, all, name, draft, set, path, required, nullable, depth, shared, field };
@@ -116,6 +116,8 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
     ${rest}
   </div>`;
 }
+
+const sentence = (text) => (/[.!?…)]$/.test(text) ? text : `${text}.`);
 
 function note(schema, kind, required, nullable) {
   const parts = [];

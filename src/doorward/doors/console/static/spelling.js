@@ -1,6 +1,6 @@
 // One call in other words: as a line for the terminal, as curl, and as AIs write it in a room.
 
-const PLAIN = /^[A-Za-z0-9_./:@%+,-]+$/;
+const PLAIN = /^[A-Za-z0-9_./:@%+,=-]+$/;
 
 /** A word as a POSIX shell takes it, whatever is in it. */
 export function quoted(text) {

@@ -59,6 +59,11 @@ export function begin() {
       say(`An approval waits: ${words}`, true);
       notify("An approval waits", words, "/console/approvals", `approval-${data.approval ?? ""}`);
     }),
+    onEvent("question:asked", ({ data }) => {
+      const words = `The server ${visibleText(data.server)} asks something`;
+      say(words, true);
+      notify("A server asks", words, "/console/approvals", `question-${data.question}`);
+    }),
   ];
   return () => leave.forEach((one) => one());
 }

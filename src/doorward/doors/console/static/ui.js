@@ -287,8 +287,8 @@ const TONES = {
 };
 
 /** A state as a badge. */
-export const State = ({ state }) =>
-  html`<${Badge} tone=${TONES[state] ?? "calm"}>${String(state ?? "").replaceAll("_", " ")}</${Badge}>`;
+export const State = ({ state, words }) =>
+  html`<${Badge} tone=${TONES[state] ?? "calm"}>${words ?? String(state ?? "").replaceAll("_", " ")}</${Badge}>`;
 
 const SPANS = [
   [60, "second", 1],
@@ -320,7 +320,7 @@ export function Time({ at, form = "relative" }) {
 /** Text as a program wrote it, or a value as JSON, with nothing hidden in it. */
 export function Code({ children, value, wrap = true, label }) {
   const text = value !== undefined ? JSON.stringify(value, null, 2) : String(children ?? "");
-  return html`<pre class=${`code ${wrap ? "wrap" : ""}`} tabindex="0" role="region" aria-label=${label ?? "Text"}><code
+  return html`<pre class=${`code ${wrap ? "wrap" : ""}`} tabindex="0" role="group" aria-label=${label ?? "Text"}><code
     ><${Visible} text=${text} lines
   /></code></pre>`;
 }

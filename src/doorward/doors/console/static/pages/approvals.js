@@ -67,7 +67,13 @@ function All({ navigate }) {
         if (event === "approval:decided") look(data.approval);
       }),
       onEvent("question:", soon),
-      onEvent("execution:ended", () => setCards((before) => before && [...before])),
+      onEvent("execution:ended", () =>
+        // Whoever asked may have come back for what was approved: then the card says what came of it.
+        setCards((before) => {
+          before?.filter((one) => one.state === "approved" && !one.usedBy).forEach((one) => look(one.id));
+          return before;
+        }),
+      ),
       onMissed(soon),
     ];
     return () => {
@@ -79,6 +85,10 @@ function All({ navigate }) {
   const changed = (found) => {
     setCards((before) => before.map((one) => (one.id === found.id ? found : one)));
     badge.set(badge.value.filter((one) => one.id !== found.id || found.state === "pending"));
+    // The card moves down, and the focus with it would be lost: it goes to what waits next.
+    setTimeout(() => {
+      if (document.activeElement === document.body) document.querySelector("article.approval.pending, #waiting-title")?.focus();
+    }, 50);
   };
   const pending = (cards ?? []).filter((one) => one.state === "pending");
   const settled = (cards ?? []).filter((one) => one.state !== "pending").reverse();
@@ -99,7 +109,7 @@ function All({ navigate }) {
       ${questions.map((one) => html`<${QuestionCard} key=${one.id} question=${one} onAnswered=${load} />`)}
     </section>`}
     <section aria-labelledby="waiting-title">
-      <h2 id="waiting-title">Waiting for a person ${pending.length > 0 ? `(${pending.length})` : ""}</h2>
+      <h2 id="waiting-title" tabindex="-1">Waiting for a person ${pending.length > 0 ? `(${pending.length})` : ""}</h2>
       ${cards === null
         ? html`<${Loading} />`
         : html`<div class="stack" onKeyDown=${move}>
@@ -117,7 +127,7 @@ function All({ navigate }) {
         : html`<${Table}
             caption="Approvals, newest first"
             columns=${COLUMNS}
-            rows=${older.items}
+            rows=${older.items.filter((one) => one.state !== "pending")}
             onOpen=${(row) => navigate(`/console/approvals/${part(row.id)}`)}
             empty=${html`<${Empty} title="Nothing was asked yet" />`}
           />`}

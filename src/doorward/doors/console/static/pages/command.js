@@ -53,10 +53,11 @@ function Described({ command, room }) {
     event.preventDefault();
     start();
   };
+  const more = (command.description.startsWith(command.summary) ? command.description.slice(command.summary.length) : command.description).trim();
   return html`<p class="lead"><${Visible} text=${command.summary} /></p>
     <${Facts} of=${command} />
     ${command.humansOnly && html`<p class="quiet">Only people may run it.</p>`}
-    ${command.description && command.description !== command.summary && html`<p class="described"><${Visible} text=${command.description} lines /></p>`}
+    ${more && html`<p class="described"><${Visible} text=${more} lines /></p>`}
     ${command.undo.startsWith("no: ") && !command.effects.every((one) => one === "read") && html`<p class="quiet">It cannot be undone: <${Visible} text=${command.undo.slice(4)} />.</p>`}
     ${command.examples.length > 0 &&
     html`<section aria-labelledby="examples-title">

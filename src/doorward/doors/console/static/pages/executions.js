@@ -38,12 +38,13 @@ function All({ navigate }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const [stopping, setStopping] = useState(null);
+  const [everything, setEverything] = useState(false);
   const timer = useRef(0);
 
   const load = useCallback(async (after = 0) => {
     setBusy(true);
     try {
-      const page = await get("/executions", { limit: PAGE, after: after || undefined });
+      const page = await get("/executions", { limit: PAGE, after: after || undefined, notable: !everything });
       const heard = page.items.map((one) => ({ ...one, heardAt: Date.now() }));
       setItems((before) => (after ? [...before, ...heard] : heard));
       setNext(page.next ?? null);
@@ -52,13 +53,13 @@ function All({ navigate }) {
       setProblem(error);
     }
     setBusy(false);
-  }, []);
+  }, [everything]);
 
   useEffect(() => {
     load();
     const soon = () => {
       clearTimeout(timer.current);
-      timer.current = setTimeout(load, 200);
+      timer.current = setTimeout(() => load(), 200);
     };
     const progressed = ({ data }) =>
       setItems((before) =>
@@ -91,6 +92,10 @@ function All({ navigate }) {
       </section>
       <section aria-labelledby="ended-title">
         <h2 id="ended-title">Ended</h2>
+        <label class="tick">
+          <input type="checkbox" checked=${everything} onChange=${(event) => setEverything(event.target.checked)} />
+          Show also what people only looked at
+        </label>
         <${Table}
           caption="Executions that ended, newest first"
           columns=${COLUMNS}

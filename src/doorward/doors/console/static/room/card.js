@@ -18,7 +18,7 @@ const WORDS = {
 /** Parameters in one line, as far as it reaches. */
 export function brief(params) {
   const text = Object.entries(params ?? {})
-    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}=${typeof value === "string" && !/[\s"]/.test(value) ? value : JSON.stringify(value)}`)
     .join("  ");
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }
@@ -28,7 +28,7 @@ export function CallCard({ card, message }) {
   return html`<div class=${`call state-${card.state}`} role="group" aria-label=${`Call of ${card.command}, ${WORDS[card.state] ?? card.state}`}>
     <p class="call-head">
       <code class="call-name"><${Visible} text=${card.command} /></code>
-      <${State} state=${card.state} />
+      <${State} state=${card.state} words=${WORDS[card.state]} />
       ${typeof card.seconds === "number" && html`<span class="quiet">${card.seconds < 10 ? card.seconds.toFixed(2) : Math.round(card.seconds)} s</span>`}
     </p>
     ${Object.keys(card.params ?? {}).length > 0 && (many

@@ -151,14 +151,14 @@ export function Composer({ path, members, replying, onUnreply, send }) {
     </ul>`}
     <div class="composer-line">
       <textarea ref=${area} rows="1" data-composer aria-label="Message" placeholder="Write a message" value=${text}
-        role="combobox" aria-expanded=${offered ? "true" : "false"} aria-controls="completions" aria-autocomplete="list"
+        aria-controls=${offered ? "completions" : undefined} aria-autocomplete="list"
         aria-activedescendant=${offered ? `completion-${offered.at}` : undefined}
         onInput=${(event) => write(event.target.value)} onKeyDown=${key} onPaste=${paste} onBlur=${() => setOffered(null)}></textarea>
       <input type="file" multiple hidden ref=${picker} onChange=${(event) => {
         bring([...event.target.files]);
         event.target.value = "";
       }} />
-      <${Button} kind="plain icon" aria-label="Bring a file" title="Bring a file" busy=${bringing > 0} onClick=${() => picker.current.click()}>＋</${Button}>
+      <${Button} kind="plain icon" aria-label="Bring a file" title="Bring a file" busy=${bringing > 0} onClick=${() => picker.current.click()}>+</${Button}>
       <${Button} kind="primary" type="submit" disabled=${bringing > 0}>Send</${Button}>
     </div>
   </form>`;

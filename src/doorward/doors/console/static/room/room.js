@@ -107,7 +107,7 @@ export function Room({ name, navigate }) {
     try {
       const body = { text: entry.text };
       if (entry.attachments.length) body.attachments = entry.attachments.map((one) => one.id);
-      if (entry.replyTo) body.reply_to = entry.replyTo;
+      if (entry.replyTo) body.replyTo = entry.replyTo;
       const said = await post(`${path}/messages`, body, { headers: { "Idempotency-Key": entry.key } });
       setState((before) => ({
         ...before,
@@ -180,7 +180,7 @@ function Head({ facts, here, panel, setPanel }) {
     <div class="actions">
       <${Button} kind="small quiet" aria-pressed=${pressed("search")} onClick=${() => toggle("search")}>Search</${Button}>
       <${Button} kind="small quiet" aria-pressed=${pressed("members")} onClick=${() => toggle("members")}>
-        ${count} ${count === 1 ? "member" : "members"}${here?.length ? html`<span class="here-count">, ${here.length} here</span>` : ""}
+        <span>${count} ${count === 1 ? "member" : "members"}${here?.length ? html`<span class="here-count">, ${here.length} here</span>` : ""}</span>
       </${Button}>
       <${Button} kind="small quiet" aria-pressed=${pressed("settings")} onClick=${() => toggle("settings")}>Room settings</${Button}>
     </div>
@@ -221,6 +221,16 @@ function History({ path, facts, state, setState, ready, mentions, firstUnread, o
       box.scrollTop = box.scrollHeight;
     }
   });
+  // What is loaded later (a picture, the facts of an approval) makes the history longer: whoever is at its end stays there.
+  useEffect(() => {
+    const box = place.current;
+    const stay = new ResizeObserver(() => {
+      if (atEnd.current) box.scrollTop = box.scrollHeight;
+    });
+    stay.observe(box);
+    stay.observe(box.firstElementChild);
+    return () => stay.disconnect();
+  }, []);
   const seenBefore = useRef(last);
   useEffect(() => {
     if (seenBefore.current && last !== seenBefore.current && !atEnd.current) setBehind((count) => count + 1);
@@ -249,7 +259,7 @@ function History({ path, facts, state, setState, ready, mentions, firstUnread, o
     articles[articles.indexOf(event.target) + step]?.focus();
   };
   return html`<div class="history-wrap">
-    <div class="history" ref=${place} onScroll=${scrolled} onKeyDown=${move} tabindex="0" role="log" aria-live="off" aria-label="Messages">
+    <div class="history" ref=${place} onScroll=${scrolled} onKeyDown=${move} tabindex="0" role="log" aria-live="off" aria-label="Messages"><div class="history-inside">
       ${state.older && html`<p class="more"><${Button} kind="small quiet" busy=${busy} onClick=${older}>${busy ? "Loading…" : "Older messages"}</${Button}></p>`}
       ${!state.older && ready && html`<p class="beginning quiet">This is the beginning of <${Visible} text=${facts.title || facts.room} />.</p>`}
       <${ErrorBox} problem=${problem} onRetry=${older} />
@@ -267,7 +277,7 @@ function History({ path, facts, state, setState, ready, mentions, firstUnread, o
       })}
       ${state.sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} />`)}
       ${state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}
-    </div>
+    </div></div>
     ${behind > 0 && html`<${Button} kind="primary small to-end" onClick=${toEnd}>${behind} new below</${Button}>`}
   </div>`;
 }
@@ -327,9 +337,9 @@ function useReadMark(name, state, ready) {
       if (!ready || !last || document.visibilityState !== "visible" || marked.current >= last.position) return;
       marked.current = last.position;
       markRead(name);
-      run("room/mark", { name, message: last.id }).catch(() => {});
+      run("room/mark", { name, position: last.position }).catch(() => {});
     };
-    const timer = setTimeout(mark, 400);
+    const timer = setTimeout(mark, marked.current ? 2000 : 400);
     document.addEventListener("visibilitychange", mark);
     return () => {
       clearTimeout(timer);

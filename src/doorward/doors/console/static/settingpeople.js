@@ -1,0 +1,110 @@
+// The users of the tenant: how far their access reaches, whether they may act, and how new ones come in.
+
+import { get, part, patch, post } from "./api.js";
+import { Badge, Button, Copy, Dialog, ErrorBox, Field, html, Loaded, Table, Time, toast, useLoad, useState, Visible } from "./ui.js";
+
+const LEVELS = ["read", "edit", "full", "root"];
+
+export function People({ who }) {
+  const found = useLoad(async () => (await get("/users")).items, []);
+  const [changing, setChanging] = useState(null);
+  const [adding, setAdding] = useState(false);
+  const [invited, setInvited] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const may = who.access === "root";
+  const columns = [
+    { key: "id", title: "User", render: (row) => html`<${Visible} text=${row.name} />${row.name !== row.id ? html` <code><${Visible} text=${row.id} /></code>` : ""}${row.id === who.user ? html` <${Badge} tone="info">you</${Badge}>` : ""}` },
+    { key: "kind", title: "Kind", render: (row) => ({ ai: "AI", human: "person", service: "program" })[row.kind] ?? row.kind },
+    { key: "access", title: "Access" },
+    { key: "active", title: "May act", render: (row) => (row.active ? "yes" : html`<${Badge} tone="bad">no</${Badge}>`) },
+    ...(may ? [{ key: "change", title: "Change", render: (row) => html`<${Button} kind="small" aria-label=${`Change ${row.id}`} onClick=${() => setChanging(row)}>Change…</${Button}>` }] : []),
+  ];
+  const invite = async () => {
+    setProblem(null);
+    try {
+      setInvited(await post("/invitations", {}));
+    } catch (error) {
+      setProblem(error);
+    }
+  };
+  return html`<section aria-labelledby="people-title">
+    <h2 id="people-title">People</h2>
+    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Users of your tenant" columns=${columns} rows=${items} />`}</${Loaded}>
+    ${may && html`<p class="actions start"><${Button} onClick=${() => setAdding(true)}>Add a user…</${Button}>${who.tenant === "local" && html`<${Button} onClick=${invite}>Invite another tenant</${Button}>`}</p>`}
+    <${ErrorBox} problem=${problem} />
+    ${invited &&
+    html`<div class="card once" role="status">
+      <p>With this passcode somebody may register one new tenant, until <${Time} at=${invited.expiresAt} form="exact" />. It is shown this once.</p>
+      <pre class="code wrap" tabindex="0" role="region" aria-label="The passcode"><code>${invited.passcode}</code></pre>
+      <p class="actions start"><${Copy} text=${invited.passcode} label="Copy the passcode" /><${Button} kind="quiet small" onClick=${() => setInvited(null)}>I have it</${Button}></p>
+    </div>`}
+    ${changing && html`<${Change} user=${changing} self=${changing.id === who.user} onClose=${() => setChanging(null)} onDone=${found.reload} />`}
+    ${adding && html`<${Add} onClose=${() => setAdding(false)} onDone=${found.reload} />`}
+  </section>`;
+}
+
+function Change({ user, self, onClose, onDone }) {
+  const [access, setAccess] = useState(user.access);
+  const [active, setActive] = useState(user.active);
+  const [password, setPassword] = useState("");
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      if (access !== user.access || active !== user.active) {
+        await patch(`/users/${part(user.id)}`, { ...(access !== user.access ? { access } : {}), ...(active !== user.active ? { active } : {}) });
+      }
+      if (password) await post(`/users/${part(user.id)}/password`, { password });
+      toast(`${user.id} was changed.`);
+      await onDone();
+      onClose();
+    } catch (error) {
+      setProblem(error);
+      setBusy(false);
+    }
+  };
+  return html`<${Dialog} title=${`Change ${user.id}`} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <${Field} label="Access" options=${LEVELS} value=${access} onChange=${(event) => setAccess(event.target.value)} />
+      <label class="tick"><input type="checkbox" checked=${active} onChange=${(event) => setActive(event.target.checked)} /> may act at all</label>
+      ${!self && html`<${Field} label="New password" type="password" value=${password} onInput=${(event) => setPassword(event.target.value)} autocomplete="new-password" hint="Leave it empty to leave it as it is. A new one ends all of their sessions." />`}
+      <${ErrorBox} problem=${problem} />
+      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Change it</${Button}><${Button} onClick=${onClose}>Leave it</${Button}></div>
+    </form>
+  </${Dialog}>`;
+}
+
+function Add({ onClose, onDone }) {
+  const [facts, setFacts] = useState({ id: "", name: "", access: "read", password: "" });
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const typed = (name) => (event) => setFacts({ ...facts, [name]: event.target.value });
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      await post("/users", { id: facts.id.trim(), access: facts.access, ...(facts.name.trim() ? { name: facts.name.trim() } : {}) });
+      await onDone();
+      if (facts.password) await post(`/users/${part(facts.id.trim())}/password`, { password: facts.password });
+      toast(`${facts.id} was added.`);
+      onClose();
+    } catch (error) {
+      setProblem(error);
+      setBusy(false);
+    }
+  };
+  return html`<${Dialog} title="Add a user" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <${Field} label="Id" value=${facts.id} onInput=${typed("id")} hint="Small letters, digits, dots and hyphens." autocapitalize="none" spellcheck=${false} required />
+      <${Field} label="Name" value=${facts.name} onInput=${typed("name")} hint="What to call them; by default the id." />
+      <${Field} label="Access" options=${LEVELS} value=${facts.access} onChange=${typed("access")} />
+      <${Field} label="First password" type="password" value=${facts.password} onInput=${typed("password")} autocomplete="new-password" hint="At least 12 characters; they log in with it and change it. Without one they cannot come in yet." />
+      <${ErrorBox} problem=${problem} />
+      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Add them</${Button}><${Button} onClick=${onClose}>Leave it</${Button}></div>
+    </form>
+  </${Dialog}>`;
+}

@@ -1,0 +1,12 @@
+// Styles that only some pages need, fetched with the first of them.
+
+/** Wait until a style sheet beside this file is in force, so that a page does not jump when it comes. */
+export function sheet(name) {
+  return new Promise((resolve) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = new URL(name, import.meta.url).href;
+    link.onload = link.onerror = resolve;
+    document.head.append(link);
+  });
+}

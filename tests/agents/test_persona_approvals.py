@@ -1,0 +1,159 @@
+"""Calls of personas that wait for a person: decided, denied, expired, and across restarts (R4.1, R4.3, R4.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from persona_house import Speaking, speaking
+
+from doorward.backends.context import Context
+from doorward.command import Example, Family, NoUndo
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.rooms.live import Notice, Thinking
+from doorward.store import open_calls
+
+WRITE = "EXECUTE: file/write --path=note.txt --content=hello"
+Opened = Callable[..., AbstractAsyncContextManager[Any]]
+
+
+async def parked(house: Speaking) -> None:
+    await house.recipe(requireApproval={"file/write": True})
+    await house.say("Write a note, please.")
+    (card,) = await house.cards()
+    assert (card.state, card.command) == ("parked", "file/write")
+    assert card.approval
+    assert len(house.model.shown) == 1
+
+
+def note(driver: Any) -> bool:
+    return (driver.house.home.path / "workspace" / "note.txt").exists()
+
+
+async def test_an_approved_call_runs_once_and_the_model_goes_on_with_its_result(driver: Any) -> None:
+    notices: list[Notice] = []
+    driver.house.services.live.follow("local", "general", notices.append)
+    async with speaking(driver, WRITE, "What now?") as house:
+        await parked(house)
+        assert not note(driver)
+        await house.decide("approve")
+        (card,) = await house.cards()
+        assert (card.state, card.code) == ("done", "ok")
+        assert note(driver)
+        assert "A person said yes" in house.model.shown[-1].turns[-1].text
+        assert (await house.said("guide"))[-1] == "What now?"
+        assert [one["status"] for one in await house.records()] == ["parked", "started", "done"]
+        assert await open_calls.all_open(driver.house.services.store) == []
+    states = [one.state for one in notices if isinstance(one, Thinking)]
+    assert states == ["thinking", "waiting", "thinking", "idle"]
+
+
+async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: Any) -> None:
+    async with speaking(driver, WRITE, "What now?") as house:
+        await parked(house)
+        await house.decide("deny")
+        (card,) = await house.cards()
+        assert (card.state, card.code) == ("refused", "not_approved")
+        assert "owner said no" in card.summary
+        assert "owner said no" in house.model.shown[-1].turns[-1].text
+        assert not note(driver)
+
+
+async def test_what_nobody_decides_about_in_time_is_told_as_a_no(driver: Any, clock: Any) -> None:
+    async with speaking(driver, WRITE, "What now?") as house:
+        await parked(house)
+        clock.advance(31)
+        await house.company.look()
+        await house.company.settled()
+        (card,) = await house.cards()
+        assert "Nobody decided in time" in card.summary
+        assert (await house.said("guide"))[-1] == "What now?"
+        assert not note(driver)
+
+
+async def test_the_room_goes_on_while_a_call_waits_and_a_person_can_stop_the_waiting(driver: Any) -> None:
+    async with speaking(driver, WRITE, "Yes, I wait.") as house:
+        await parked(house)
+        await house.say("Do you wait?")
+        assert (await house.said("guide"))[-1] == "Yes, I wait."
+        assert (await driver.owner("persona/stop", id="guide", name="general")).result["stopped"] is True
+        (card,) = await house.cards()
+        assert (card.state, card.summary) == ("failed", "owner stopped it.")
+        await house.decide("approve")
+        assert not note(driver)
+
+
+async def test_after_a_restart_what_was_decided_meanwhile_resumes_once(opened: Opened) -> None:
+    async with opened() as driver, speaking(driver, WRITE, "What now?") as house:
+        await parked(house)
+    async with opened() as driver:
+        waiting = (await driver.owner("approval/list")).result["items"]
+        await driver.owner("approval/approve", id=waiting[0]["id"])
+        async with speaking(driver, "Written.") as house:
+            await house.company.settled()
+            assert note(driver)
+            assert (await house.cards())[0].state == "done"
+            assert (await house.said("guide"))[-1] == "Written."
+    async with opened() as driver, speaking(driver) as house:
+        await house.company.settled()
+        assert [one["status"] for one in await house.records()] == ["parked", "started", "done"]
+        assert house.model.shown == []
+
+
+async def test_after_a_restart_what_still_waits_goes_on_waiting(opened: Opened, clock: Any) -> None:
+    async with opened() as driver, speaking(driver, WRITE, "What now?") as house:
+        await parked(house)
+    async with opened() as driver, speaking(driver, "Written.", "Too late.") as house:
+        assert house.model.shown == []
+        assert (await house.cards())[0].state == "parked"
+        await house.decide("approve")
+        assert note(driver)
+        assert (await house.said("guide"))[-1] == "Written."
+
+
+async def test_the_card_of_a_call_that_a_killed_process_left_open_says_so(opened: Opened) -> None:
+    async with opened() as driver:
+        async with speaking(driver, "EXECUTE: data/list --collection=rooms", "Done.") as house:
+            await house.say("Rooms?")
+            (message,) = [one for one in await house.messages() if one.attachments]
+        left = open_calls.OpenCall(
+            card=message.id, tenant="local", room="general", persona="guide", turn="t", rounds=1, at=1.0
+        )
+        await driver.house.services.store.write(open_calls.put(left))
+    async with opened() as driver, speaking(driver) as house:
+        (card,) = await house.cards()
+        assert (card.state, card.summary) == ("failed", "Doorward stopped meanwhile.")
+        assert await open_calls.all_open(driver.house.services.store) == []
+
+
+async def test_a_house_that_stops_ends_calls_and_their_cards_say_so(opened: Opened) -> None:
+    started = asyncio.Event()
+    family = Family("trial", category="tests")
+
+    @family.command(
+        "wait",
+        tier=Tier.CODE,
+        effects=Effects.WRITE,
+        access=Access.READ,
+        safety=Safety.SAFE,
+        cost=1,
+        timeout=60,
+        undo=NoUndo("it changes nothing"),
+        examples=[Example("wait", {})],
+    )
+    async def wait(ctx: Context) -> None:
+        """Wait for what never comes."""
+        started.set()
+        await asyncio.Event().wait()
+
+    async with opened(families=[family]) as driver:
+        async with speaking(driver, "EXECUTE: trial/wait") as house:
+            await house.recipe(whitelist=["trial/*"])
+            await driver.owner("room/say", text="Wait, please.", name="general")
+            await started.wait()
+        cards = await house.cards()
+        assert [(one.state, one.summary) for one in cards] == [("failed", "Doorward stopped meanwhile.")]
+        assert [one["code"] for one in await house.records()][-1] == "cancelled"
+        assert await open_calls.all_open(driver.house.services.store) == []

@@ -1,0 +1,89 @@
+"""When a persona speaks, and when it keeps silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorward.agents.speaking import speaks
+from doorward.facts import Role
+from doorward.model import Kind
+from doorward.personas.persona import Persona
+from doorward.rooms.message import Card, Message
+from doorward.rooms.rooms import Member, Room
+
+ADA = Persona(persona_id="ada", display_name="Ada Lovelace")
+
+
+def room(*ais: str, people: int = 2, direct: bool = False, archived: bool = False) -> Room:
+    members = {f"p{number}": Member(f"p{number}", "human", Role.MEMBER) for number in range(people)}
+    members |= {id: Member(id, "ai", Role.MEMBER) for id in ais}
+    return Room("local", "lab", "lab", "r", members, archived, direct=direct)
+
+
+def said(text: str, sender: str = "p0", kind: Kind = "human", **more: object) -> Message:
+    return Message(id="1", tenant="local", room="lab", sender=sender, kind=kind, text=text, at=1.0, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("@ada look", True),
+        ("look, @Ada!", True),
+        ("ask Ada Lovelace about it", True),
+        ("mail me at x@ada", False),
+        ("@ada-two look", False),
+        ("@adam look", False),
+        ("the Adam of Ada Lovelaces", False),
+        ("nice weather", False),
+        ("what is this?", True),
+        ("show me the rooms", True),
+        ("could somebody please look", True),
+        ("approve", False),
+        ("deny 1m7j6pkg0km1nv3p", False),
+        ("@p1 what do you think?", False),
+        ("wie viele Räume gibt es？", True),
+    ],
+)
+def test_the_only_ai_among_people_answers_who_names_or_asks_it(text: str, spoken: bool) -> None:
+    assert speaks(ADA, room("ada"), "", said(text)) is spoken
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "spoken"),
+    [
+        ("", "what is this?", False),
+        ("", "@ada hello", True),
+        ("a-word-for-people", "what is this?", False),
+        ("collaborative-research", "what is this?", True),
+        ("collaborative-research", "nice weather", False),
+        ("collaborative-research", "@bob what is this?", False),
+        ("always", "nice weather", True),
+        ("always", "approve", False),
+        ("on-mention", "what is this?", False),
+        ("on-mention", "@ada what is this?", True),
+        ("silent", "@ada what is this?", False),
+    ],
+)
+def test_among_several_ais_the_pattern_of_the_recipe_decides(pattern: str, text: str, spoken: bool) -> None:
+    assert speaks(ADA, room("ada", "bob"), pattern, said(text)) is spoken
+
+
+def test_whatever_is_said_in_a_room_of_two_is_said_to_the_other() -> None:
+    assert speaks(ADA, room("ada", people=1), "", said("hm"))
+    assert speaks(ADA, room("ada", people=1, direct=True), "", said("hm"))
+    assert not speaks(ADA, room("ada", people=1), "on-mention", said("hm"))
+
+
+def test_an_ai_is_answered_only_when_it_names_another_and_never_itself() -> None:
+    both = room("ada", "bob")
+    assert not speaks(ADA, both, "always", said("what is this?", "bob", "ai"))
+    assert speaks(ADA, both, "", said("@ada what is this?", "bob", "ai"))
+    assert not speaks(ADA, both, "always", said("@ada what is this?", "ada", "ai"))
+
+
+def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_others() -> None:
+    card = Card(command="data/list", state="done")
+    assert not speaks(ADA, room("ada"), "always", said("@ada", attachments=(card,)))
+    assert not speaks(ADA, room("ada"), "always", said("@ada", deleted_at=2.0))
+    assert not speaks(ADA, room("ada", archived=True), "always", said("@ada"))
+    assert not speaks(ADA, room("bob"), "always", said("@ada"))

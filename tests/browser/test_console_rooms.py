@@ -1,0 +1,130 @@
+"""People and AIs in a room, seen by several browsers at once; and what tries to be more than text."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import re
+from collections.abc import Iterator
+
+import pytest
+from browsing import Console
+from playwright.sync_api import Locator, Page, expect
+
+BROWSERS = 50
+TRICKS = (
+    '<img src=x onerror="document.title=1"><script>document.title=2</script> '
+    "[a link](javascript:document.title=3) ![a picture](http://127.0.0.1:1/x.png) "
+    "\u202egnp.exe\u202c \x1b[31mred\x07 [good](https://example.org/real)"
+)
+
+
+def composer(page: Page) -> Locator:
+    return page.get_by_label("Message", exact=True)
+
+
+def log(page: Page) -> Locator:
+    return page.get_by_role("log", name="Messages")
+
+
+def say(page: Page, text: str) -> None:
+    composer(page).fill(text)
+    composer(page).press("Enter")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet_room(serving: Console) -> None:
+    serving.owner.result("room/create", name="hall", recipe="casual-chat")
+
+
+def test_what_one_browser_says_another_shows_at_once_and_once(console: Console) -> None:
+    one, other = console.page("rooms/hall"), console.page("rooms/hall")
+    say(one, "Good morning from the first")
+    for page in (one, other):
+        expect(log(page).get_by_text("Good morning from the first")).to_have_count(1)
+    say(other, "And from the second")
+    for page in (one, other):
+        expect(log(page).get_by_text("And from the second")).to_have_count(1)
+
+
+def test_an_ai_is_asked_a_suggested_question_runs_a_command_and_answers(console: Console) -> None:
+    page = console.page("rooms/general")
+    page.get_by_role("button", name="How many rooms do we have?").click()
+    card = page.get_by_role("group", name=re.compile("^Call of data.*, done$"))
+    expect(card).to_be_visible()
+    expect(card.get_by_role("link", name="Record")).to_be_visible()
+    expect(log(page).get_by_role("article", name="guide").last).to_contain_text("2")
+
+
+def test_text_that_tries_to_be_more_is_shown_and_does_nothing(console: Console) -> None:
+    console.owner.result("room/say", name="hall", text=TRICKS)
+    page = console.page("rooms/hall")
+    said = log(page).locator("article").last
+    expect(said).to_contain_text('<img src=x onerror="document.title=1"><script>document.title=2</script>')
+    expect(said).to_contain_text("javascript:document.title=3")
+    expect(said.locator("img, script, iframe")).to_have_count(0)
+    targets = [link.get_attribute("href") for link in said.get_by_role("link").all()]
+    assert targets == ["http://127.0.0.1:1/x.png", "https://example.org/real"]
+    shown = said.inner_text()
+    assert "\u202e" not in shown
+    assert "\x1b" not in shown
+    assert page.title().endswith("Doorward")
+
+
+def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Console) -> None:
+    console.expected = ("413", "400", "422")
+    page = console.page("rooms/hall")
+    text = "x" * 1_000_000
+    page.evaluate(
+        """(text) => {
+          const area = document.querySelector("[data-composer]");
+          area.value = text;
+          area.dispatchEvent(new Event("input", { bubbles: true }));
+        }""",
+        text,
+    )
+    composer(page).press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("100000")
+    assert composer(page).input_value() == text
+
+
+def test_a_person_who_types_and_one_who_edits_are_seen_by_the_others(console: Console) -> None:
+    page = console.page("rooms/hall")
+    say(page, "a word of mine")
+    mine = log(page).locator("article").filter(has_text="a word of mine")
+    expect(mine).to_have_count(1)
+    mine.hover()
+    mine.get_by_role("button", name="Edit").click()
+    mine.get_by_role("textbox").fill("another word")
+    mine.get_by_role("textbox").press("Enter")
+    expect(log(page).locator("article").last).to_contain_text("another word")
+    expect(log(page).locator("article").last).to_contain_text("edited")
+
+
+def test_fifty_browsers_in_one_room_all_have_what_is_said(console: Console) -> None:
+    """Three of them are drawn, which is what costs; the others listen to the stream that a page has."""
+    drawn = [console.page("rooms/hall") for _ in range(3)]
+    with contextlib.ExitStack() as stack:
+        others = [stack.enter_context(listening(console, "hall")) for _ in range(BROWSERS - len(drawn))]
+        say(drawn[0], "to all fifty")
+        for page in drawn:
+            expect(log(page).get_by_text("to all fifty")).to_have_count(1)
+        for other in others:
+            assert heard(other, "to all fifty")
+
+
+@contextlib.contextmanager
+def listening(console: Console, room: str) -> Iterator[http.client.HTTPResponse]:
+    """A browser of the same person, as far as its stream goes."""
+    (cookie,) = console.logged_in["cookies"]
+    connection = http.client.HTTPConnection(console.server.host, console.server.port, timeout=30)
+    headers = {"Cookie": f"{cookie['name']}={cookie['value']}", "Sec-Fetch-Site": "same-origin"}
+    connection.request("GET", f"/api/console/stream?room={room}", headers={**headers, "Accept": "text/event-stream"})
+    with contextlib.closing(connection), connection.getresponse() as answer:
+        assert answer.status == 200
+        assert heard(answer, "room-ready")
+        yield answer
+
+
+def heard(answer: http.client.HTTPResponse, text: str) -> bool:
+    return any(text in line.decode() for line in answer)

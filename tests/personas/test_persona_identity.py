@@ -1,0 +1,76 @@
+"""Who a persona is at the gate: itself, in its rooms, and nobody else under its name."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import doorward
+from doorward.model import Credential, Outcome, Request
+from doorward.settings import Energy, Settings
+
+
+async def ask(driver: Any, credential: Credential, room: str = "general", command: str = "data/list") -> Outcome:
+    return await driver.house.gate.handle(
+        Request(command=command, credential=credential, door="chat", room=room, params={"collection": "rooms"})
+    )
+
+
+async def test_a_persona_acts_in_its_rooms_by_its_own_membership_only(driver: Any) -> None:
+    guide = Credential(persona="guide")
+    assert (await ask(driver, guide)).status == "done"
+    assert (await ask(driver, guide, room="")).code == "not_permitted"
+    await driver.owner("room/create", name="lab", recipe="research-chat")
+    outside = await ask(driver, guide, room="lab")
+    assert (outside.code, outside.rule) == ("not_permitted", "room lab: members only")
+
+
+async def test_only_a_persona_that_is_there_and_nothing_beside_it_is_believed(driver: Any) -> None:
+    assert (await ask(driver, Credential(persona="nobody"))).code == "not_authenticated"
+    token = await driver.token("helper", rooms=["general"])
+    for more in ({"owner": True}, {"token": token}, {"speak_as": "helper"}, {"kind": "service"}, {"browser": "x"}):
+        assert (await ask(driver, Credential(persona="guide", **more))).status == "refused"
+
+
+async def test_nobody_else_carries_the_name_of_a_persona_and_no_persona_that_of_another(driver: Any) -> None:
+    assert "persona of this house" in (await ask(driver, Credential(owner=True, speak_as="guide"))).message
+    for command, params in (
+        ("token/create", {"name": "guide"}),
+        ("user/create", {"id": "guide", "access": "read"}),
+    ):
+        refused = await driver.ask(command, by="", room="", params=params)
+        assert refused.status in ("refused", "failed")
+        assert "persona" in refused.message
+    await driver.token("helper")
+    await driver.owner("user/create", id="bob", access="read")
+    for name, reason in (("helper", "agent with a token"), ("bob", "a person"), ("terminal", "kept for doors")):
+        text = json.dumps({"personaId": name, "displayName": "X"})
+        refused = await driver.ask("persona/put", by="", room="", params={"id": name, "text": text})
+        assert reason in refused.message
+
+
+def test_no_door_can_say_that_it_speaks_for_a_persona() -> None:
+    source = Path(doorward.__file__).parent
+    naming = [
+        file.relative_to(source).parts[0]
+        for file in source.rglob("*.py")
+        if "Credential(" in (text := file.read_text())
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Credential"
+        and ({one.arg for one in node.keywords} & {"persona", None} or len(node.args) > 0)
+    ]
+    assert set(naming) == {"agents", "gate"}
+
+
+async def test_a_persona_has_a_pool_of_energy_of_its_own(opened: Any) -> None:
+    async with opened(changes=Settings(energy=Energy(enabled=True))) as driver:
+        text = {"personaId": "ada", "displayName": "Ada", "energy": {"start": 0, "recoveryPerSecond": 0.5}}
+        await driver.owner("persona/put", id="ada", text=json.dumps({**text, "rooms": ["general"]}))
+        tired = await ask(driver, Credential(persona="ada"))
+        assert (tired.code, tired.retry_after) == ("out_of_energy", 0.002)
+        assert (await ask(driver, Credential(persona="guide"))).status == "done"
+        listed = (await driver.owner("persona/list")).result["items"]
+        assert {one["id"]: one["energy"]["status"] for one in listed} == {"ada": "urgent", "guide": "high"}
