@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -14,16 +15,10 @@ from doorward.agents.models.model import Asked, Prompt, Spent, Text, Tool, Turn
 from doorward.agents.models.standin import SUGGESTIONS, StandIn, greeting
 from doorward.agents.models.standin_rules import book, matching
 
-TOOLS = tuple(
-    f"{area}_{verb}"
-    for area, verbs in {
-        "data": ("count", "list"),
-        "file": ("list", "read", "search", "write"),
-        "room": ("list", "search", "who"),
-        "shell": ("git_log", "git_status"),
-    }.items()
-    for verb in verbs
-) + ("ai_report", "bash", "debug_logs")
+TOOLS = (
+    *("ai_report", "bash", "data_count", "data_list", "debug_logs", "file_list", "file_read", "file_search"),
+    *("file_write", "room_list", "room_search", "room_who", "shell_git_log", "shell_git_status"),
+)
 
 
 async def asked(
@@ -84,7 +79,6 @@ def found(*items: dict[str, Any]) -> str:
         ("who else is here", [("room_who", {"name": "lab"})]),
         ("how many messages are there", [("data_count", {"collection": "messages"})]),
         ("how many users are there?", [("data_list", {"collection": "users"})]),
-        ("What happened lately?", [("data_list", {"collection": "executions", "orderBy": "-at", "limit": 10})]),
     ],
 )
 async def test_a_question_becomes_calls(question: str, calls: Any) -> None:
@@ -150,8 +144,8 @@ async def test_what_it_does_not_understand_it_says_so_and_runs_nothing(question:
         ("Hi guide!", "Hello!"),
         ("thanks a lot", "You are welcome."),
         ("who are you?", "I am the built-in helper"),
-        ("what can you do?", "I can look through earlier messages"),
-        ("help", "I can look through earlier messages"),
+        ("what can you do?", "You can ask me to:\n- look through earlier messages"),
+        ("help", "You can ask me to:\n- look through earlier messages"),
         ("bye", "Goodbye."),
     ],
 )
@@ -163,7 +157,7 @@ async def test_small_talk_runs_nothing(question: str, beginning: str) -> None:
 
 async def test_help_tells_what_is_offered_here() -> None:
     _, text = await asked(user("help"), tools=("data_list", "file_read"))
-    assert "2 commands are offered to me, such as data_list and file_read" in text
+    assert "2 commands are offered to me, in the areas data and file." in text
 
 
 async def test_what_was_found_is_told_from_the_results() -> None:
@@ -227,6 +221,19 @@ async def test_the_messages_that_fit_best_are_quoted_and_questions_are_not() -> 
 )
 async def test_how_a_call_ended_is_told_whatever_was_said_last(turn: Turn, text: str) -> None:
     assert await asked(user("approve"), turn) == ([], text)
+
+
+async def test_advice_to_models_changes_nothing() -> None:
+    advice = Turn(role="result", text="Nothing was run: your answer speaks of a command.")
+    assert await asked(user("help"), Turn(role="assistant", text="…"), advice) == await asked(user("help"))
+
+
+async def test_every_ability_that_it_shows_is_understood() -> None:
+    shown = [question for one in book().abilities for question in re.findall(r'"([^"]+)"', one)]
+    assert len(shown) > 10
+    for question in shown:
+        calls, _ = await asked(user(question))
+        assert calls, question
 
 
 async def test_earlier_results_are_not_taken_for_those_of_this_question() -> None:

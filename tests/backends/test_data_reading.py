@@ -41,6 +41,8 @@ async def test_rooms_show_their_members_and_readable_times(house: DataHouse) -> 
         ],
         "version": 1,
         "createdAt": "1970-01-01T00:00:10.000Z",
+        "topic": "",
+        "direct": False,
     }
 
 

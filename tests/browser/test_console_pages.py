@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from browsing import Console
@@ -27,8 +26,8 @@ PAGES = (
     "personas",
     "settings",
 )
-_SERIOUS = """async () => {
-  const found = await axe.run(document, { resultTypes: ["violations"] });
+_SERIOUS = """async (only) => {
+  const found = await axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: only } : {}) });
   return found.violations
     .filter((one) => ["serious", "critical"].includes(one.impact))
     .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
@@ -53,11 +52,21 @@ def inhabited(serving: Console) -> dict[str, str]:
     return {"execution": str(done["call"])}
 
 
+@pytest.fixture(scope="module")
+def axe() -> str:
+    return (node_peers.package("axe-core") / "axe.min.js").read_text()
+
+
 @pytest.fixture(scope="module", params=["light", "dark"])
-def looked(request: pytest.FixtureRequest, serving: Console, inhabited: dict[str, str]) -> Iterator[tuple[Page, Any]]:
-    page = serving.page(color_scheme=request.param)
-    axe = (node_peers.package("axe-core") / "axe.min.js").read_text()
-    yield page, axe
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def looked(scheme: str, serving: Console, inhabited: dict[str, str]) -> Iterator[Page]:
+    """One page for all of them, which goes from one to the next as a person does."""
+    yield serving.page(color_scheme=scheme)
+    serving.done()
 
 
 def settled(page: Page) -> None:
@@ -69,16 +78,69 @@ def settled(page: Page) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_has_no_serious_fault_for_a_screen_reader_and_fits_a_phone(
-    path: str, looked: tuple[Page, str], serving: Console, inhabited: dict[str, str]
+    path: str, looked: Page, scheme: str, serving: Console, inhabited: dict[str, str], axe: str
 ) -> None:
-    page, axe = looked
     serving.owner.ask("file/edit", by="helper", room="general", path="notes.txt", oldString="one", newString=path)
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(f"{serving.url}/console/{path.format(**inhabited)}")
-    settled(page)
+    looked.set_viewport_size({"width": 1280, "height": 800})
+    looked.goto(f"{serving.url}/console/{path.format(**inhabited)}")
+    settled(looked)
+    looked.evaluate(axe)
+    if scheme == "dark":  # the same page in other colours
+        assert looked.evaluate(_SERIOUS, ["color-contrast", "link-in-text-block"]) == []
+        return
+    assert looked.evaluate(_SERIOUS) == []
+    looked.set_viewport_size({"width": 360, "height": 740})
+    settled(looked)
+    assert looked.evaluate(_TOO_WIDE) == []
+    assert looked.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_axe_finds_what_is_wrong(looked: Page, axe: str) -> None:
+    """Else the test above would prove nothing."""
+    looked.evaluate(axe)
+    looked.evaluate("document.body.append(Object.assign(document.createElement('button'), { id: 'nameless' }))")
+    assert any("nameless" in one for one in looked.evaluate(_SERIOUS))
+
+
+def test_whoever_has_no_session_has_no_serious_fault_either(console: Console, axe: str) -> None:
+    page = console.stranger(viewport={"width": 360, "height": 740})
+    page.goto(f"{console.url}/console/")
+    page.get_by_role("heading", level=1).wait_for()
     page.evaluate(axe)
     assert page.evaluate(_SERIOUS) == []
-    page.set_viewport_size({"width": 360, "height": 740})
-    settled(page)
-    assert page.evaluate(_TOO_WIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Go on with the tab key until something that fits has the focus."""
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+    raise AssertionError(f"the tab key does not lead to {selector}")
+
+
+def test_keys_alone_lead_from_the_link_to_a_message_and_an_approval(console: Console) -> None:
+    page = console.stranger()
+    page.goto(console.link)
+    expect(page.get_by_role("navigation", name="Console")).to_be_visible()
+    tab_to(page, "nav a[href='/console/rooms/general']")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("log", name="Messages")).to_be_visible()
+    page.keyboard.press("m")
+    page.keyboard.type("said with keys alone")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("log", name="Messages")).to_contain_text("said with keys alone")
+    asked = console.owner.ask("file/write", by="helper", room="general", path="keys.txt", content="k\n")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    card = page.locator(f"#approval-{asked['ticket']}")
+    expect(card).to_be_visible()
+    tab_to(page, f"#approval-{asked['ticket']}")
+    page.keyboard.press("a")
+    expect(card).to_contain_text("owner approved")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)

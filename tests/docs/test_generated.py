@@ -10,7 +10,7 @@ from console_blocks import ROOT, blocks
 
 from doorward.app import FAMILIES
 from doorward.calltext import read_args, typed
-from doorward.settings import Settings
+from doorward.settings import Provider, Settings
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
 COMMANDS = [command for family in FAMILIES for command in family.commands]
@@ -32,7 +32,8 @@ def test_every_command_and_parameter_is_on_the_page() -> None:
 def test_every_setting_is_on_the_page_with_a_sentence() -> None:
     rows = [line.split(" | ") for line in PAGES["SETTINGS.md"].splitlines() if line.startswith("| `")]
     given = {row[0].strip("| `"): row[-1] for row in rows}
-    fields = [name for table in Settings.__struct_fields__ for name in getattr(Settings(), table).__struct_fields__]
+    tables = [*(getattr(Settings(), name) for name in Settings.__struct_fields__), Provider()]
+    fields = [name for table in tables for name in table.__struct_fields__]
     assert sorted(given) == sorted(set(fields))
     assert len(rows) == len(fields)
     assert all(sentence.rstrip(" |").endswith(".") for sentence in given.values())

@@ -31,7 +31,12 @@ from json_texts import FORBIDDEN, OURS_REFUSED
 REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 
 OUTSIDE = {
+    "agents/calls/jsoncalls.py": "calls in the answer of a model; their tests are beside the calls'",
+    "agents/calls/native.py": "arguments of native calls; their tests are beside the calls'",
+    "agents/calls/pythonic.py": "values of calls that are written like code; their tests are beside the calls'",
     "agents/models/mapping.py": "arguments of calls as a model wrote them; its tests are beside the models'",
+    "backends/recipe_draft.py": "the id inside the text of a recipe, which is then read whole",
+    "agents/models/standin_telling.py": "what commands gave, in the words that models read; what is no JSON is a text",
     "calltext.py": "parameters written as text, by the terminal and by chat",
     "catalogue/parse.py": "the catalogue file; its tests are beside the catalogue's",
     "edited/jsontext.py": "configuration files of MCP clients, which may hold comments",
@@ -54,6 +59,7 @@ OUTSIDE = {
 
 OUR_OWN = {
     "agents/errand.py": "parameters of a stored question",
+    "agents/models/standin_rules.py": "the rules of the stand-in, part of the package",
     "app.py": "what the throttle left for the next process",
     "approvals/approvals.py": "the approvers, written when the question was stored",
     "backends/approval.py": "parameters of a stored question",
@@ -62,6 +68,8 @@ OUR_OWN = {
     "backends/debug.py": "our log; a line that is none is shown as it is",
     "backends/persona.py": "a persona that was checked when it came in",
     "backends/recipe.py": "a recipe that was checked when it came in",
+    "backends/recipe_diff.py": "parameters from the ledger",
+    "recipes/replay.py": "parameters from the ledger; what is none cannot be told",
     "backends/room.py": "before-images",
     "backends/room_saying.py": "before-images",
     "backends/user.py": "before-images",

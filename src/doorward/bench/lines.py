@@ -71,6 +71,7 @@ LINES = (
     Line(key="page_newest", says="ledger, newest 50 of 1,000,000 records", unit="ms", below=1),
     Line(key="page_middle", says="ledger, 50 from the middle of 1,000,000", unit="ms", below=1),
     Line(key="page_gate", says="data/list of 50 of them through the gate", unit="ms"),
+    Line(key="page_console", says="the console's page of the ledger: the same and its chart", unit="ms", below=150),
     Line(key="help", says="doorward --help: CPU", unit="ms", below=120),
     Line(key="python", says="python -c pass: CPU", unit="ms"),
     Line(key="run", says="doorward run help/search: CPU", unit="ms"),

@@ -49,7 +49,7 @@ MEASURES = (
         calls.measure,
     ),
     Measure(("decision", "decision_first"), decisions.measure),
-    Measure(("page_newest", "page_middle", "page_gate"), pages.measure, long=True),
+    Measure(("page_newest", "page_middle", "page_gate", "page_console"), pages.measure, long=True),
     Measure(("help", "python", "run", "start", "idle"), programs.measure),
     Measure(
         (

@@ -50,6 +50,8 @@ class Chat:
         self._thinking: dict[str, str] = {}
         self._drafts: dict[str, tuple[str, str]] = {}
         self._heard = asyncio.Event()
+        self._followed = asyncio.Event()
+        """Set once the room is followed, so that nothing that is typed runs ahead of what is shown."""
         self.waiting: dict[str, str] = {}
         """The approvals of this room that wait for a person, each with its command, oldest first."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -62,9 +64,12 @@ class Chat:
         self._place = f"/{page['revision']}"
         if last:
             self._show_page(page["items"])
-        click.echo(
-            click.style(f"You are in {self._room} (recipe {facts['recipe']}). /help says what you can do.", dim=True)
-        )
+        where = f"You are in {self._room} (recipe {facts['recipe']}). /help says what you can do."
+        click.echo(click.style(where, dim=True))
+        for one in (await self._done("approval/list", pending=True))["items"]:
+            if one["room"] == self._room:
+                self.waiting[str(one["id"])] = str(one["command"])
+                await self._put_to_person(str(one["id"]))
 
     async def follow(self, refresh: Callable[[], None]) -> None:
         """Show what goes on, for as long as it lasts; a lost connection is found again, with nothing left out."""
@@ -85,6 +90,7 @@ class Chat:
 
     async def talk(self, typed: Typed) -> None:
         """Take what is typed until the end; from a pipe, wait for the answers as well."""
+        await self._followed.wait()
         async for line in typed.lines():
             if line.strip() == "/quit":
                 return
@@ -205,6 +211,7 @@ class Chat:
                 self._thinking[str(data["persona"])] = "is thinking" if data["state"] == "thinking" else "waits"
         elif happened.name == "room-ready":
             self._here = {str(one) for one in data.get("here", ())}
+            self._followed.set()
         elif happened.name == "room-error":
             raise Refused(str(data.get("detail", "")), hint=str(data.get("hint", "")))
         elif happened.name == "happened":

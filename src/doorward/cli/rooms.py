@@ -22,10 +22,41 @@ def list_(as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--recipe", required=True, help="The recipe that governs it; see: doorward recipe list")
+@click.option("--title", default="", help="The name that people see; by default as it is called")
+@click.option("--topic", default="", help="What it is about")
 @json_option
-def create(name: str, recipe: str, as_json: bool) -> None:
+def create(name: str, recipe: str, title: str, topic: str, as_json: bool) -> None:
     """Make a room."""
-    as_owner("room/create", as_json, name=name, recipe=recipe)
+    as_owner("room/create", as_json, name=name, recipe=recipe, title=title, topic=topic)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--title", help="The name that people see")
+@click.option("--topic", help="What it is about")
+@json_option
+def change(name: str, title: str | None, topic: str | None, as_json: bool) -> None:
+    """Give a room another title or topic."""
+    given = {key: value for key, value in (("title", title), ("topic", topic)) if value is not None}
+    as_owner("room/change", as_json, name=name, **given)
+
+
+@command.command()
+@click.argument("member")
+@json_option
+def direct(member: str, as_json: bool) -> None:
+    """Find the room of you and one other, or make it."""
+    as_owner("room/direct", as_json, member=member)
+
+
+@command.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--room", default="", help="Only in this room")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="At most so many")
+@json_option
+def search(words: tuple[str, ...], room: str, limit: int, as_json: bool) -> None:
+    """Find messages by their words."""
+    as_owner("room/search", as_json, words=" ".join(words), name=room, limit=limit)
 
 
 @command.command()
@@ -62,3 +93,11 @@ def leave(name: str, member: str, as_json: bool) -> None:
 def archive(name: str, as_json: bool) -> None:
     """Close a room: nothing runs in it any more."""
     as_owner("room/archive", as_json, name=name)
+
+
+@command.command()
+@click.argument("name")
+@json_option
+def reopen(name: str, as_json: bool) -> None:
+    """Open a room again that was closed."""
+    as_owner("room/reopen", as_json, name=name)

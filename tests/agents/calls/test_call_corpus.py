@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +36,25 @@ def test_an_answer_is_read_as_it_was_meant(entry: dict[str, Any]) -> None:
 def test_the_corpus_holds_at_least_170_ways_and_none_twice() -> None:
     texts = [entry["text"] for _, entry in CORPUS]
     assert len(texts) == len(set(texts)) >= 170
+
+
+PAGE = Path(__file__).parents[3].joinpath("docs", "CALLS.md").read_text()
+EXAMPLES = [
+    (section.partition("\n")[0], example)
+    for section in PAGE.split("\n## ")[1:]
+    for example in re.findall(r"^````text\n(.*?)\n````$", section, re.DOTALL | re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("section", "example"), EXAMPLES)
+def test_every_example_of_the_page_is_read_as_its_section_says(section: str, example: str) -> None:
+    reading = read(example)
+    found = (bool(reading.calls), bool(reading.faults))
+    assert (
+        found
+        == {
+            "What is a call": (True, False),
+            "What is no call": (False, False),
+            "What cannot be read": (False, True),
+        }[section]
+    )

@@ -46,6 +46,7 @@ names = st.from_regex(r"[a-z]{1,8}/[a-z]{1,8}", fullmatch=True)
 words = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
 
 
+@settings(max_examples=60)
 @given(texts)
 def test_no_text_breaks_it_and_what_is_read_is_whole(text: str) -> None:
     reading = read(text)
@@ -56,12 +57,14 @@ def test_no_text_breaks_it_and_what_is_read_is_whole(text: str) -> None:
     assert len(reading.prose) <= len(text)
 
 
+@settings(max_examples=60)
 @given(texts)
 def test_nothing_within_a_quotation_is_a_call(text: str) -> None:
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
     assert (read(quoted).calls, read(quoted).faults) == ((), ())
 
 
+@settings(max_examples=60)
 @given(texts)
 def test_nothing_within_a_block_of_text_is_a_call(text: str) -> None:
     inside = text.replace("`", "'")
@@ -69,6 +72,7 @@ def test_nothing_within_a_block_of_text_is_a_call(text: str) -> None:
     assert (reading.calls, reading.faults) == ((), ())
 
 
+@settings(max_examples=60)
 @given(texts)
 def test_nothing_within_a_thought_is_a_call_or_is_shown(text: str) -> None:
     inside = text.replace("<", "(")
@@ -76,7 +80,7 @@ def test_nothing_within_a_thought_is_a_call_or_is_shown(text: str) -> None:
     assert read(f"<think>{inside}</think>Yes.").calls == ()
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(words, names, st.dictionaries(st.sampled_from("abcd"), st.text(max_size=20))), max_size=6))
 def test_calls_between_words_are_found_in_order_and_the_words_stay(said: list[tuple[str, str, dict[str, str]]]) -> None:
     text = "".join(

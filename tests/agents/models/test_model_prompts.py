@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_provider import RawProvider, asked, raw_provider
+from raw_provider import TOOL, RawProvider, asked, raw_provider
 
 from doorward.agents.models.mapping import BEGINNING, NO_NEWS, NO_RESULT, UNREADABLE, messages
-from doorward.agents.models.model import Asked, Prompt, Turn
+from doorward.agents.models.model import Asked, Prompt, Tool, Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,8 @@ async def raw(request: pytest.FixtureRequest) -> AsyncIterator[RawProvider]:
 
 async def shown(raw: RawProvider, *turns: Turn, **more: Any) -> list[tuple[str, Any]]:
     """The conversation as it reached the provider, each wire's words made alike."""
-    answer = await asked(raw.models(), "raw:m", Prompt(instructions="You are guide.", turns=turns, **more))
+    given = Prompt(instructions="You are guide.", turns=turns, **{"tools": (TOOL,), **more})
+    answer = await asked(raw.models(), "raw:m", given)
     assert answer.failed is None
     body = raw.heard[-1].body
     told: list[tuple[str, Any]] = []
@@ -91,6 +92,16 @@ async def test_every_call_has_its_result_at_once_and_a_missing_one_is_said(raw: 
     ]
 
 
+async def test_calls_of_a_time_when_there_were_tools_are_told_in_words(raw: RawProvider) -> None:
+    told = await shown(raw, JOEL, Turn(role="assistant", text="", calls=(LIST,)), FOUND, tools=())
+    assert told == [
+        ("user", "joel: How many rooms?"),
+        ("assistant", '(I called data_list with {"collection": "rooms"}.)'),
+        ("user", "(What data_list gave:)\nFound 2"),
+    ]
+    assert "tools" not in raw.heard[-1].body
+
+
 async def test_a_result_without_its_call_is_told_in_words(raw: RawProvider) -> None:
     assert await shown(raw, FOUND, JOEL) == [
         ("user", "(What data_list gave:)\nFound 2\n\njoel: How many rooms?"),
@@ -131,9 +142,9 @@ TURNS = st.one_of(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(TURNS, max_size=8))
-def test_whatever_was_said_the_order_is_valid(turns: list[Turn]) -> None:
-    made = messages(Prompt(instructions="", turns=tuple(turns)))
+@given(st.lists(TURNS, max_size=8), st.sampled_from([(), (TOOL,)]))
+def test_whatever_was_said_the_order_is_valid(turns: list[Turn], tools: tuple[Tool, ...]) -> None:
+    made = messages(Prompt(instructions="", turns=tuple(turns), tools=tools))
     kinds = [one.kind for one in made]
     assert kinds == ["request", "response"] * (len(kinds) // 2) + ["request"]
     for response, request in zip(made[1::2], made[2::2], strict=True):

@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 
 _TELLING = re.compile(
-    r"\b(?:examples?|instance|e\.g\.|such as|like this|like so|syntax|formats?|templates?|usage|placeholder"
-    r"|hypothetical(?:ly)?|said|says|saying|wrote|writes|asked|asks|quot(?:e|es|ed|ing)|message|reads|typed"
-    r"|(?:you|one|people|users?|they) (?:can|could|may|might|would|should) (?:use|run|write|type|try|call|say|ask|send)"
-    r"|looks? like|(?:do not|don't|never|not) (?:run|execute|use|call|write)|instead of)\b|\be\.g\.",
+    r"\b(?:(?:for|an|as an|another) example|for instance|examples? of|e\.g\.|such as|like this|like so|looks? like"
+    r"|hypothetical(?:ly)?|placeholder|instead of|(?:do not|don't|never) (?:run|execute|use|call|write)"
+    r"|(?:you|one|people|users?|they|i|we) (?:could|may|might|would|should) (?:use|run|write|type|try|call|say|ask|send)"
+    r"|(?:you|one|people|users?|they) can (?:use|run|write|type|try|call|say|ask|send))"
+    r"|\b(?:examples?|syntax|formats?|templates?|usage)(?: is| are| as follows| to use)?[\s.:]*$"
+    r"|\b(?:said|says|saying|wrote|writes|typed|reads|contains|holds|printed|prints|returned|replied|answered"
+    r"|quot(?:e|es|ed|ing)|(?<!you )asked)(?: [\w'’.-]+){0,3}[\s.:]*$",
     re.IGNORECASE,
 )
+"""Words that introduce an example or a quotation; those of the latter parts only near the end of their line."""
 _LETTER = re.compile(r"[^\W\d_]")
 _BEFORE = frozenset("\"'“”‘„«‹「『")
 _MOST = 400

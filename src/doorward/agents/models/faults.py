@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import ssl
 
@@ -12,6 +13,8 @@ from doorward import redact
 from doorward.agents.models.model import Fault, ModelFailed
 from doorward.agents.models.transport import Unfit
 from doorward.visible import visible
+
+log = logging.getLogger(__name__)
 
 _LONGEST_REMARK = 200
 _CHAIN = 10
@@ -35,6 +38,7 @@ def failure(error: Exception, name: str, key: str) -> ModelFailed:
             if wait is not None:
                 words += f", and not before {wait:.0f} seconds have passed"
             return ModelFailed(fault, f"{words}{_remark(error, key)}.", wait)
+    log.warning("an answer of %s could not be read: %s", name, type(error).__name__)
     return ModelFailed("bad_answer", f"The answer of {name} cannot be read{_remark(error, key)}.")
 
 

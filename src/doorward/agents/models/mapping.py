@@ -47,7 +47,7 @@ def parameters(prompt: Prompt) -> ModelRequestParameters:
 
 def messages(prompt: Prompt) -> list[ModelMessage]:
     """The turns in an order that every provider takes."""
-    made = _Made()
+    made = _Made(natively=bool(prompt.tools))
     for turn in prompt.turns:
         if turn.role == "user":
             made.heard(_said(turn))
@@ -59,9 +59,13 @@ def messages(prompt: Prompt) -> list[ModelMessage]:
 
 
 class _Made:
-    """The messages so far. Results wait for their call's place, and what was heard meanwhile comes behind them."""
+    """The messages so far. Results wait for their call's place, and what was heard meanwhile comes behind them.
 
-    def __init__(self) -> None:
+    Where no tools are offered any more, providers take no calls either, and earlier ones are told in words.
+    """
+
+    def __init__(self, *, natively: bool) -> None:
+        self._natively = natively
         self._done: list[ModelMessage] = []
         self._response: list[ModelResponsePart] = []
         self._open: dict[str, ToolCallPart] = {}
@@ -89,6 +93,9 @@ class _Made:
         if turn.text.strip():
             self._response.append(TextPart(content=storable(turn.text)))
         for call in turn.calls:
+            if not self._natively:
+                self._response.append(TextPart(content=_in_words(call)))
+                continue
             self._calls += 1
             part = _call(call, f"call{self._calls:05d}")
             self._response.append(part)
@@ -132,6 +139,11 @@ def _call(call: Asked, id: str) -> ToolCallPart:
     """An earlier call under an id of ours: ids of one provider, or of none, are not valid with another."""
     name = _NOT_IN_NAMES.sub("_", call.name)[:64] or "unnamed"
     return ToolCallPart(tool_name=name, args=_arguments(call.arguments), tool_call_id=id)
+
+
+def _in_words(call: Asked) -> str:
+    written = storable(call.arguments[:_LONGEST_UNREADABLE])
+    return f"(I called {visible(call.name, lines=False)} with {written or 'nothing'}.)"
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class StandIn:
         if results:
             text = self._told(found, question, results)
         elif found is None:
-            text = book().not_understood.format(abilities=in_a_row(book().abilities))
+            text = book().not_understood
         elif not found.rule.calls:
             text = found.rule.text or _help(prompt)
         else:
@@ -122,10 +122,13 @@ class StandIn:
 
 
 def _latest(turns: tuple[Turn, ...]) -> tuple[str, list[Result]]:
-    """What was asked last, and what came of the calls that were made for it."""
+    """What was asked last, and what came of the calls that were made for it.
+
+    A result that belongs to no tool is advice to a model that can learn from it.
+    """
     last = max((number for number, turn in enumerate(turns) if turn.role == "user"), default=-1)
     question = turns[last].text if last >= 0 else ""
-    return question, [understood(turn) for turn in turns[last + 1 :] if turn.role == "result"]
+    return question, [understood(turn) for turn in turns[last + 1 :] if turn.role == "result" and turn.tool]
 
 
 def _chosen(calls: tuple[Call, ...], number: int, offered: Mapping[str, Any]) -> tuple[str, Call] | None:
@@ -141,8 +144,9 @@ def _help(prompt: Prompt) -> str:
     words = book()
     if not prompt.tools:
         return words.no_commands
-    some = [tool.name for tool in prompt.tools[:5]]
-    return words.help.format(abilities=in_a_row(words.abilities), count=len(prompt.tools), some=in_a_row(some))
+    areas = sorted({tool.name.partition("_")[0] for tool in prompt.tools})
+    abilities = "\n".join(f"- {one}" for one in words.abilities)
+    return words.help.format(abilities=abilities, count=len(prompt.tools), areas=in_a_row(areas))
 
 
 def _joined(parts: list[str]) -> str:

@@ -167,10 +167,9 @@ def _lifted(schema: dict[str, Any], name: str, schemas: dict[str, Any]) -> dict[
 
     def turned(value: Any) -> Any:
         if isinstance(value, dict):
-            moved = {key: turned(one) for key, one in value.items()}
-            if isinstance(value.get("$ref"), str):
-                moved["$ref"] = REFERENCE.format(name=prefix + value["$ref"].removeprefix("#/$defs/"))
-            return moved
+            return {key: turned(one) for key, one in value.items()}
+        if isinstance(value, str) and value.startswith("#/$defs/"):  # of a $ref, or of what tells kinds apart
+            return REFERENCE.format(name=prefix + value.removeprefix("#/$defs/"))
         return [turned(one) for one in value] if isinstance(value, list) else value
 
     for key, value in own.items():

@@ -21,7 +21,7 @@ function Group({ one }) {
   const refused = one.refused.reduce((sum, rule) => sum + rule.commands.length, 0);
   const summary = [count(one.allowed.length, "allowed"), count(one.approval.length, "ask first"), count(refused, "refused")].join(", ");
   return html`<section class="card rights">
-    <h3>${names.slice(0, 8).map((who, at) => html`${at > 0 && ", "}<${Visible} text=${who} />`)}${names.length > 8 && ` and ${names.length - 8} more`}</h3>
+    <h2>${names.slice(0, 8).map((who, at) => html`${at > 0 && ", "}<${Visible} text=${who} />`)}${names.length > 8 && ` and ${names.length - 8} more`}</h2>
     <p class="quiet">${summary}; access ${one.access}${one.rooms.length > 0 && html` in <${Visible} text=${one.rooms.join(", ")} />`}</p>
     ${one.changes.length > 0
       ? html`<p><strong>${one.changes.length === 1 ? "One command changes" : `${one.changes.length} commands change`}:</strong></p><${Changes} changes=${one.changes} />`

@@ -1,7 +1,8 @@
 // What a JSON Schema asks for, as drafts that a form holds: a draft is what somebody has typed so far, and reading it
 // gives a value, or says beside which field what is wrong. The server checks everything again; this only helps to type.
 
-const MANY_LINES = /^(content|text|sql|script|command|body|prompt|message|oldString|newString|instructions|bio)$/i;
+const MANY_LINES = /^(content|text|sql|script|body|prompt|message|oldString|newString|instructions|bio)$/i;
+const LONG = 10_000;
 const HIDDEN = /^(password|current|passcode|secret|token|apiKey|api_key)$/;
 const LONGEST_CHAIN = 12;
 const DEEPEST = 6;
@@ -69,7 +70,7 @@ export function kindOf(schema, root, name = "", secret = []) {
   if (one.type === "integer" || one.type === "number") return one.type;
   if (one.type === "string") {
     if (secret.includes(name) || HIDDEN.test(name) || one.format === "password" || one.writeOnly) return "secret";
-    return MANY_LINES.test(name) || (one.maxLength ?? 0) >= 50_000 || one.contentMediaType ? "lines" : "text";
+    return MANY_LINES.test(name) || (one.maxLength ?? 0) >= LONG || one.contentMediaType ? "lines" : "text";
   }
   if (one.type === "array") return Array.isArray(one.prefixItems) ? "json" : "list";
   if (one.type === "object" || one.properties) {

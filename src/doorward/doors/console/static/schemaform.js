@@ -95,7 +95,7 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
   const kind = kindAt(schema, root, name, form.secret, depth);
   const field = `${id}-${path}`;
   const error = form.problems[path];
-  const told = [one.description && sentence(one.description), note(one, kind, required, nullable), form.secret.includes(name) && "It is in no record."].filter(Boolean);
+  const told = [one.description && sentence(one.description), note(one, kind, required), form.secret.includes(name) && "It is in no record."].filter(Boolean);
   const described = [told.length && `${field}-hint`, error && `${field}-error`].filter(Boolean).join(" ") || undefined;
   const shared = { id: field, "aria-describedby": described, "aria-invalid": error ? "true" : undefined, "aria-required": required ? "true" : undefined };
   const inside = { of, schema, one, all, name, draft, set, path, required, nullable, depth, shared, field };
@@ -119,9 +119,12 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
 
 const sentence = (text) => (/[.!?…)]$/.test(text) ? text : `${text}.`);
 
-function note(schema, kind, required, nullable) {
+/** Whether a default says more than that there is nothing. */
+const tells = (value) => ![undefined, null, ""].includes(value) && !["[]", "{}"].includes(JSON.stringify(value));
+
+function note(schema, kind, required) {
   const parts = [];
-  if (!required && "default" in schema && schema.default !== null && kind !== "boolean") parts.push(`By default: ${words(schema.default)}.`);
+  if (!required && tells(schema.default) && kind !== "boolean") parts.push(`By default: ${words(schema.default)}.`);
   if (kind === "integer" || kind === "number") {
     const [least, most] = [schema.minimum, schema.maximum];
     if (least !== undefined && most !== undefined) parts.push(`From ${least} to ${most}.`);

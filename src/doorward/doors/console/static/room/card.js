@@ -23,7 +23,7 @@ export function brief(params) {
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }
 
-export function CallCard({ card, message }) {
+export function CallCard({ card }) {
   const many = JSON.stringify(card.params ?? {}).length > 120;
   return html`<div class=${`call state-${card.state}`} role="group" aria-label=${`Call of ${card.command}, ${WORDS[card.state] ?? card.state}`}>
     <p class="call-head">
@@ -34,8 +34,8 @@ export function CallCard({ card, message }) {
     ${Object.keys(card.params ?? {}).length > 0 && (many
       ? html`<details><summary>Parameters</summary><${Code} value=${card.params} label="Parameters" /></details>`
       : html`<p class="call-params"><code><${Visible} text=${brief(card.params)} /></code></p>`)}
-    ${card.approval && html`<${Asked} id=${card.approval} open=${card.state === "parked"} why=${message.text} />`}
-    ${card.summary && html`<details open=${card.summary.length < 400}><summary>${card.state === "done" ? "Result" : "What came of it"}</summary><${Code} label="Result">${card.summary}</${Code}></details>`}
+    ${card.approval && html`<${Asked} id=${card.approval} open=${card.state === "parked"} />`}
+    ${card.summary && html`<details open=${card.summary.length < 240}><summary>${card.state === "done" ? "Result" : "What came of it"}</summary><${Code} label="Result">${card.summary}</${Code}></details>`}
     ${card.rule && card.state === "refused" && html`<p class="quiet">Rule: <code><${Visible} text=${card.rule} /></code></p>`}
     ${card.call && html`<p class="call-links"><a href=${`/console/executions/${part(card.call)}`}>Execution</a> <a href=${`/console/ledger?call=${part(card.call)}`}>Record</a></p>`}
   </div>`;
@@ -52,7 +52,7 @@ export function Countdown({ until }) {
 }
 
 /** The question to people about one call: exactly what runs, and what was decided. */
-function Asked({ id, open, why }) {
+function Asked({ id, open }) {
   const from = useLoad(() => get(`/approvals/${part(id)}`), [id]);
   const [busy, setBusy] = useState("");
   const [problem, setProblem] = useState(null);
@@ -82,7 +82,6 @@ function Asked({ id, open, why }) {
       ${pending && html`<${Countdown} until=${facts.expiresAt} />`}
       ${facts.safety && facts.safety !== "safe" && html`<${Badge} tone=${facts.safety === "dangerous" ? "bad" : "warn"}>${facts.safety}</${Badge}>`}</p>
     <p class="quiet"><${Visible} text=${facts.caller} />${facts.onBehalfOf && html` for <${Visible} text=${facts.onBehalfOf} />`} asks. <${Visible} text=${facts.why} /></p>
-    ${pending && why && html`<p class="asked-why quiet">It said: <${Visible} text=${why.slice(0, 300)} /></p>`}
     <p class="exactly">Exactly this would run:</p>
     <${Code} label="Exactly what would run">${facts.shown}</${Code}>
     ${facts.difference && html`<${Diff} text=${facts.difference} />`}

@@ -52,7 +52,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
           ? html`<${Edit} message=${message} onDone=${() => setEditing(false)} />`
           : html`${message.text && html`<${Marked} text=${message.text} mentions=${mentions} />`}
               ${files.map((one) => html`<${Attached} file=${one} path=${path} key=${one.id} />`)}
-              ${cards.map((one, index) => html`<${CallCard} card=${one} message=${message} key=${one.call || index} />`)}`}
+              ${cards.map((one, index) => html`<${CallCard} card=${one} key=${one.call || index} />`)}`}
       ${message.editedAt && !gone && html`<p class="edited quiet">edited <${Time} at=${message.editedAt} />
         ${keeps && html` · <button type="button" class="linklike" onClick=${earlier}>earlier versions</button>`}</p>`}
       ${gone && keeps && html`<p class="edited quiet"><button type="button" class="linklike" onClick=${earlier}>what it was</button></p>`}

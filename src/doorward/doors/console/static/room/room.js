@@ -319,8 +319,12 @@ function Activity({ state, setState, name }) {
 
 function Suggestions({ personas, state, send, archived, direct, members }) {
   const asked = state.messages.filter((one) => one.kind === "human").length + state.sending.length;
-  if (archived || asked > 2) return null;
-  const all = personas.flatMap((one) => (one.suggestions ?? []).map((text) => ({ persona: one, text }))).slice(0, 6);
+  if (archived || asked > 4) return null;
+  const said = new Set(state.messages.map((one) => one.text.replace(/^@\S+ /, "")));
+  const all = personas
+    .flatMap((one) => (one.suggestions ?? []).map((text) => ({ persona: one, text })))
+    .filter(({ text }) => !said.has(text))
+    .slice(0, 6);
   if (!all.length) return null;
   const alone = direct || Object.values(members ?? {}).filter((kind) => kind === "ai").length === 1;
   return html`<div class="suggestions" role="group" aria-label="Questions you could ask">
