@@ -73,6 +73,41 @@ async def test_what_nobody_decides_about_in_time_is_told_as_a_no(driver: Any, cl
         assert not note(driver)
 
 
+async def test_a_turn_goes_on_once_when_all_of_its_calls_are_decided(driver: Any) -> None:
+    both = f"{WRITE}\nEXECUTE: file/write --path=other.txt --content=hello"
+    async with speaking(driver, both, "One of two.") as house:
+        await house.recipe(requireApproval={"file/write": True})
+        await house.say("Write two notes, please.")
+        assert [card.state for card in await house.cards()] == ["parked", "parked"]
+        await house.decide("approve")
+        assert len(house.model.shown) == 1
+        await house.decide("deny")
+        assert [card.state for card in await house.cards()] == ["done", "refused"]
+        assert len(house.model.shown) == 2
+        assert (await house.said("guide"))[-1] == "One of two."
+
+
+async def test_a_yes_counts_for_nothing_when_the_recipe_has_changed_since(driver: Any) -> None:
+    async with speaking(driver, WRITE, "I may not.") as house:
+        await parked(house)
+        await house.recipe(whitelist=["data/list"])
+        await house.decide("approve")
+        (card,) = await house.cards()
+        assert (card.state, card.code) == ("refused", "not_permitted")
+        assert not note(driver)
+
+
+async def test_a_card_that_people_took_back_does_not_stop_what_they_decide(driver: Any) -> None:
+    async with speaking(driver, WRITE, "Written.") as house:
+        await parked(house)
+        (shown,) = [one for one in await house.messages() if one.attachments]
+        await driver.house.services.messages.delete(shown, "owner")
+        await house.decide("approve")
+        assert note(driver)
+        assert (await house.said("guide"))[-1] == "Written."
+        assert await open_calls.all_open(driver.house.services.store) == []
+
+
 async def test_the_room_goes_on_while_a_call_waits_and_a_person_can_stop_the_waiting(driver: Any) -> None:
     async with speaking(driver, WRITE, "Yes, I wait.") as house:
         await parked(house)

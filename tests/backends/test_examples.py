@@ -58,6 +58,8 @@ async def prepare(driver, name, servers):
         await driver.owner("user/create", id="anna", access="edit")
     if name == "room/leave":
         await driver.owner("room/join", name="lab", member="anna")
+    if name == "persona/remove":
+        await driver.owner("persona/put", id="scribe", text='{"personaId": "scribe", "displayName": "Scribe"}')
     if name == "recipe/remove":
         await driver.owner("recipe/put", id="quiet", text=QUIET)
     if name.startswith("data/") or name == "collection/drop":

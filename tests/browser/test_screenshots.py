@@ -26,6 +26,7 @@ SHOTS: dict[str, tuple[str, dict[str, Any]]] = {
     "room": ("rooms/general", {}),
     "room-dark": ("rooms/general", {"color_scheme": "dark"}),
     "room-phone": ("rooms/general", {"viewport": PHONE}),
+    "room-approval": ("rooms/general", {}),
     "rooms": ("rooms", {}),
     "approvals": ("approvals", {}),
     "executions": ("executions", {}),
@@ -38,17 +39,9 @@ SHOTS: dict[str, tuple[str, dict[str, Any]]] = {
     "settings": ("settings", {}),
 }
 SERVERS = """{"servers": [
-  {"id": "clock", "name": "Clock", "command": "mcp-server-time", "args": ["--local-timezone", "Europe/Berlin"], "tier": "information"}
+  {"id": "clock", "name": "Clock", "command": "mcp-server-time", "args": ["--local-timezone", "UTC"],
+   "tier": "information"}
 ]}"""
-
-
-@pytest.mark.skipif(TAKING, reason="the pictures are being taken")
-def test_every_picture_is_there_is_used_and_all_are_small() -> None:
-    assert sorted(file.stem for file in IMAGES.glob("*")) == sorted(SHOTS)
-    documents = "".join(file.read_text() for file in (ROOT / "README.md", *ROOT.glob("docs/*.md")))
-    assert set(SHOTS) <= set(re.findall(r"images/([\w-]+)\.png", documents))
-    assert sum(file.stat().st_size for file in IMAGES.iterdir()) < LARGEST
-    assert {path for path, _ in SHOTS.values()} <= set(PAGES)
 
 
 @pytest.fixture(scope="module")
@@ -65,29 +58,85 @@ def lively(serving: Console) -> Iterator[Console]:
         expect(page.locator(".thinking")).to_have_count(0)
         expect(page.get_by_role("article", name="guide").last).to_contain_text(re.compile("We have|everything"))
     for number in range(12):
-        owner.ask("data/count", by="assistant", room="research", collection=("rooms", "users")[number % 2], filter={"name": str(number)})
-        owner.ask("file/write", by="assistant", room="research", path="x", content=str(number))
-    script = "for n in $(seq 1 200); do echo step $n of 200; sleep 1; done"
-    running = threading.Thread(target=owner.ask, args=("bash",), kwargs={"by": "helper", "room": "ops", "command": script})
+        owner.ask("data/count", by="assistant", room="research", collection="rooms", filter={"name": f"room {number}"})
+        owner.ask("file/write", by="assistant", room="research", path="notes.txt", content=str(number))
+    plan = "# Plan\n\n- paint the door\n- call the plumber\n- ask Anna for the key\n"
+    owner.ask("file/write", by="helper", room="ops", path="plan.md", content=plan)
+    script = "for n in $(seq 1 20); do echo step $n of 20; sleep 1; done"
+    asked = {"by": "helper", "room": "ops", "command": script}
+    running = threading.Thread(target=owner.ask, args=("bash",), kwargs=asked)
     running.start()
-    owner.ask("file/write", by="helper", room="ops", path="plan.md", content="# Plan\n\n- paint the door\n- call the plumber\n")
     yield serving
     for one in owner.result("execution/list", live=True)["items"]:
         owner.ask("execution/cancel", execution=one["execution"])
     running.join(60)
 
 
-@pytest.mark.skipif(not TAKING, reason="pictures are taken by `make screenshots`")
-@pytest.mark.parametrize("name", SHOTS)
-def test_take_a_picture(name: str, lively: Console) -> None:
+def waiting_in_the_room(page: Page, console: Console) -> None:
+    """The AI of the room wants to change a file, and waits for a person."""
+    console.owner.result("room/say", name="general", text='Please write "Call the plumber on Monday." to notes.txt')
+    expect(page.get_by_role("button", name="Approve file/write")).to_be_visible()
+
+
+def read(page: Page, console: Console) -> None:
+    expect(page.get_by_role("log", name="Messages")).to_contain_text("guide")
+    expect(page.get_by_role("link", name="general")).not_to_contain_text("unread")
+
+
+def edited(page: Page, console: Console) -> None:
+    """A recipe with a change in it that is not saved: it says at once what that would mean."""
+    text = page.get_by_role("textbox", name="recipe")
+    stricter = '"enabled": true,\n      "blacklist": ["bash", "shell/git_*"],'
+    text.fill(text.input_value().replace('"enabled": true,', stricter))
+    expect(page.get_by_role("tabpanel")).not_to_contain_text("Nothing changes.")
+
+
+def waiting_elsewhere(page: Page, console: Console) -> None:
+    asked = console.owner.ask(
+        "file/edit", by="helper", room="general", path="plan.md", oldString="the plumber", newString="the painter"
+    )
+    expect(page.locator(f"#approval-{asked['ticket']}")).to_be_visible()
+
+
+def running_visibly(page: Page, console: Console) -> None:
+    page.get_by_role("button", name="Show its output").first.click()
+    expect(page.get_by_role("main")).to_contain_text("step 1 of")
+
+
+BEFORE = {
+    "room": read,
+    "room-dark": read,
+    "room-approval": waiting_in_the_room,
+    "recipe": edited,
+    "approvals": waiting_elsewhere,
+    "executions": running_visibly,
+}
+
+
+def take(name: str, console: Console) -> None:
     path, more = SHOTS[name]
-    page = lively.page(path, **more)
+    page = console.page(path, **more)
     settled(page)
-    if path in ("rooms/general", "approvals"):
-        ask_for_a_change(page, lively, name)
-    if name == "executions":
-        page.get_by_role("button", name="Show its output").first.click()
-        expect(page.get_by_role("main")).to_contain_text("step 1 of")
-    page.wait_for_load_state("networkidle")
+    BEFORE.get(name, lambda *_: None)(page, console)
+    page.mouse.move(0, 0)
     page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
-    lively.done()
+    if name == "room-approval":
+        page.get_by_role("button", name="Approve file/write").click()
+        expect(page.get_by_role("article", name="guide").last).to_contain_text("I wrote notes.txt")
+    console.done()
+
+
+if TAKING:
+
+    @pytest.mark.parametrize("name", SHOTS)
+    def test_a_picture_is_taken(name: str, lively: Console) -> None:
+        take(name, lively)
+
+else:
+
+    def test_every_picture_is_there_is_used_and_all_are_small() -> None:
+        assert sorted(file.stem for file in IMAGES.glob("*")) == sorted(SHOTS)
+        documents = "".join(file.read_text() for file in (ROOT / "README.md", *ROOT.glob("docs/*.md")))
+        assert set(SHOTS) <= set(re.findall(r"images/([\w-]+)\.png", documents))
+        assert sum(file.stat().st_size for file in IMAGES.iterdir()) < LARGEST
+        assert {path for path, _ in SHOTS.values()} <= set(PAGES)

@@ -279,13 +279,8 @@ def test_rooms_members_and_messages(client: Make, served: Any, flavour: Any) -> 
     assert person.add_member(name, "helper")["members"]["helper"] == "member"
     assert "helper" not in person.remove_member(name, "helper")["members"]
     said = person.say(name, "Good morning.")["message"]
-    assert person.messages(name, limit=1)[0] == {
-        "id": said,
-        "sender": "owner",
-        "kind": "human",
-        "text": "Good morning.",
-        "at": person.messages(name)[0]["at"],
-    }
+    heard = person.messages(name, limit=1)[0]
+    assert (heard["id"], heard["sender"], heard["kind"], heard["text"]) == (said, "owner", "human", "Good morning.")
     assert person.archive_room(name)["archived"] is True
     assert person.room(name)["archived"] is True
 

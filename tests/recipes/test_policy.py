@@ -228,5 +228,5 @@ def test_the_shipped_conditions_are_those_of_the_specification() -> None:
 
 
 def test_the_shipped_files_are_all_in_the_package() -> None:
-    folder = Path(shipped.__code__.co_filename).parent / "shipped"
+    folder = Path(parse.__code__.co_filename).parent / "shipped"
     assert {file.stem for file in folder.iterdir()} == set(shipped("doorward.recipes"))

@@ -6,6 +6,7 @@ Everything is counted by the model's own count. What does not fit is left out, o
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Sequence
 
 import msgspec
@@ -27,6 +28,10 @@ _SHARE = 0.5
 """How much of what a model can be shown its tools may take; beyond that it gets a short list and a search."""
 _SHORT_LIST = ("help/search", "help/describe")
 _MOST_MEMBERS = 50
+_MEASURE = '{"type": "object", "properties": {"path": {"description": "Where it lies", "type": "string"}}} ' * 8
+_MOST_COSTS = 64
+_COSTS: weakref.WeakKeyDictionary[Command, dict[tuple[str, int, int], int]] = weakref.WeakKeyDictionary()
+"""By command, what it costs each model: counting a hundred schemas for every answer would hold up everybody else."""
 _BESIDE = 8
 """Tokens that a provider adds around each message, or fewer."""
 _LEFT_OUT = "(left out, because it is long ago and there is no room for it)"
@@ -62,6 +67,7 @@ def prompt(
 class _Budget:
     def __init__(self, model: Model, tokens: int, *, unlimited: bool) -> None:
         self._model = model
+        self.name = model.name
         self.whole = tokens
         self.left = tokens
         self.unlimited = unlimited
@@ -88,7 +94,7 @@ def _tools(offered: Sequence[Command], policy: Policy | None, budget: _Budget) -
     tools = [tool(command, policy) for command in offered]
     if budget.unlimited:
         return tools, []
-    costs = [budget.cost(f"{one.name} {one.description} {json.dumps(one.schema)}") for one in tools]
+    costs = [_cost(command, one, budget) for command, one in zip(offered, tools, strict=True)]
     share = int(budget.whole * _SHARE)
     if sum(costs) <= share:
         budget.left -= sum(costs)
@@ -101,6 +107,17 @@ def _tools(offered: Sequence[Command], policy: Policy | None, budget: _Budget) -
             budget.left -= cost
     names = {one.name for one in kept}
     return kept, [command for command in offered if command.wire not in names]
+
+
+def _cost(command: Command, one: Tool, budget: _Budget) -> int:
+    """What a tool takes of a model's tokens: counted once, as long as the model counts a measure the same way."""
+    key = (budget.name, budget.cost(_MEASURE), len(one.description))
+    known = _COSTS.setdefault(command, {})
+    if key not in known:
+        if len(known) >= _MOST_COSTS:
+            known.clear()
+        known[key] = budget.cost(f"{one.name} {one.description} {json.dumps(one.schema)}")
+    return known[key]
 
 
 def tool(command: Command, policy: Policy | None) -> Tool:

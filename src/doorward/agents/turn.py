@@ -52,8 +52,8 @@ class TurnTaking:
         self._corrected = False
         self._patient = True
 
-    async def take(self, topic: Message | None, results: Sequence[Turn] = ()) -> None:
-        """Answer a message or, without one, go on with what came of calls that waited."""
+    async def take(self, topic: Message, results: Sequence[Turn] = ()) -> None:
+        """Answer a message; with results, go on with what came of a call that waited, whose card that message is."""
         scene = await self._scene(topic)
         self._so_far.extend(results)
         most = self._around.services.settings.personas.rounds
@@ -67,12 +67,15 @@ class TurnTaking:
             f"I stop here: I ran commands {most} times without coming to an end. Ask me to go on if I should."
         )
 
-    async def _scene(self, topic: Message | None) -> Scene:
+    async def _scene(self, topic: Message) -> Scene:
+        """What there is to go by. What a call was made for is the last that a person said before it."""
         most = self._around.services.settings.personas.history
         newest = await self._around.services.messages.newest(self._room, most)
-        if topic is None:
-            topic = next((one for one in newest if one.kind == "human" and one.text), None)
-        return Scene(persona=self._persona, room=self._room, history=tuple(reversed(newest)), topic=topic)
+        asked: Message | None = topic
+        if topic.sender == self._persona.id:
+            before = (one for one in newest if one.position < topic.position)
+            asked = next((one for one in before if one.kind == "human" and one.text), None)
+        return Scene(persona=self._persona, room=self._room, history=tuple(reversed(newest)), topic=asked)
 
     def _may_go_on(self) -> bool:
         """Whether it still is somebody, and in this room."""

@@ -125,7 +125,7 @@ class Worker:
                 _BROKE,
             )
 
-    async def _take(self, turn: TurnTaking, message: Message | None, *results: Turn) -> None:
+    async def _take(self, turn: TurnTaking, message: Message, *results: Turn) -> None:
         self._turn = turn
         try:
             await turn.take(message, results)
@@ -144,7 +144,7 @@ class Worker:
         turn = TurnTaking(self._around, persona, room, id=call.turn, rounds=call.rounds)
         result = await self._decision(turn, call, card)
         if result is not None and not self._waiting.others(call.turn) and not self._more_of(call.turn):
-            await self._take(turn, None, result)
+            await self._take(turn, card, result)
 
     def _more_of(self, turn: str) -> bool:
         return any(one.turn == turn for one in self._decided)
@@ -152,7 +152,7 @@ class Worker:
     async def _decision(self, turn: TurnTaking, call: OpenCall, card: Message) -> Turn | None:
         """What came of a call that waited; None when it waits again."""
         approval = await approval_of(self._around, call)
-        command = card_of(card).command
+        command = card_of(card).command or (approval.command if approval is not None else "")
         if approval is None or approval.state != "approved":
             text = await self._declined(call, card, approval)
             return Turn(role="result", text=f"{command}: {text}", tool=wire_name(command))

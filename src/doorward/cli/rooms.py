@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import click
 
+from doorward.cli import client, report
 from doorward.cli.asking import as_owner, json_option
+from doorward.doors.local import Ask
 
 
 @click.group("rooms")
@@ -16,7 +21,24 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the rooms you are in."""
-    as_owner("room/list", as_json)
+    outcome = client.run(Ask(command="room/list"))
+    if outcome.status == "done" and sys.stdout.isatty() and not as_json:
+        report.result({"items": [_in_short(room) for room in outcome.result["items"]]})
+        return
+    click.get_current_context().exit(report.show(outcome, as_json))
+
+
+def _in_short(room: dict[str, Any]) -> dict[str, Any]:
+    """A room as one line of a table."""
+    members = [name if role == "member" else f"{name} ({role})" for name, role in room["members"].items()]
+    state = "archived" if room["archived"] else "open"
+    return {
+        "room": room["room"],
+        "recipe": room["recipe"],
+        "members": members,
+        "state": state,
+        "unread": room["unread"],
+    }
 
 
 @command.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from console_door import Console
 
 from doorward.rooms.people import LOCAL, OWNER
@@ -108,7 +107,7 @@ async def test_a_token_that_reaches_less_far_makes_no_link(console: Console) -> 
     assert agent.code == "not_permitted"
 
 
-@pytest.mark.parametrize("given", [{}, {"code": "x", "user": "owner"}, {"user": "owner"}, {"cod": "x"}])
-async def test_a_way_in_that_is_none_is_said(console: Console, given: dict[str, str]) -> None:
-    answer = await console.browser().login(**given)
-    assert (answer.status_code, answer.json()["code"]) == (400, "bad_params")
+async def test_a_way_in_that_is_none_is_said(console: Console) -> None:
+    for given in ({}, {"code": "x", "user": "owner"}, {"user": "owner"}, {"cod": "x"}):
+        answer = await console.browser().login(**given)
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_params"), given

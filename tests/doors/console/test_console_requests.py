@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import re
+from collections.abc import AsyncIterator
+from pathlib import Path
 
+import httpx2
 import pytest
 from console_door import ADDRESS, COOKIE, Console
+from starlette.applications import Starlette
 
-from doorward.doors.console.files import POLICY, STATIC
+from doorward.doors.console.files import POLICY, STATIC, Files
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the console's files alone, behind which there is no house."""
+    transport = httpx2.ASGITransport(app=Starlette(routes=Files().routes))
+    async with httpx2.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+        yield client
 
 
 async def test_a_change_needs_the_proof_and_its_refusal_is_recorded(console: Console) -> None:
@@ -27,12 +41,11 @@ async def test_the_proof_of_one_session_does_not_serve_another(console: Console)
     assert (await one.run("room/list")).json()["code"] == "not_our_page"
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_a_page_of_another_site_gets_nothing_by_the_cookie(console: Console, site: str) -> None:
+async def test_a_page_of_another_site_gets_nothing_by_the_cookie(console: Console) -> None:
     browser = await console.owner()
-    for path in ("/api/me", "/api/console/session", "/api/rooms"):
+    for path, site in itertools.product(("/api/me", "/api/console/session", "/api/rooms"), ("cross-site", "same-site")):
         answer = await browser.http.get(path, headers={"Sec-Fetch-Site": site})
-        assert (answer.status_code, answer.json()["code"]) == (403, "not_our_page"), path
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_our_page"), (path, site)
     foreign = await browser.http.get("/api/me", headers={"Origin": "http://evil.example"})
     assert foreign.json()["code"] == "other_origin"
 
@@ -63,8 +76,7 @@ async def test_no_other_door_looks_at_the_cookie_and_it_is_no_token(console: Con
     assert (await browser.http.get("/api/me", headers=as_token)).status_code == 401
 
 
-async def test_the_page_is_served_with_a_strict_policy_for_every_address(console: Console) -> None:
-    http = console.browser().http
+async def test_the_page_is_served_with_a_strict_policy_for_every_address(http: httpx2.AsyncClient) -> None:
     assert (await http.get("/")).headers["location"] == "/console/"
     page = await http.get("/console/rooms/general?at=1")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -75,8 +87,7 @@ async def test_the_page_is_served_with_a_strict_policy_for_every_address(console
     assert not re.search(r"<script>|<style|\son\w+=|https?:", page.text)
 
 
-async def test_files_are_kept_for_good_and_small_on_the_way(console: Console) -> None:
-    http = console.browser().http
+async def test_files_are_kept_for_good_and_small_on_the_way(http: httpx2.AsyncClient) -> None:
     page = await http.get("/console/")
     named = re.findall(r'(?:src|href)="([^"]+)"', page.text)
     assert len(named) > 4
@@ -105,3 +116,18 @@ def test_no_file_of_the_console_leads_elsewhere_or_makes_markup_of_text() -> Non
         assert not re.search(
             r"(?m:^(?:import|export)\b[^;]*?from\s+[\"'](?!\.))|@import|url\([\"']?(?:https?:)?//", text
         ), path
+
+
+def test_the_first_page_is_small() -> None:
+    """Everything that is loaded before a room is shown, as it goes over the wire."""
+    page = (STATIC / "index.html").read_text()
+    waiting = [STATIC / name for name in re.findall(r"\{static\}/([^\"]+)", page)] + [STATIC / "pages" / "rooms.js"]
+    files: set[Path] = {STATIC / "index.html"}
+    while waiting:
+        file = waiting.pop().resolve()
+        if file not in files:
+            files.add(file)
+            imports = re.findall(r"(?m)^(?:import|export)\b[^;]*?from\s+\"([^\"]+)\"", file.read_text())
+            waiting += [file.parent / name for name in imports if file.suffix == ".js"]
+    assert len(files) > 15
+    assert sum(len(gzip.compress(file.read_bytes(), 9)) for file in files) < 85_000

@@ -29,15 +29,15 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-STREAMS = {"streamEvents", "streamExecution", "streamRoom"}
+STREAMS = {"streamEvents", "streamExecution", "streamRoom", "consoleStream"}
 """Answers that need not end are tried in the tests of streams."""
 WAITING = {"waitForMessages"}
 """These wait as long as they are told to."""
-SLOW = {"login", "register", "setPassword", "setPasswordOf", "verifyAudit"}
+SLOW = {"login", "consoleLogin", "register", "setPassword", "setPasswordOf", "verifyAudit"}
 """Passwords take their time on purpose."""
 IDS = ["health", *(one.id for one in (*OWN, *OPERATIONS) if one.id not in STREAMS)]
 NEVER = ("system/shutdown", "system_shutdown")
-WITHOUT_INPUT = {"recipeSchema", "health"}
+WITHOUT_INPUT = {"recipeSchema", "health", "consoleSession"}
 LONGEST_URL = 4_000
 """Longer ones are for the listener to refuse, which has tests of its own."""
 

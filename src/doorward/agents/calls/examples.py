@@ -11,8 +11,8 @@ import re
 _TELLING = re.compile(
     r"\b(?:(?:for|an|as an|another) example|for instance|examples? of|e\.g\.|such as|like this|like so|looks? like"
     r"|hypothetical(?:ly)?|placeholder|instead of|(?:do not|don't|never) (?:run|execute|use|call|write)"
-    r"|(?:you|one|people|users?|they|i|we) (?:could|may|might|would|should) (?:use|run|write|type|try|call|say|ask|send)"
-    r"|(?:you|one|people|users?|they) can (?:use|run|write|type|try|call|say|ask|send))"
+    r"|(?:(?:you|one|people|users?|they|i|we) (?:could|may|might|would|should)|(?:you|one|people|users?|they) can)"
+    r" (?:use|run|write|type|try|call|say|ask|send))"
     r"|\b(?:examples?|syntax|formats?|templates?|usage)(?: is| are| as follows| to use)?[\s.:]*$"
     r"|\b(?:said|says|saying|wrote|writes|typed|reads|contains|holds|printed|prints|returned|replied|answered"
     r"|quot(?:e|es|ed|ing)|(?<!you )asked)(?: [\w'’.-]+){0,3}[\s.:]*$",

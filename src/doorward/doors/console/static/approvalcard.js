@@ -3,7 +3,22 @@
 
 import { get, part, post } from "./api.js";
 import { Diff } from "./diff.js";
-import { Badge, Button, Confirm, ErrorBox, html, moment, say, State, Time, useEffect, useRef, useState, useTick, Visible } from "./ui.js";
+import {
+  Badge,
+  Button,
+  Confirm,
+  ErrorBox,
+  html,
+  moment,
+  say,
+  State,
+  Time,
+  useEffect,
+  useRef,
+  useState,
+  useTick,
+  Visible,
+} from "./ui.js";
 
 /** Seconds in words that do not jump in width more than they must. */
 export function left(seconds) {
@@ -78,26 +93,35 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
   >
     <header class="card-head">
       <${Heading} id=${`approval-${approval.id}-title`}>
-        <strong><${Visible} text=${approval.caller} /></strong>${approval.onBehalfOf && approval.onBehalfOf !== approval.caller ? html` for <${Visible} text=${approval.onBehalfOf} />` : ""}
+        <strong><${Visible} text=${approval.caller} /></strong>${approval.onBehalfOf &&
+          approval.onBehalfOf !== approval.caller ? html` for <${Visible} text=${approval.onBehalfOf} />` : ""}
         ${" wants to run "}<code><${Visible} text=${approval.command} /></code>
       </${Heading}>
       ${waits
-        ? html`<${Countdown} until=${approval.expiresAt} from=${approval.createdAt} onEnd=${() => onExpired?.(approval)} />`
+        ? html`<${Countdown} until=${approval.expiresAt} from=${approval.createdAt} onEnd=${() => onExpired?.(approval)}
+          />`
         : html`<${State} state=${approval.state} />`}
     </header>
     <p class="bits">
-      ${approval.kind && html`<${Badge}>${{ ai: "AI", human: "person", service: "program" }[approval.kind] ?? approval.kind}</${Badge}>`}
-      ${approval.room && html`<span>in <a href=${`/console/rooms/${part(approval.room)}`}><${Visible} text=${approval.room} /></a></span>`}
+      ${approval.kind && html`<${Badge}>${{ ai: "AI", human: "person",
+        service: "program" }[approval.kind] ?? approval.kind}</${Badge}>`}
+      ${approval.room && html`<span>in <a href=${`/console/rooms/${part(approval.room)}`}><${Visible}
+        text=${approval.room} /></a></span>`}
       <span>asked <${Time} at=${approval.createdAt} /></span>
-      ${approval.safety && html`<${Badge} tone=${{ dangerous: "bad", caution: "warn" }[approval.safety] ?? "calm"}>${approval.safety}</${Badge}>`}
+      ${approval.safety &&
+        html`<${Badge} tone=${{ dangerous: "bad",
+          caution: "warn" }[approval.safety] ?? "calm"}>${approval.safety}</${Badge}>`}
       ${approval.quorum > 1 && html`<span>${approval.quorum} people must say yes</span>`}
     </p>
     ${approval.shown &&
     html`<p class="label" id=${`approval-${approval.id}-runs`}>Exactly this runs</p>
-      <pre class="code wrap" tabindex="0" role="group" aria-labelledby=${`approval-${approval.id}-runs`}><code><${Visible} text=${approval.shown} lines /></code></pre>`}
+      <pre class="code wrap" tabindex="0" role="group"
+        aria-labelledby=${`approval-${approval.id}-runs`}><code><${Visible} text=${approval.shown} lines
+          /></code></pre>`}
     ${approval.difference &&
     (approval.command.startsWith("mcp/")
-      ? html`<p class="label">What is known of it</p><pre class="code wrap" tabindex="0" role="group" aria-label="What is known of it"><code><${Visible} text=${approval.difference} lines /></code></pre>`
+      ? html`<p class="label">What is known of it</p><pre class="code wrap" tabindex="0" role="group"
+        aria-label="What is known of it"><code><${Visible} text=${approval.difference} lines /></code></pre>`
       : html`<${Diff} text=${approval.difference} />`)}
     ${approval.why && html`<p class="quiet"><${Visible} text=${approval.why} /></p>`}
     <${Decisions} approval=${approval} />
@@ -106,14 +130,18 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
     (approval.cannotDecide
       ? html`<p class="quiet"><${Visible} text=${approval.cannotDecide} /></p>`
       : html`<div class="actions start">
-          <${Button} kind="primary" busy=${busy === "approve"} disabled=${Boolean(busy)} onClick=${approve}>Approve</${Button}>
-          <${Button} kind="danger" busy=${busy === "deny"} disabled=${Boolean(busy)} onClick=${() => decide("deny")}>Deny</${Button}>
+          <${Button} kind="primary" busy=${busy === "approve"} disabled=${Boolean(busy)}
+            onClick=${approve}>Approve</${Button}>
+          <${Button} kind="danger" busy=${busy === "deny"} disabled=${Boolean(busy)}
+            onClick=${() => decide("deny")}>Deny</${Button}>
           <span class="quiet keys" aria-hidden="true">On this card, <kbd>a</kbd> approves and <kbd>d</kbd> denies</span>
         </div>`)}
     ${sure &&
-    html`<${Confirm} title="Approve something dangerous?" words="Approve" onYes=${() => decide("approve")} onClose=${() => setSure(false)}>
+    html`<${Confirm} title="Approve something dangerous?" words="Approve" onYes=${() => decide("approve")}
+      onClose=${() => setSure(false)}>
       <p><code><${Visible} text=${approval.command} /></code> is declared dangerous. Exactly this runs:</p>
-      <pre class="code wrap" tabindex="0" role="group" aria-label="Exactly this runs"><code><${Visible} text=${approval.shown} lines /></code></pre>
+      <pre class="code wrap" tabindex="0" role="group" aria-label="Exactly this runs"><code><${Visible}
+        text=${approval.shown} lines /></code></pre>
     </${Confirm}>`}
   </article>`;
 }
@@ -124,13 +152,17 @@ function Decisions({ approval }) {
     html`<ul class="plain-list decisions">
       ${made.map(
         (one) => html`<li key=${one.decider}>
-          <strong><${Visible} text=${one.decider} /></strong>${one.verdict === "approve" ? " approved" : " denied"} <${Time} at=${one.at} />
+          <strong><${Visible} text=${one.decider} /></strong>${one.verdict === "approve" ? " approved"
+            : " denied"} <${Time} at=${one.at} />
         </li>`,
       )}
     </ul>`}
     ${approval.state === "expired" && html`<p class="quiet">Nobody decided in time, which counts as no.</p>`}
-    ${approval.state === "approved" && html`<p class="quiet">Approved, and not used so far: whoever asked has to come back for it.</p>`}
-    ${approval.usedBy && html`<p>It ran as execution <a href=${`/console/executions/${part(approval.usedBy)}`}><code>${approval.usedBy}</code></a><${Became} execution=${approval.usedBy} />.</p>`}`;
+    ${approval.state === "approved" &&
+      html`<p class="quiet">Approved, and not used so far: whoever asked has to come back for it.</p>`}
+    ${approval.usedBy && html`<p>It ran as execution <a
+      href=${`/console/executions/${part(approval.usedBy)}`}><code>${approval.usedBy}</code></a><${Became}
+        execution=${approval.usedBy} />.</p>`}`;
 }
 
 /** What came of the execution that used it, where one may see that. */

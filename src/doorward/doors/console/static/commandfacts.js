@@ -6,9 +6,11 @@ import { Badge, Field, html, useSignal } from "./ui.js";
 /** The choice of where one acts. A recipe binds people too, in a room. */
 export function RoomChoice({ room, onChange, hint }) {
   const mine = useSignal(rooms) ?? [];
-  const options = [["", "as me, outside rooms"], ...mine.filter((one) => !one.archived).map((one) => [one.room, `as in room ${one.name || one.room}`])];
+  const options = [["", "as me, outside rooms"], ...mine.filter((one) => !one.archived).map((one) => [one.room,
+    `as in room ${one.name || one.room}`])];
   if (room && !options.some(([id]) => id === room)) options.push([room, `as in room ${room}`]);
-  return html`<${Field} label="Where" options=${options} value=${room} hint=${hint} onChange=${(event) => onChange(event.target.value)} />`;
+  return html`<${Field} label="Where" options=${options} value=${room} hint=${hint}
+    onChange=${(event) => onChange(event.target.value)} />`;
 }
 
 /** What is declared about a command: tier, how dangerous, what it touches, what it costs, whether it can be undone. */

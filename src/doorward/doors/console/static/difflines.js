@@ -15,7 +15,8 @@ export function diffLines(text) {
   all.forEach((line, at) => {
     const heading = HEADING.exec(line);
     const outside = olds === 0 && news === 0;
-    const names = (line.startsWith("--- ") && all[at + 1]?.startsWith("+++ ")) || (line.startsWith("+++ ") && all[at - 1]?.startsWith("--- "));
+    const names = (line.startsWith("--- ") && all[at + 1]?.startsWith("+++ ")) || (line.startsWith("+++ ") &&
+      all[at - 1]?.startsWith("--- "));
     if (outside && names) {
       found.push(made("file", "", line));
     } else if (outside && heading) {

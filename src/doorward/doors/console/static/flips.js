@@ -58,7 +58,7 @@ function Flip({ one }) {
   return html`<section class="card flip">
     <h2><code><${Visible} text=${one.command} /></code> <span class="times">${one.count === 1 ? "once" : `${one.count.toLocaleString("en")} times`}</span>
       <span class="decisions"><${Decision} of=${one.was} /> <span aria-hidden="true">→</span><span class="unseen"> would be </span> <${Decision} of=${one.would} /></span></h2>
-    <p>${one.would === "unknown" ? "Why: " : "By "}<code><${Visible} text=${one.rule} /></code></p>
+    <p>${one.would === "unknown" ? "Why: " : "Rule: "}<code><${Visible} text=${one.rule} /></code></p>
     <p class="quiet">by <${Visible} text=${one.callers.slice(0, 6).join(", ")} />${(one.moreCallers || one.callers.length > 6) && " and others"};
       last <${Time} at=${one.last} /></p>
     ${one.examples.length > 0 && html`<details><summary>Examples</summary><ul class="examples">

@@ -44,7 +44,8 @@ export function useExecution(id, on = true) {
       if (source.readyState !== EventSource.CLOSED) return;
       try {
         await get(`/executions/${part(id)}`);
-        set((before) => (before.ended ? before : { ...before, problem: new Error("The stream of this execution ended; open the page again.") }));
+        set((before) => (before.ended ? before : { ...before,
+          problem: new Error("The stream of this execution ended; open the page again.") }));
       } catch (problem) {
         set((before) => ({ ...before, problem }));
       }
@@ -70,17 +71,27 @@ export function Output({ written, running = false, where = "", label = "Output" 
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 24;
     if (atEnd !== follow) setFollow(atEnd);
   };
-  if (!written.length) return html`<p class="quiet">${running ? "It has written nothing so far." : "It wrote nothing that is kept."}</p>`;
+  const mixed = written.blocks.some((one) => one.stream === "stderr");
+  if (!written.length) return html`<p class="quiet">${running ? "It has written nothing so far."
+    : "It wrote nothing that is kept."}</p>`;
   return html`<div class="output">
     ${written.dropped > 0 &&
     html`<p class="quiet">
-      The first ${written.dropped.toLocaleString("en")} characters are not shown here${where ? html`; <a href=${where}>earlier output is on its page</a>` : ""}.
+      The first ${written.dropped.toLocaleString("en")} characters are not shown here${where
+        ? html`; <a href=${where}>earlier output is on its page</a>` : ""}.
     </p>`}
-    <pre class=${`output-text ${width ? "wrap" : ""}`} ref=${place} onScroll=${scrolled} tabindex="0" role="log" aria-live="off" aria-label=${label}>${written.blocks.map((block) => html`<${Block} key=${block.id} block=${block} />`)}</pre>
+    <pre class=${`output-text ${width ? "wrap" : ""}`} ref=${place} onScroll=${scrolled} tabindex="0" role="log"
+      aria-live="off" aria-label=${label}>${written.blocks.map((block) => html`<${Block} key=${block.id} block=${block}
+        />`)}</pre>
     <div class="output-foot">
-      <${Button} kind="quiet small" aria-pressed=${follow ? "true" : "false"} onClick=${() => setFollow(!follow)}>${follow ? "Following the end: pause" : "Paused: follow the end"}</${Button}>
-      <${Button} kind="quiet small" aria-pressed=${width ? "true" : "false"} onClick=${() => setWidth(!width)}>${width ? "Long lines wrap" : "Long lines go on"}</${Button}>
-      <span class="quiet">${written.length.toLocaleString("en")} characters${written.blocks.some((one) => one.stream === "stderr") ? "; what has a line beside it came as errors" : ""}</span>
+      <${Button} kind="quiet small" aria-pressed=${follow ? "true" : "false"}
+        onClick=${() => setFollow(!follow)}>${follow ? "Following the end: pause"
+          : "Paused: follow the end"}</${Button}>
+      <${Button} kind="quiet small" aria-pressed=${width ? "true" : "false"} onClick=${() => setWidth(!width)}>${width
+        ? "Long lines wrap" : "Long lines go on"}</${Button}>
+      <span class="quiet">
+        ${written.length.toLocaleString("en")} characters${mixed ? "; what has a line beside it came as errors" : ""}
+      </span>
     </div>
   </div>`;
 }
@@ -91,7 +102,8 @@ const shown = new WeakMap();
 function Block({ block }) {
   if (!shown.has(block)) {
     const text = html`<${Visible} text=${block.text} lines />`;
-    shown.set(block, block.stream === "stderr" ? html`<span class="stderr"><span class="unseen">errors: </span>${text}</span>` : html`<span>${text}</span>`);
+    shown.set(block, block.stream === "stderr" ? html`<span class="stderr"><span
+      class="unseen">errors: </span>${text}</span>` : html`<span>${text}</span>`);
   }
   return shown.get(block);
 }
@@ -102,7 +114,8 @@ export function Progress({ facts }) {
   const known = typeof facts.fraction === "number";
   const percent = known ? Math.round(facts.fraction * 100) : 0;
   return html`<div class="progress">
-    ${known && html`<progress max="100" value=${percent} aria-label="Progress">${percent} %</progress><span>${percent} %</span>`}
+    ${known && html`<progress max="100" value=${percent}
+      aria-label="Progress">${percent} %</progress><span>${percent} %</span>`}
     ${facts.message && html`<span class="quiet"><${Visible} text=${facts.message} /></span>`}
   </div>`;
 }

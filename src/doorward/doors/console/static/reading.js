@@ -62,9 +62,12 @@ function read(schema, draft, root, path, problems, required, name, secret, depth
       return draft === "" && !required ? MISSING : readText(one, draft, wrong);
     case "list": {
       if (!draft.length && !required) return MISSING;
-      const items = draft.map((item, at) => read(one.items, item, root, `${path}.${at}`, problems, true, name, secret, depth + 1));
-      if (one.minItems !== undefined && items.length < one.minItems) return wrong(`At least ${one.minItems} are needed; there are ${items.length}.`);
-      if (one.maxItems !== undefined && items.length > one.maxItems) return wrong(`At most ${one.maxItems} are taken; there are ${items.length}.`);
+      const items = draft.map((item, at) => read(one.items, item, root, `${path}.${at}`, problems, true, name, secret,
+        depth + 1));
+      if (one.minItems !== undefined &&
+        items.length < one.minItems) return wrong(`At least ${one.minItems} are needed; there are ${items.length}.`);
+      if (one.maxItems !== undefined &&
+        items.length > one.maxItems) return wrong(`At most ${one.maxItems} are taken; there are ${items.length}.`);
       return items.map((item) => (item === MISSING ? null : item));
     }
     case "map": {
@@ -81,7 +84,8 @@ function read(schema, draft, root, path, problems, required, name, secret, depth
     }
     case "object":
       if (!required && !draft.open) return MISSING;
-      return readObject(one, draft.fields ? draft : draftOf(schema, root, name, secret, {}, depth), root, path, problems, secret, depth);
+      return readObject(one, draft.fields ? draft : draftOf(schema, root, name, secret, {}, depth), root, path,
+        problems, secret, depth);
     default:
       return draft.trim() === "" ? blank() : readJson(one, draft, wrong);
   }
@@ -89,20 +93,29 @@ function read(schema, draft, root, path, problems, required, name, secret, depth
 
 function readNumber(schema, text, wrong) {
   const value = Number(text);
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) || !Number.isFinite(value)) return wrong(`Write a number, such as 10; given ${text.slice(0, 40)}.`);
-  if (schema.type === "integer" && !Number.isInteger(value)) return wrong(`Write a whole number; given ${text.slice(0, 40)}.`);
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return wrong("A browser cannot hold this number exactly; ask by `doorward run` instead.");
-  if (schema.minimum !== undefined && value < schema.minimum) return wrong(`At least ${schema.minimum}; given ${value}.`);
-  if (schema.maximum !== undefined && value > schema.maximum) return wrong(`At most ${schema.maximum}; given ${value}.`);
-  if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return wrong(`More than ${schema.exclusiveMinimum}; given ${value}.`);
-  if (schema.exclusiveMaximum !== undefined && value >= schema.exclusiveMaximum) return wrong(`Less than ${schema.exclusiveMaximum}; given ${value}.`);
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ||
+    !Number.isFinite(value)) return wrong(`Write a number, such as 10; given ${text.slice(0, 40)}.`);
+  if (schema.type === "integer" && !Number.isInteger(value)) return wrong(`Write a whole number; given ${text.slice(0,
+    40)}.`);
+  if (Number.isInteger(value) &&
+    !Number.isSafeInteger(value)) return wrong("A browser cannot hold this number exactly; ask by `doorward run` instead.");
+  if (schema.minimum !== undefined &&
+    value < schema.minimum) return wrong(`At least ${schema.minimum}; given ${value}.`);
+  if (schema.maximum !== undefined &&
+    value > schema.maximum) return wrong(`At most ${schema.maximum}; given ${value}.`);
+  if (schema.exclusiveMinimum !== undefined &&
+    value <= schema.exclusiveMinimum) return wrong(`More than ${schema.exclusiveMinimum}; given ${value}.`);
+  if (schema.exclusiveMaximum !== undefined &&
+    value >= schema.exclusiveMaximum) return wrong(`Less than ${schema.exclusiveMaximum}; given ${value}.`);
   return value;
 }
 
 function readText(schema, text, wrong) {
   const length = [...text].length;
-  if (schema.minLength !== undefined && length < schema.minLength) return wrong(length ? `At least ${schema.minLength} characters; there are ${length}.` : "This is needed.");
-  if (schema.maxLength !== undefined && length > schema.maxLength) return wrong(`At most ${schema.maxLength} characters; there are ${length}.`);
+  if (schema.minLength !== undefined && length < schema.minLength) return wrong(length
+    ? `At least ${schema.minLength} characters; there are ${length}.` : "This is needed.");
+  if (schema.maxLength !== undefined &&
+    length > schema.maxLength) return wrong(`At most ${schema.maxLength} characters; there are ${length}.`);
   return text;
 }
 
@@ -114,7 +127,8 @@ export function readJson(schema, text, wrong) {
   } catch (error) {
     return wrong(`This is no JSON: ${error.message}.`);
   }
-  if (schema.type === "object" && (value === null || typeof value !== "object" || Array.isArray(value))) return wrong('Write an object, such as {"name": "value"}.');
+  if (schema.type === "object" && (value === null || typeof value !== "object" ||
+    Array.isArray(value))) return wrong('Write an object, such as {"name": "value"}.');
   if (schema.type === "array" && !Array.isArray(value)) return wrong('Write a list, such as ["one", "two"].');
   return value;
 }

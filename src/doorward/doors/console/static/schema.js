@@ -75,7 +75,8 @@ export function kindOf(schema, root, name = "", secret = []) {
   if (one.type === "array") return Array.isArray(one.prefixItems) ? "json" : "list";
   if (one.type === "object" || one.properties) {
     if (one.properties && Object.keys(one.properties).length) return "object";
-    return one.additionalProperties && typeof one.additionalProperties === "object" && plain(one.additionalProperties, root)
+    return one.additionalProperties && typeof one.additionalProperties === "object" && plain(one.additionalProperties,
+      root)
       ? "map"
       : "json";
   }
@@ -112,10 +113,12 @@ export function draftOf(schema, root, name = "", secret = [], value = MISSING, d
     case "boolean":
       return given || typeof one.default === "boolean" ? String((given ? value : one.default) === true) : "";
     case "list":
-      return given && Array.isArray(value) ? value.map((item) => draftOf(one.items, root, name, secret, item, depth + 1)) : [];
+      return given && Array.isArray(value) ? value.map((item) => draftOf(one.items, root, name, secret, item,
+        depth + 1)) : [];
     case "map":
       return given
-        ? Object.entries(value).map(([key, item]) => ({ key, draft: draftOf(one.additionalProperties, root, "", [], item, depth + 1) }))
+        ? Object.entries(value).map(([key, item]) => ({ key, draft: draftOf(one.additionalProperties, root, "", [],
+          item, depth + 1) }))
         : [];
     case "object": {
       if (!given && depth > 0) return { open: false, fields: null };

@@ -65,14 +65,17 @@ export function SchemaForm({ form, id = "form" }) {
     return html`<div class="schema-form">
       <div class="field">
         <label for=${`${id}-json`}>Parameters as JSON</label>
-        <textarea id=${`${id}-json`} class="mono" rows="10" spellcheck=${false} value=${json} onInput=${(event) => form.setJson(event.target.value)}
-          aria-invalid=${problems[""] ? "true" : undefined} aria-describedby=${problems[""] ? `${id}-json-error` : undefined}></textarea>
+        <textarea id=${`${id}-json`} class="mono" rows="10" spellcheck=${false} value=${json}
+          onInput=${(event) => form.setJson(event.target.value)}
+          aria-invalid=${problems[""] ? "true" : undefined} aria-describedby=${problems[""] ? `${id}-json-error`
+            : undefined}></textarea>
         ${problems[""] && html`<p class="field-error" id=${`${id}-json-error`}>${problems[""]}</p>`}
       </div>
       <${Button} kind="quiet small" onClick=${form.turn}>Back to the form</${Button}>
     </div>`;
   return html`<div class="schema-form">
-    ${names.length ? html`<${Fields} of=${{ form, root: schema, id }} schema=${settled(schema, schema)} draft=${draft} set=${form.set} path="" depth=${0} />` : html`<p class="quiet">It takes no parameters.</p>`}
+    ${names.length ? html`<${Fields} of=${{ form, root: schema, id }} schema=${settled(schema, schema)} draft=${draft}
+      set=${form.set} path="" depth=${0} />` : html`<p class="quiet">It takes no parameters.</p>`}
     ${names.length > 0 && html`<${Button} kind="quiet small" onClick=${form.turn}>Write JSON instead</${Button}>`}
   </div>`;
 }
@@ -80,9 +83,11 @@ export function SchemaForm({ form, id = "form" }) {
 function Fields({ of, schema, draft, set, path, depth }) {
   const required = schema.required ?? [];
   const all = Object.entries(schema.properties ?? {});
-  const ordered = [...all.filter(([name]) => required.includes(name)), ...all.filter(([name]) => !required.includes(name))];
+  const ordered = [...all.filter(([name]) => required.includes(name)),
+    ...all.filter(([name]) => !required.includes(name))];
   return ordered.map(
-    ([name, inner]) => html`<${One} key=${name} of=${of} schema=${inner} name=${name} label=${name} draft=${draft.fields[name]}
+    ([name, inner]) => html`<${One} key=${name} of=${of} schema=${inner} name=${name} label=${name}
+      draft=${draft.fields[name]}
       set=${(next) => set({ ...draft, open: true, fields: { ...draft.fields, [name]: next } })}
       path=${path ? `${path}.${name}` : name} required=${required.includes(name)} depth=${depth + 1} />`,
   );
@@ -95,13 +100,16 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
   const kind = kindAt(schema, root, name, form.secret, depth);
   const field = `${id}-${path}`;
   const error = form.problems[path];
-  const told = [one.description && sentence(one.description), note(one, kind, required), form.secret.includes(name) && "It is in no record."].filter(Boolean);
+  const told = [one.description && sentence(one.description), note(one, kind, required), form.secret.includes(name) &&
+    "It is in no record."].filter(Boolean);
   const described = [told.length && `${field}-hint`, error && `${field}-error`].filter(Boolean).join(" ") || undefined;
-  const shared = { id: field, "aria-describedby": described, "aria-invalid": error ? "true" : undefined, "aria-required": required ? "true" : undefined };
+  const shared = { id: field, "aria-describedby": described, "aria-invalid": error ? "true" : undefined,
+    "aria-required": required ? "true" : undefined };
   const inside = { of, schema, one, all, name, draft, set, path, required, nullable, depth, shared, field };
   const grouped = ["list", "map", "object", "either"].includes(kind);
   const title = html`<${Visible} text=${label} />${required && html`<span class="needed"> needed</span>`}`;
-  const rest = html`${told.length > 0 && html`<p class="hint" id=${`${field}-hint`}><${Visible} text=${told.join(" ")} /></p>`}
+  const rest = html`${told.length > 0 && html`<p class="hint" id=${`${field}-hint`}><${Visible} text=${told.join(" ")}
+    /></p>`}
     ${error && html`<p class="field-error" id=${`${field}-error`}>${error}</p>`}`;
   if (grouped)
     return html`<fieldset class="field group" aria-describedby=${described}>
@@ -143,7 +151,8 @@ function Control({ kind, check, one, draft, set, required, nullable, shared }) {
       return html`<p id=${shared.id}><code>${words(one.const)}</code></p>`;
     case "boolean":
       return check
-        ? html`<input type="checkbox" ...${shared} checked=${draft === "true"} onChange=${(event) => set(String(event.target.checked))} />`
+        ? html`<input type="checkbox" ...${shared} checked=${draft === "true"}
+          onChange=${(event) => set(String(event.target.checked))} />`
         : html`<select ...${shared} value=${draft} onChange=${typed}>
             <option value="">${nullable && required ? "none" : "leave out"}</option>
             <option value="true">yes</option>
@@ -157,12 +166,16 @@ function Control({ kind, check, one, draft, set, required, nullable, shared }) {
     case "secret":
       return html`<input type="password" ...${shared} autocomplete="new-password" value=${draft} onInput=${typed} />`;
     case "lines":
-      return html`<textarea ...${plain} class="mono" rows=${Math.min(16, Math.max(3, draft.split("\n").length + 1))} value=${draft} onInput=${typed}></textarea>`;
+      return html`<textarea ...${plain} class="mono" rows=${Math.min(16, Math.max(3, draft.split("\n").length + 1))}
+        value=${draft} onInput=${typed}></textarea>`;
     case "json":
-      return html`<textarea ...${plain} class="mono" rows=${Math.min(16, Math.max(2, draft.split("\n").length + 1))} value=${draft} onInput=${typed}
-        placeholder=${one.type === "array" ? "[]  as JSON" : one.type === "object" ? '{}  as JSON' : "any JSON"}></textarea>`;
+      return html`<textarea ...${plain} class="mono" rows=${Math.min(16, Math.max(2, draft.split("\n").length + 1))}
+        value=${draft} onInput=${typed}
+        placeholder=${one.type === "array" ? "[]  as JSON" : one.type === "object" ? '{}  as JSON'
+          : "any JSON"}></textarea>`;
     default:
-      return html`<input type="text" ...${plain} inputmode=${kind === "integer" ? "numeric" : kind === "number" ? "decimal" : undefined} value=${draft} onInput=${typed} />`;
+      return html`<input type="text" ...${plain} inputmode=${kind === "integer" ? "numeric" : kind === "number"
+        ? "decimal" : undefined} value=${draft} onInput=${typed} />`;
   }
 }
 
@@ -182,14 +195,18 @@ function Group(props) {
         ${all.map((way, at) => html`<option value=${String(at)}>${wayName(way, root)}</option>`)}
       </select>
       ${draft.chosen >= 0 &&
-      html`<${One} of=${of} schema=${all[draft.chosen]} name=${name} label=${wayName(all[draft.chosen], root)} draft=${draft.drafts[draft.chosen]}
-        set=${(next) => set({ ...draft, drafts: draft.drafts.map((held, at) => (at === draft.chosen ? next : held)) })} path=${path} required=${true} depth=${depth + 1} />`}`;
+      html`<${One} of=${of} schema=${all[draft.chosen]} name=${name} label=${wayName(all[draft.chosen], root)}
+        draft=${draft.drafts[draft.chosen]}
+        set=${(next) => set({ ...draft, drafts: draft.drafts.map((held, at) => (at === draft.chosen ? next : held)) })}
+          path=${path} required=${true} depth=${depth + 1} />`}`;
   }
   if (kind === "object") {
     const held = draft.fields ? draft : draftOf(schema, root, name, form.secret, {}, depth);
-    if (!required && !draft.open) return html`<${Button} kind="quiet small" onClick=${() => set({ ...held, open: true })}>Fill in ${name}</${Button}>`;
+    if (!required && !draft.open) return html`<${Button} kind="quiet small"
+      onClick=${() => set({ ...held, open: true })}>Fill in ${name}</${Button}>`;
     return html`<${Fields} of=${of} schema=${one} draft=${held} set=${set} path=${path} depth=${depth} />
-      ${!required && html`<${Button} kind="quiet small" onClick=${() => set({ ...held, open: false })}>Leave ${name} out</${Button}>`}`;
+      ${!required && html`<${Button} kind="quiet small"
+        onClick=${() => set({ ...held, open: false })}>Leave ${name} out</${Button}>`}`;
   }
   const inner = kind === "list" ? one.items : one.additionalProperties;
   const without = (at) => set(draft.filter((_, index) => index !== at));
@@ -198,23 +215,31 @@ function Group(props) {
       ${draft.map((item, at) =>
         kind === "list"
           ? html`<li key=${at}>
-              <${One} of=${of} schema=${inner} name=${name} label=${`${at + 1}`} draft=${item} set=${(next) => changed(at, next)} path=${`${path}.${at}`} required=${true} depth=${depth + 1} />
-              <${Button} kind="quiet small" aria-label=${`Remove number ${at + 1} of ${name}`} onClick=${() => without(at)}>Remove</${Button}>
+              <${One} of=${of} schema=${inner} name=${name} label=${`${at + 1}`} draft=${item}
+                set=${(next) => changed(at, next)} path=${`${path}.${at}`} required=${true} depth=${depth + 1} />
+              <${Button} kind="quiet small" aria-label=${`Remove number ${at + 1} of ${name}`}
+                onClick=${() => without(at)}>Remove</${Button}>
             </li>`
           : html`<li key=${at}>
               <div class="field">
                 <label for=${`${field}-${at}-key`}>Name</label>
-                <input id=${`${field}-${at}-key`} type="text" autocomplete="off" spellcheck=${false} value=${item.key} onInput=${(event) => changed(at, { ...item, key: event.target.value })} />
+                <input id=${`${field}-${at}-key`} type="text" autocomplete="off" spellcheck=${false} value=${item.key}
+                  onInput=${(event) => changed(at, { ...item, key: event.target.value })} />
               </div>
-              <${One} of=${of} schema=${inner} name="" label="Value" draft=${item.draft} set=${(next) => changed(at, { ...item, draft: next })} path=${`${path}.${at}`} required=${true} depth=${depth + 1} />
-              <${Button} kind="quiet small" aria-label=${`Remove ${item.key || `number ${at + 1}`} of ${name}`} onClick=${() => without(at)}>Remove</${Button}>
+              <${One} of=${of} schema=${inner} name="" label="Value" draft=${item.draft} set=${(next) => changed(at,
+                { ...item, draft: next })} path=${`${path}.${at}`} required=${true} depth=${depth + 1} />
+              <${Button} kind="quiet small" aria-label=${`Remove ${item.key || `number ${at + 1}`} of ${name}`}
+                onClick=${() => without(at)}>Remove</${Button}>
             </li>`,
       )}
     </ol>
-    <${Button} kind="quiet small" onClick=${() => set([...draft, kind === "list" ? fresh(inner, name) : { key: "", draft: fresh(inner, "") }])}>Add ${draft.length ? "another" : "one"}</${Button}>`;
+    <${Button} kind="quiet small" onClick=${() => set([...draft, kind === "list" ? fresh(inner, name) : { key: "",
+      draft: fresh(inner, "") }])}>Add ${draft.length ? "another" : "one"}</${Button}>`;
 }
 
-const KINDS = { text: "a text", lines: "a text", secret: "a secret", number: "a number", integer: "a whole number", boolean: "yes or no", choice: "one of a few", list: "a list", object: "an object", map: "names and values", json: "JSON" };
+const KINDS = { text: "a text", lines: "a text", secret: "a secret", number: "a number", integer: "a whole number",
+  boolean: "yes or no", choice: "one of a few", list: "a list", object: "an object", map: "names and values",
+    json: "JSON" };
 
 function wayName(way, root) {
   const kind = kindAt(way, root, "", [], 0);

@@ -8,16 +8,20 @@ export function AddServer({ onClose, onAdded }) {
   const [way, setWay] = useState("form");
   return html`<${Dialog} title="Add a server" wide onClose=${onClose}>
     <div class="bits" role="group" aria-label="How">
-      <${Button} kind=${way === "form" ? "primary small" : "small"} aria-pressed=${way === "form" ? "true" : "false"} onClick=${() => setWay("form")}>By a form</${Button}>
-      <${Button} kind=${way === "paste" ? "primary small" : "small"} aria-pressed=${way === "paste" ? "true" : "false"} onClick=${() => setWay("paste")}>Paste JSON</${Button}>
+      <${Button} kind=${way === "form" ? "primary small" : "small"} aria-pressed=${way === "form" ? "true" : "false"}
+        onClick=${() => setWay("form")}>By a form</${Button}>
+      <${Button} kind=${way === "paste" ? "primary small" : "small"} aria-pressed=${way === "paste" ? "true" : "false"}
+        onClick=${() => setWay("paste")}>Paste JSON</${Button}>
     </div>
-    ${way === "form" ? html`<${ByForm} onClose=${onClose} onAdded=${onAdded} />` : html`<${ByPaste} onClose=${onClose} onAdded=${onAdded} />`}
+    ${way === "form" ? html`<${ByForm} onClose=${onClose} onAdded=${onAdded} />` : html`<${ByPaste} onClose=${onClose}
+      onAdded=${onAdded} />`}
   </${Dialog}>`;
 }
 
 function ByForm(props) {
   const described = useLoad(() => get("/commands/mcp/add"), []);
-  return html`<${Loaded} from=${described}>${(command) => html`<${FormOf} command=${command} ...${props} />`}</${Loaded}>`;
+  return html`<${Loaded} from=${described}>${(command) => html`<${FormOf} command=${command} ...${props}
+    />`}</${Loaded}>`;
 }
 
 function FormOf({ command, onClose, onAdded }) {
@@ -53,7 +57,8 @@ function FormOf({ command, onClose, onAdded }) {
   return html`<form onSubmit=${submit}>
     <${SchemaForm} form=${form} id="add" />
     <${ErrorBox} problem=${problem} />
-    ${plan && html`<p class="label">This would be added</p><${Code} value=${plan.entry} label="Entry" /><${Notes} notes=${plan.notes} />`}
+    ${plan && html`<p class="label">This would be added</p><${Code} value=${plan.entry} label="Entry" /><${Notes}
+      notes=${plan.notes} />`}
     <div class="actions start">
       <${Button} type="submit" busy=${busy}>See what it would be</${Button}>
       ${plan && html`<${Button} kind="primary" busy=${busy} onClick=${() => ask(false)}>Add it</${Button}>`}
@@ -83,7 +88,8 @@ function ByPaste({ onClose, onAdded }) {
         else if (effect.wouldFail) setProblem({ title: "This cannot be added", detail: effect.wouldFail });
         else setPlan(effect);
       } else {
-        onAdded(`Added: ${outcome.result.items.map((one) => one.id).join(", ") || "nothing"}.`, outcome.result.items.length ? outcome.call : "");
+        onAdded(`Added: ${outcome.result.items.map((one) => one.id).join(", ") || "nothing"}.`,
+          outcome.result.items.length ? outcome.call : "");
         onClose();
       }
     } catch (error) {
@@ -100,13 +106,15 @@ function ByPaste({ onClose, onAdded }) {
     setPlan(null);
   };
   return html`<form onSubmit=${submit}>
-    <${Field} label="What another client has" type="textarea" rows=${8} class="mono" value=${text} onInput=${typed} placeholder=${SAMPLE} error=${wrong} spellcheck=${false}
+    <${Field} label="What another client has" type="textarea" rows=${8} class="mono" value=${text} onInput=${typed}
+      placeholder=${SAMPLE} error=${wrong} spellcheck=${false}
       hint="A whole file of a client, or only its servers. Secrets in it go into no record." />
     <${ErrorBox} problem=${problem} />
     ${plan && html`<${Plan} plan=${plan} />`}
     <div class="actions start">
       <${Button} type="submit" busy=${busy}>See what it would be</${Button}>
-      ${plan?.items.length > 0 && html`<${Button} kind="primary" busy=${busy} onClick=${() => ask(false)}>Add ${plan.items.length === 1 ? "it" : `all ${plan.items.length}`}</${Button}>`}
+      ${plan?.items.length > 0 && html`<${Button} kind="primary" busy=${busy}
+        onClick=${() => ask(false)}>Add ${plan.items.length === 1 ? "it" : `all ${plan.items.length}`}</${Button}>`}
     </div>
   </form>`;
 }
@@ -121,9 +129,12 @@ function serversIn(text, setWrong) {
     return null;
   }
   const found = given?.mcpServers ?? given?.servers ?? given?.mcp?.servers ?? given;
-  const single = found && typeof found === "object" && (typeof found.command === "string" || typeof found.url === "string");
-  const named = single ? { [found.id ?? found.name ?? "server"]: found } : Array.isArray(found) ? Object.fromEntries(found.map((one, at) => [one?.id ?? one?.name ?? `server-${at + 1}`, one])) : found;
-  const good = named && typeof named === "object" && Object.keys(named).length && Object.values(named).every((one) => one && typeof one === "object" && !Array.isArray(one));
+  const single = found && typeof found === "object" && (typeof found.command === "string" ||
+    typeof found.url === "string");
+  const named = single ? { [found.id ?? found.name ?? "server"]: found } : Array.isArray(found)
+    ? Object.fromEntries(found.map((one, at) => [one?.id ?? one?.name ?? `server-${at + 1}`, one])) : found;
+  const good = named && typeof named === "object" && Object.keys(named).length &&
+    Object.values(named).every((one) => one && typeof one === "object" && !Array.isArray(one));
   setWrong(good ? "" : `Write an object with servers by their names, such as ${SAMPLE}.`);
   return good ? named : null;
 }
@@ -131,15 +142,19 @@ function serversIn(text, setWrong) {
 function Plan({ plan }) {
   return html`${plan.items.map(
       (one) => html`<div class="card" key=${one.id}>
-        <p class="bits"><strong><${Visible} text=${one.id} /></strong><span class="quiet">${one.network ? "may use the network" : "no network"}</span></p>
+        <p class="bits"><strong><${Visible} text=${one.id} /></strong><span class="quiet">${one.network
+          ? "may use the network" : "no network"}</span></p>
         <${Code} value=${one.entry} label=${`Entry of ${one.id}`} />
         ${one.reads.length > 0 && html`<p>May read: <code><${Visible} text=${one.reads.join(", ")} /></code></p>`}
         ${one.writes.length > 0 && html`<p>May change: <code><${Visible} text=${one.writes.join(", ")} /></code></p>`}
-        ${one.variables.length > 0 && html`<p>Is given the variables: <code><${Visible} text=${one.variables.join(", ")} /></code></p>`}
+        ${one.variables.length > 0 && html`<p>Is given the variables: <code><${Visible} text=${one.variables.join(", ")}
+          /></code></p>`}
         <${Notes} notes=${one.notes} />
       </div>`,
     )}
-    ${plan.skipped.map((one) => html`<p key=${one.name}><strong><${Visible} text=${one.name} /></strong> is left out: <${Visible} text=${one.why} />.</p>`)}`;
+    ${plan.skipped.map((one) => html`<p key=${one.name}><strong><${Visible} text=${one.name}
+      /></strong> is left out: <${Visible} text=${one.why} />.</p>`)}`;
 }
 
-const Notes = ({ notes }) => notes?.length > 0 && html`<ul>${notes.map((one) => html`<li key=${one}><${Visible} text=${one} /></li>`)}</ul>`;
+const Notes = ({ notes }) => notes?.length > 0 && html`<ul>${notes.map((one) => html`<li key=${one}><${Visible}
+  text=${one} /></li>`)}</ul>`;

@@ -3,7 +3,8 @@
 import { run } from "./api.js";
 import { Button, Confirm, html, useEffect, useState } from "./ui.js";
 
-export const TONES = { ready: "good", starting: "info", waiting: "warn", broken: "bad", stopped: "calm", disabled: "calm" };
+export const TONES = { ready: "good", starting: "info", waiting: "warn", broken: "bad", stopped: "calm",
+  disabled: "calm" };
 
 /** What was changed last, and the way back. */
 export function Done({ done, onUndone }) {
@@ -17,7 +18,11 @@ export function Done({ done, onUndone }) {
     onUndone?.();
   };
   return html`<p class="note good" role="status">
-      ${back === done.call && done.call ? "That was undone." : html`${done.words} ${done.call && html`<${Button} kind="quiet small" onClick=${() => setAsking(true)}>Undo…</${Button}>`}`}
+      ${back === done.call && done.call ? "That was undone." : html`${done.words} ${done.call &&
+        html`<${Button} kind="quiet small" onClick=${() => setAsking(true)}>Undo…</${Button}>`}`}
     </p>
-    ${asking && html`<${Confirm} title="Undo it?" words="Undo it" onYes=${undo} onClose=${() => setAsking(false)}><p>The file of servers becomes what it was before, unless it changed since.</p></${Confirm}>`}`;
+    ${asking && html`<${Confirm} title="Undo it?" words="Undo it" onYes=${undo}
+      onClose=${() => setAsking(false)}>
+      <p>The file of servers becomes what it was before, unless it changed since.</p>
+    </${Confirm}>`}`;
 }

@@ -1,7 +1,22 @@
 // The users of the tenant: how far their access reaches, whether they may act, and how new ones come in.
 
 import { get, part, patch, post } from "./api.js";
-import { Badge, Button, Copy, Dialog, ErrorBox, Field, html, Loaded, Table, Time, toast, useLoad, useState, Visible } from "./ui.js";
+import {
+  Badge,
+  Button,
+  Copy,
+  Dialog,
+  ErrorBox,
+  Field,
+  html,
+  Loaded,
+  Table,
+  Time,
+  toast,
+  useLoad,
+  useState,
+  Visible,
+} from "./ui.js";
 
 const LEVELS = ["read", "edit", "full", "root"];
 
@@ -13,11 +28,16 @@ export function People({ who }) {
   const [problem, setProblem] = useState(null);
   const may = who.access === "root";
   const columns = [
-    { key: "id", title: "User", render: (row) => html`<${Visible} text=${row.name} />${row.name !== row.id ? html` <code><${Visible} text=${row.id} /></code>` : ""}${row.id === who.user ? html` <${Badge} tone="info">you</${Badge}>` : ""}` },
-    { key: "kind", title: "Kind", render: (row) => ({ ai: "AI", human: "person", service: "program" })[row.kind] ?? row.kind },
+    { key: "id", title: "User", render: (row) => html`<${Visible} text=${row.name} />${row.name !== row.id
+      ? html` <code><${Visible} text=${row.id} /></code>` : ""}${row.id === who.user
+        ? html` <${Badge} tone="info">you</${Badge}>` : ""}` },
+    { key: "kind", title: "Kind", render: (row) => ({ ai: "AI", human: "person",
+      service: "program" })[row.kind] ?? row.kind },
     { key: "access", title: "Access" },
-    { key: "active", title: "May act", render: (row) => (row.active ? "yes" : html`<${Badge} tone="bad">no</${Badge}>`) },
-    ...(may ? [{ key: "change", title: "Change", render: (row) => html`<${Button} kind="small" aria-label=${`Change ${row.id}`} onClick=${() => setChanging(row)}>Change…</${Button}>` }] : []),
+    { key: "active", title: "May act", render: (row) => (row.active ? "yes"
+      : html`<${Badge} tone="bad">no</${Badge}>`) },
+    ...(may ? [{ key: "change", title: "Change", render: (row) => html`<${Button} kind="small"
+      aria-label=${`Change ${row.id}`} onClick=${() => setChanging(row)}>Change…</${Button}>` }] : []),
   ];
   const invite = async () => {
     setProblem(null);
@@ -29,16 +49,22 @@ export function People({ who }) {
   };
   return html`<section aria-labelledby="people-title">
     <h2 id="people-title">People</h2>
-    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Users of your tenant" columns=${columns} rows=${items} />`}</${Loaded}>
-    ${may && html`<p class="actions start"><${Button} onClick=${() => setAdding(true)}>Add a user…</${Button}>${who.tenant === "local" && html`<${Button} onClick=${invite}>Invite another tenant</${Button}>`}</p>`}
+    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Users of your tenant" columns=${columns} rows=${items}
+      />`}</${Loaded}>
+    ${may && html`<p class="actions start"><${Button}
+      onClick=${() => setAdding(true)}>Add a user…</${Button}>${who.tenant === "local" &&
+        html`<${Button} onClick=${invite}>Invite another tenant</${Button}>`}</p>`}
     <${ErrorBox} problem=${problem} />
     ${invited &&
     html`<div class="card once" role="status">
-      <p>With this passcode somebody may register one new tenant, until <${Time} at=${invited.expiresAt} form="exact" />. It is shown this once.</p>
+      <p>With this passcode somebody may register one new tenant, until <${Time} at=${invited.expiresAt} form="exact"
+        />. It is shown this once.</p>
       <pre class="code wrap" tabindex="0" role="region" aria-label="The passcode"><code>${invited.passcode}</code></pre>
-      <p class="actions start"><${Copy} text=${invited.passcode} label="Copy the passcode" /><${Button} kind="quiet small" onClick=${() => setInvited(null)}>I have it</${Button}></p>
+      <p class="actions start"><${Copy} text=${invited.passcode} label="Copy the passcode" /><${Button}
+        kind="quiet small" onClick=${() => setInvited(null)}>I have it</${Button}></p>
     </div>`}
-    ${changing && html`<${Change} user=${changing} self=${changing.id === who.user} onClose=${() => setChanging(null)} onDone=${found.reload} />`}
+    ${changing && html`<${Change} user=${changing} self=${changing.id === who.user} onClose=${() => setChanging(null)}
+      onDone=${found.reload} />`}
     ${adding && html`<${Add} onClose=${() => setAdding(false)} onDone=${found.reload} />`}
   </section>`;
 }
@@ -55,7 +81,8 @@ function Change({ user, self, onClose, onDone }) {
     setProblem(null);
     try {
       if (access !== user.access || active !== user.active) {
-        await patch(`/users/${part(user.id)}`, { ...(access !== user.access ? { access } : {}), ...(active !== user.active ? { active } : {}) });
+        await patch(`/users/${part(user.id)}`, { ...(access !== user.access ? { access } : {}),
+          ...(active !== user.active ? { active } : {}) });
       }
       if (password) await post(`/users/${part(user.id)}/password`, { password });
       toast(`${user.id} was changed.`);
@@ -69,10 +96,14 @@ function Change({ user, self, onClose, onDone }) {
   return html`<${Dialog} title=${`Change ${user.id}`} onClose=${onClose}>
     <form onSubmit=${submit}>
       <${Field} label="Access" options=${LEVELS} value=${access} onChange=${(event) => setAccess(event.target.value)} />
-      <label class="tick"><input type="checkbox" checked=${active} onChange=${(event) => setActive(event.target.checked)} /> may act at all</label>
-      ${!self && html`<${Field} label="New password" type="password" value=${password} onInput=${(event) => setPassword(event.target.value)} autocomplete="new-password" hint="Leave it empty to leave it as it is. A new one ends all of their sessions." />`}
+      <label class="tick"><input type="checkbox" checked=${active}
+        onChange=${(event) => setActive(event.target.checked)} /> may act at all</label>
+      ${!self && html`<${Field} label="New password" type="password" value=${password}
+        onInput=${(event) => setPassword(event.target.value)} autocomplete="new-password"
+          hint="Leave it empty to leave it as it is. A new one ends all of their sessions." />`}
       <${ErrorBox} problem=${problem} />
-      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Change it</${Button}><${Button} onClick=${onClose}>Leave it</${Button}></div>
+      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Change it</${Button}><${Button}
+        onClick=${onClose}>Leave it</${Button}></div>
     </form>
   </${Dialog}>`;
 }
@@ -87,7 +118,8 @@ function Add({ onClose, onDone }) {
     setBusy(true);
     setProblem(null);
     try {
-      await post("/users", { id: facts.id.trim(), access: facts.access, ...(facts.name.trim() ? { name: facts.name.trim() } : {}) });
+      await post("/users", { id: facts.id.trim(), access: facts.access, ...(facts.name.trim()
+        ? { name: facts.name.trim() } : {}) });
       await onDone();
       if (facts.password) await post(`/users/${part(facts.id.trim())}/password`, { password: facts.password });
       toast(`${facts.id} was added.`);
@@ -99,12 +131,17 @@ function Add({ onClose, onDone }) {
   };
   return html`<${Dialog} title="Add a user" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Id" value=${facts.id} onInput=${typed("id")} hint="Small letters, digits, dots and hyphens." autocapitalize="none" spellcheck=${false} required />
-      <${Field} label="Name" value=${facts.name} onInput=${typed("name")} hint="What to call them; by default the id." />
+      <${Field} label="Id" value=${facts.id} onInput=${typed("id")} hint="Small letters, digits, dots and hyphens."
+        autocapitalize="none" spellcheck=${false} required />
+      <${Field} label="Name" value=${facts.name} onInput=${typed("name")} hint="What to call them; by default the id."
+        />
       <${Field} label="Access" options=${LEVELS} value=${facts.access} onChange=${typed("access")} />
-      <${Field} label="First password" type="password" value=${facts.password} onInput=${typed("password")} autocomplete="new-password" hint="At least 12 characters; they log in with it and change it. Without one they cannot come in yet." />
+      <${Field} label="First password" type="password" value=${facts.password} onInput=${typed("password")}
+        autocomplete="new-password"
+          hint="At least 12 characters; they log in with it and change it. Without one they cannot come in yet." />
       <${ErrorBox} problem=${problem} />
-      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Add them</${Button}><${Button} onClick=${onClose}>Leave it</${Button}></div>
+      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Add them</${Button}><${Button}
+        onClick=${onClose}>Leave it</${Button}></div>
     </form>
   </${Dialog}>`;
 }

@@ -2,7 +2,23 @@
 
 import { del, get, part, post } from "./api.js";
 import { rooms } from "./state.js";
-import { Badge, Button, Confirm, Copy, Dialog, ErrorBox, Field, html, Loaded, Table, Time, useLoad, useSignal, useState, Visible } from "./ui.js";
+import {
+  Badge,
+  Button,
+  Confirm,
+  Copy,
+  Dialog,
+  ErrorBox,
+  Field,
+  html,
+  Loaded,
+  Table,
+  Time,
+  useLoad,
+  useSignal,
+  useState,
+  Visible,
+} from "./ui.js";
 
 const LEVELS = ["read", "edit", "full", "root"];
 
@@ -15,11 +31,15 @@ export function Tokens({ who }) {
   const columns = [
     { key: "name", title: "Name" },
     { key: "user", title: "Of" },
-    { key: "kind", title: "Kind", render: (row) => ({ ai: "AI", human: "person", service: "program" })[row.kind] ?? row.kind },
+    { key: "kind", title: "Kind", render: (row) => ({ ai: "AI", human: "person",
+      service: "program" })[row.kind] ?? row.kind },
     { key: "access", title: "Access" },
-    { key: "rooms", title: "Rooms", render: (row) => html`<${Visible} text=${Array.isArray(row.rooms) ? row.rooms.join(", ") : row.rooms} />` },
-    { key: "expiresAt", title: "Until", render: (row) => (row.revoked ? html`<${Badge} tone="bad">revoked</${Badge}>` : html`<${Time} at=${row.expiresAt} />`) },
-    { key: "revoke", title: "Revoke", render: (row) => !row.revoked && html`<${Button} kind="danger small" aria-label=${`Revoke ${row.name}`} onClick=${() => setRevoking(row)}>Revoke…</${Button}>` },
+    { key: "rooms", title: "Rooms", render: (row) => html`<${Visible} text=${Array.isArray(row.rooms)
+      ? row.rooms.join(", ") : row.rooms} />` },
+    { key: "expiresAt", title: "Until", render: (row) => (row.revoked ? html`<${Badge} tone="bad">revoked</${Badge}>`
+      : html`<${Time} at=${row.expiresAt} />`) },
+    { key: "revoke", title: "Revoke", render: (row) => !row.revoked && html`<${Button} kind="danger small"
+      aria-label=${`Revoke ${row.name}`} onClick=${() => setRevoking(row)}>Revoke…</${Button}>` },
   ];
   const revoke = async () => {
     await del(`/tokens/${part(revoking.id)}`);
@@ -32,13 +52,20 @@ export function Tokens({ who }) {
     <${Loaded} from=${found}>
       ${(items) => {
         const good = items.filter((one) => !one.revoked);
-        return html`<${Table} caption="Tokens" columns=${columns} rows=${all ? items : good} empty=${html`<p class="quiet">There is no token.</p>`} />
-          ${items.length > good.length && !all && html`<p><${Button} kind="quiet small" onClick=${() => setAll(true)}>Show ${items.length - good.length} revoked</${Button}></p>`}
-          <p class="actions start"><${Button} kind="primary" onClick=${() => setMaking(true)}>Make a token…</${Button}></p>`;
+        return html`<${Table} caption="Tokens" columns=${columns} rows=${all ? items : good}
+          empty=${html`<p class="quiet">There is no token.</p>`} />
+          ${items.length > good.length && !all && html`<p><${Button} kind="quiet small"
+            onClick=${() => setAll(true)}>Show ${items.length - good.length} revoked</${Button}></p>`}
+          <p class="actions start"><${Button} kind="primary"
+            onClick=${() => setMaking(true)}>Make a token…</${Button}></p>`;
       }}
     </${Loaded}>
-    ${making && html`<${Make} who=${who} onClose=${() => setMaking(false)} onMade=${(token) => { setMade(token); setMaking(false); found.reload(); }} />`}
-    ${revoking && html`<${Confirm} title=${`Revoke ${revoking.name}?`} words="Revoke it" onYes=${revoke} onClose=${() => setRevoking(null)}><p>It is worthless at once, and stays so. Streams that were opened with it end.</p></${Confirm}>`}
+    ${making && html`<${Make} who=${who} onClose=${() => setMaking(false)}
+      onMade=${(token) => { setMade(token); setMaking(false); found.reload(); }} />`}
+    ${revoking && html`<${Confirm} title=${`Revoke ${revoking.name}?`} words="Revoke it" onYes=${revoke}
+      onClose=${() => setRevoking(null)}>
+      <p>It is worthless at once, and stays so. Streams that were opened with it end.</p>
+    </${Confirm}>`}
   </section>`;
 }
 
@@ -46,20 +73,23 @@ function Made({ made, onClose }) {
   return html`<div class="card once" role="status">
     <p><strong>The token ${made.name}</strong> is shown this once. Keep it where only its owner reads it.</p>
     <pre class="code wrap" tabindex="0" role="region" aria-label="The token"><code>${made.token}</code></pre>
-    <p class="actions start"><${Copy} text=${made.token} label="Copy the token" /><${Button} kind="quiet small" onClick=${onClose}>I have it</${Button}></p>
+    <p class="actions start"><${Copy} text=${made.token} label="Copy the token" /><${Button} kind="quiet small"
+      onClick=${onClose}>I have it</${Button}></p>
   </div>`;
 }
 
 function Make({ who, onClose, onMade }) {
   const mine = (useSignal(rooms) ?? []).filter((one) => !one.archived);
   const levels = LEVELS.slice(0, LEVELS.indexOf(who.access) + 1);
-  const [facts, setFacts] = useState({ name: "", kind: "ai", access: levels.includes("edit") ? "edit" : "read", days: "30" });
+  const [facts, setFacts] = useState({ name: "", kind: "ai", access: levels.includes("edit") ? "edit" : "read",
+    days: "30" });
   const [everywhere, setEverywhere] = useState(false);
   const [chosen, setChosen] = useState(() => mine.slice(0, 1).map((one) => one.room));
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const typed = (name) => (event) => setFacts({ ...facts, [name]: event.target.value });
-  const tick = (room) => (event) => setChosen(event.target.checked ? [...chosen, room] : chosen.filter((one) => one !== room));
+  const tick = (room) => (event) => setChosen(event.target.checked ? [...chosen, room]
+    : chosen.filter((one) => one !== room));
   const submit = async (event) => {
     event.preventDefault();
     setBusy(true);
@@ -75,19 +105,26 @@ function Make({ who, onClose, onMade }) {
   };
   return html`<${Dialog} title="Make a token" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Name" value=${facts.name} onInput=${typed("name")} hint="An agent acts under this name: small letters, digits, dots and hyphens." autocapitalize="none" spellcheck=${false} required />
+      <${Field} label="Name" value=${facts.name} onInput=${typed("name")}
+        hint="An agent acts under this name: small letters, digits, dots and hyphens." autocapitalize="none"
+          spellcheck=${false} required />
       <div class="two">
-        <${Field} label="For" options=${[["ai", "an AI"], ["service", "a program"], ["human", "a person: yourself"]]} value=${facts.kind} onChange=${typed("kind")} />
+        <${Field} label="For" options=${[["ai", "an AI"], ["service", "a program"], ["human", "a person: yourself"]]}
+          value=${facts.kind} onChange=${typed("kind")} />
         <${Field} label="Access" options=${levels} value=${facts.access} onChange=${typed("access")} />
         <${Field} label="Days it lasts" type="number" min="1" max="366" value=${facts.days} onInput=${typed("days")} />
       </div>
       <fieldset>
         <legend>Rooms it is good for</legend>
-        <label class="tick"><input type="checkbox" checked=${everywhere} onChange=${(event) => setEverywhere(event.target.checked)} /> all of yours, also later ones</label>
-        ${!everywhere && mine.map((one) => html`<label class="tick" key=${one.room}><input type="checkbox" checked=${chosen.includes(one.room)} onChange=${tick(one.room)} /> <${Visible} text=${one.name || one.room} /></label>`)}
+        <label class="tick"><input type="checkbox" checked=${everywhere}
+          onChange=${(event) => setEverywhere(event.target.checked)} /> all of yours, also later ones</label>
+        ${!everywhere && mine.map((one) => html`<label class="tick" key=${one.room}><input type="checkbox"
+          checked=${chosen.includes(one.room)} onChange=${tick(one.room)} /> <${Visible} text=${one.name || one.room}
+            /></label>`)}
       </fieldset>
       <${ErrorBox} problem=${problem} />
-      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Make it</${Button}><${Button} onClick=${onClose}>Leave it</${Button}></div>
+      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Make it</${Button}><${Button}
+        onClick=${onClose}>Leave it</${Button}></div>
     </form>
   </${Dialog}>`;
 }

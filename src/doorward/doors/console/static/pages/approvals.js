@@ -3,10 +3,25 @@
 import { get, part, run } from "../api.js";
 import { ApprovalCard } from "../approvalcard.js";
 import { onEvent, onMissed } from "../live.js";
-import { askToNotify, canNotify, mute, notifying } from "../notify.js";
+import { NotifyButton } from "../notifybutton.js";
 import { QuestionCard } from "../questioncard.js";
 import { waiting as badge } from "../state.js";
-import { Button, Empty, ErrorBox, html, Loading, More, Page, State, Table, Time, toast, useCallback, useEffect, useRef, useState, Visible } from "../ui.js";
+import {
+  Empty,
+  ErrorBox,
+  html,
+  Loading,
+  More,
+  Page,
+  State,
+  Table,
+  Time,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  Visible,
+} from "../ui.js";
 
 const PAGE = 30;
 
@@ -101,7 +116,7 @@ function All({ navigate }) {
     all[Math.max(0, Math.min(all.length - 1, at + step))].focus();
   };
 
-  return html`<${Page} title="Approvals" actions=${html`<${Notices} />`}>
+  return html`<${Page} title="Approvals" actions=${html`<${NotifyButton} />`}>
     <${ErrorBox} problem=${problem} onRetry=${load} />
     ${questions.length > 0 &&
     html`<section aria-labelledby="asked-title">
@@ -113,8 +128,15 @@ function All({ navigate }) {
       ${cards === null
         ? html`<${Loading} />`
         : html`<div class="stack" onKeyDown=${move}>
-            ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${changed} onExpired=${() => look(one.id)} />`)}
-            ${!pending.length && html`<${Empty} title="Nothing waits"><p>When an AI wants to do what its room's recipe reserves for people, it asks here, in the room and in the terminal.</p></${Empty}>`}
+            ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${changed}
+              onExpired=${() => look(one.id)} />`)}
+            ${!pending.length &&
+              html`<${Empty} title="Nothing waits">
+                <p>
+                  When an AI wants to do what its room's recipe reserves for people, it asks here, in the room and in
+                  the terminal.
+                </p>
+              </${Empty}>`}
             ${settled.length > 0 && html`<h3>Just decided</h3>`}
             ${settled.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
           </div>`}
@@ -137,7 +159,8 @@ function All({ navigate }) {
 }
 
 const COLUMNS = [
-  { key: "createdAt", title: "When", render: (row) => html`<a href=${`/console/approvals/${part(row.id)}`}><${Time} at=${row.createdAt} /></a>` },
+  { key: "createdAt", title: "When", render: (row) => html`<a href=${`/console/approvals/${part(row.id)}`}><${Time}
+    at=${row.createdAt} /></a>` },
   { key: "caller", title: "Who" },
   { key: "command", title: "What", render: (row) => html`<code><${Visible} text=${row.command} /></code>` },
   { key: "room", title: "Room" },
@@ -151,7 +174,8 @@ function useOlder() {
     set((now) => ({ ...now, busy: true }));
     try {
       const page = await get("/approvals", { limit: PAGE, before });
-      set((now) => ({ items: before ? [...(now.items ?? []), ...page.items] : page.items, next: page.next, busy: false, problem: null }));
+      set((now) => ({ items: before ? [...(now.items ?? []), ...page.items] : page.items, next: page.next, busy: false,
+        problem: null }));
     } catch (problem) {
       set((now) => ({ ...now, busy: false, problem }));
     }
@@ -160,18 +184,6 @@ function useOlder() {
     fetched("");
   }, []);
   return { ...state, begin: () => fetched(""), more: () => fetched(state.next) };
-}
-
-/** Notifications are asked for here, by a button, and nowhere by themselves. */
-function Notices() {
-  const [on, set] = useState(notifying());
-  if (!canNotify()) return null;
-  const change = async () => {
-    if (on) mute();
-    else if (!(await askToNotify())) toast("The browser does not let this page notify you; its settings for this address say so.");
-    set(notifying());
-  };
-  return html`<${Button} aria-pressed=${on ? "true" : "false"} onClick=${change}>${on ? "Notifications are on" : "Notify me"}</${Button}>`;
 }
 
 /** One approval on a page of its own, as links from rooms and notifications lead to it. */
@@ -191,6 +203,7 @@ function One({ id }) {
   }, [look]);
   return html`<${Page} title="Approval" actions=${html`<a class="button" href="/console/approvals">All approvals</a>`}>
     <${ErrorBox} problem=${problem} onRetry=${look} />
-    ${approval ? html`<${ApprovalCard} approval=${approval} onChange=${set} onExpired=${look} level=${2} />` : !problem && html`<${Loading} />`}
+    ${approval ? html`<${ApprovalCard} approval=${approval} onChange=${set} onExpired=${look} level=${2} />`
+      : !problem && html`<${Loading} />`}
   </${Page}>`;
 }

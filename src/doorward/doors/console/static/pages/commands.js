@@ -2,7 +2,20 @@
 
 import { get, part } from "../api.js";
 import { Facts, RoomChoice } from "../commandfacts.js";
-import { Button, Empty, ErrorBox, Field, html, Loading, Page, useCallback, useEffect, useRef, useState, Visible } from "../ui.js";
+import {
+  Button,
+  Empty,
+  ErrorBox,
+  Field,
+  html,
+  Loading,
+  Page,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  Visible,
+} from "../ui.js";
 import OneCommand from "./command.js";
 
 export default function Commands({ params, navigate }) {
@@ -45,18 +58,21 @@ function All({ room, search, navigate }) {
     return () => clearTimeout(timer);
   }, [load]);
 
-  const groups = Object.entries(Object.groupBy?.(found?.items ?? [], (one) => one.category) ?? grouped(found?.items ?? []));
+  const groups = Object.entries(Object.groupBy?.(found?.items ?? [],
+    (one) => one.category) ?? grouped(found?.items ?? []));
   const suffix = room ? `?room=${encodeURIComponent(room)}` : "";
   return html`<${Page} title="Commands">
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
-      <${Field} label="Search" type="search" value=${words} placeholder="what you want to do, in a few words" onInput=${(event) => setWords(event.target.value)} />
+      <${Field} label="Search" type="search" value=${words} placeholder="what you want to do, in a few words"
+        onInput=${(event) => setWords(event.target.value)} />
       <${RoomChoice} room=${room} onChange=${(id) => to({ room: id, search: words })} />
     </form>
     <${ErrorBox} problem=${problem} onRetry=${load} />
     ${!found && !problem && html`<${Loading} />`}
     ${found &&
     html`<p class="quiet" role="status">
-        ${found.items.length} ${found.items.length === 1 ? "command" : "commands"}${found.searched ? ", best first" : room ? ", exactly those that this room offers you" : ", as far as your own access reaches"}
+        ${found.items.length} ${found.items.length === 1 ? "command" : "commands"}${found.searched ? ", best first"
+          : room ? ", exactly those that this room offers you" : ", as far as your own access reaches"}
       </p>
       ${found.searched
         ? html`<${Cards} items=${found.items} suffix=${suffix} />`
@@ -68,7 +84,8 @@ function All({ room, search, navigate }) {
           )}
       ${!found.items.length &&
       html`<${Empty} title=${found.searched ? "No command fits these words" : "No command is offered here"}>
-        ${room && html`<p>The recipe of the room decides what it offers. <${Button} kind="quiet" onClick=${() => to({ search: words })}>Look outside rooms</${Button}></p>`}
+        ${room && html`<p>The recipe of the room decides what it offers. <${Button} kind="quiet"
+          onClick=${() => to({ search: words })}>Look outside rooms</${Button}></p>`}
       </${Empty}>`}`}
   </${Page}>`;
 }

@@ -28,7 +28,8 @@ export default function OneExecution({ id }) {
   const [stopping, setStopping] = useState(false);
   const running = facts !== null && !ended && (facts.state === "running" || facts.state === "queued");
   useTick(500, running);
-  const actions = html`${running && html`<${Button} kind="danger" onClick=${() => setStopping(true)}>Cancel…</${Button}>`}
+  const actions = html`${running && html`<${Button} kind="danger"
+    onClick=${() => setStopping(true)}>Cancel…</${Button}>`}
     <a class="button" href="/console/executions">All executions</a>`;
   if (facts === null)
     return html`<${Page} title="Execution" actions=${actions}>
@@ -38,7 +39,8 @@ export default function OneExecution({ id }) {
     <p class="bits">
       <${State} state=${facts.state} />
       <span>by <strong><${Visible} text=${facts.caller} /></strong></span>
-      ${facts.room && html`<span>in <a href=${`/console/rooms/${part(facts.room)}`}><${Visible} text=${facts.room} /></a></span>`}
+      ${facts.room && html`<span>in <a href=${`/console/rooms/${part(facts.room)}`}><${Visible} text=${facts.room}
+        /></a></span>`}
       <span>began <${Time} at=${facts.startedAt} form="exact" /></span>
       <span class="number">${running ? "for" : "took"} ${elapsed(facts, !running)}</span>
       ${facts.code && facts.code !== "ok" && html`<span>code <code>${facts.code}</code></span>`}
@@ -94,7 +96,8 @@ function Undo({ id, command, state }) {
     try {
       const { result } = await run("undo", { execution: id }, { dryRun: true });
       if (result.effect?.wouldFail) setProblem({ title: "It cannot be undone", detail: result.effect.wouldFail });
-      else if (result.decision === "refused") setProblem({ title: "You may not undo it", detail: result.reason, rule: result.rule });
+      else if (result.decision === "refused") setProblem({ title: "You may not undo it", detail: result.reason,
+        rule: result.rule });
       else setPlan(result.effect);
     } catch (error) {
       setProblem(error);
@@ -109,10 +112,12 @@ function Undo({ id, command, state }) {
   if (state !== "completed" || undo === undefined) return null;
   return html`<section aria-labelledby="undo-title">
     <h2 id="undo-title">Undo</h2>
-    ${undo !== "yes" && html`<p class="quiet">It cannot be undone: <${Visible} text=${undo.replace(/^no: /, "")} />.</p>`}
+    ${undo !== "yes" && html`<p class="quiet">It cannot be undone: <${Visible} text=${undo.replace(/^no: /, "")}
+      />.</p>`}
     ${undo === "yes" && !done && html`<p><${Button} busy=${busy} onClick=${look}>Undo…</${Button}></p>`}
     <${ErrorBox} problem=${problem} />
-    ${done && html`<p>Taken back by execution <a href=${`/console/executions/${part(done)}`}><code>${done}</code></a>, which can itself be undone.</p>`}
+    ${done && html`<p>Taken back by execution <a
+      href=${`/console/executions/${part(done)}`}><code>${done}</code></a>, which can itself be undone.</p>`}
     ${plan &&
     html`<${Confirm} title="Take it back?" words="Undo it" onYes=${restore} onClose=${() => setPlan(null)}>
       <p>This would be as it was before <code><${Visible} text=${plan.command ?? command} /></code>:</p>
@@ -143,7 +148,8 @@ function Record({ id }) {
       ${({ items }) => {
         const asked = items.find((one) => one.params);
         return html`<${Table} caption="Records of this execution" columns=${RECORD} rows=${items} />
-          ${asked && html`<p class="label">Parameters, as they are recorded</p><${Code} value=${asked.params} label="Parameters" />`}
+          ${asked && html`<p class="label">Parameters, as they are recorded</p><${Code} value=${asked.params}
+            label="Parameters" />`}
           ${items[0]?.note && html`<p><${Visible} text=${items[0].note} /></p>`}`;
       }}
     </${Loaded}>

@@ -64,7 +64,8 @@ function All({ navigate }) {
     const progressed = ({ data }) =>
       setItems((before) =>
         before?.map((one) =>
-          one.execution === data.execution ? { ...one, fraction: data.fraction ?? undefined, message: data.message } : one,
+          one.execution === data.execution ? { ...one, fraction: data.fraction ?? undefined, message: data.message }
+            : one,
         ),
       );
     const leave = [
@@ -81,7 +82,8 @@ function All({ navigate }) {
 
   const running = (items ?? []).filter(live);
   const ended = (items ?? []).filter((one) => !live(one));
-  return html`<${Page} title="Executions" actions=${html`<${Button} busy=${busy} onClick=${() => load()}>Look again</${Button}>`}>
+  return html`<${Page} title="Executions" actions=${html`<${Button} busy=${busy}
+    onClick=${() => load()}>Look again</${Button}>`}>
     <${ErrorBox} problem=${problem} onRetry=${() => load()} />
     ${items === null && !problem && html`<${Loading} />`}
     ${items !== null &&
@@ -132,18 +134,22 @@ function Running({ one, onStop }) {
   useTick(500);
   return html`<article class="card" aria-label=${`${one.command}, running`}>
     <header class="card-head">
-      <h3><a href=${`/console/executions/${part(one.execution)}`}><code><${Visible} text=${one.command} /></code></a></h3>
+      <h3><a href=${`/console/executions/${part(one.execution)}`}><code><${Visible} text=${one.command}
+        /></code></a></h3>
       <span class="bits"><${State} state=${one.state} /><span class="number">${elapsed(one, false)}</span></span>
     </header>
     <p class="bits">
       <span>by <strong><${Visible} text=${one.caller} /></strong></span>
-      ${one.room && html`<span>in <a href=${`/console/rooms/${part(one.room)}`}><${Visible} text=${one.room} /></a></span>`}
-      ${one.inside && html`<span>inside of <a href=${`/console/executions/${part(one.inside)}`}><code>${one.inside}</code></a></span>`}
+      ${one.room && html`<span>in <a href=${`/console/rooms/${part(one.room)}`}><${Visible} text=${one.room}
+        /></a></span>`}
+      ${one.inside && html`<span>inside of <a
+        href=${`/console/executions/${part(one.inside)}`}><code>${one.inside}</code></a></span>`}
     </p>
     <${Progress} facts=${one} />
     ${open && html`<${LiveOutput} id=${one.execution} />`}
     <div class="actions start">
-      <${Button} aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Hide its output" : "Show its output"}</${Button}>
+      <${Button} aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Hide its output"
+        : "Show its output"}</${Button}>
       <${Button} kind="danger" onClick=${onStop}>Cancel…</${Button}>
     </div>
   </article>`;

@@ -215,7 +215,7 @@ function Verify({ onClose }) {
   return html`<${Dialog} title="Is the record as it was written?" onClose=${onClose}>
     ${!found && !problem && html`<${Loading} label="Checking every record…" />`}
     <${ErrorBox} problem=${problem} />
-    ${found?.verified && html`<p class="note info" role="status"><strong>Verified.</strong> ${found.records.toLocaleString("en")} records,
+    ${found?.verified && html`<p class="note info" role="status"><strong>Verified.</strong> ${found.records.toLocaleString("en")} records,${" "}
       ${found.checkpoints} checkpoints and ${found.segments} moved-out files are as they were written.</p>`}
     ${found && !found.verified && html`<div class="error-box" role="alert"><p><strong>The ledger is not as it was written.</strong></p>
       <${Code} label="What is wrong">${found.broken}</${Code}></div>`}

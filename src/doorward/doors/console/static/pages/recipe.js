@@ -74,7 +74,7 @@ export default function Editor({ id, query, navigate }) {
     sessionStorage.removeItem(`recipe:${id}`);
     setSaved(body);
     setText(body);
-    setDone({ call: outcome.call, words: saved ? "Saved, and in force." : "Made, and in force." });
+    setDone({ call: outcome.call, made: !saved, words: saved ? "Saved, and in force." : "Made, and in force." });
     say("The recipe is in force");
     if (query.new || query.from) navigate(`/console/recipes/${part(id)}`, { replace: true });
   };
@@ -83,8 +83,8 @@ export default function Editor({ id, query, navigate }) {
       await run("undo", { execution: done.call });
       setDone(null);
       toast("It is as it was before.");
-      if (saved && !query.from && !query.new) await load();
-      else navigate("/console/recipes");
+      if (done.made) navigate("/console/recipes");
+      else await load();
     } catch (error) {
       setProblem(error);
     }

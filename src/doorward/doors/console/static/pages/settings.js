@@ -1,11 +1,28 @@
 // Who one is, where one is logged in, tokens, people, and how Doorward itself is doing.
 
 import { get, post, run, session } from "../api.js";
-import { askToNotify, canNotify, mute, notifying } from "../notify.js";
+import { canNotify } from "../notify.js";
+import { NotifyButton } from "../notifybutton.js";
 import { People } from "../settingpeople.js";
 import { Tokens } from "../settingtokens.js";
 import { setTheme, theme } from "../themes.js";
-import { Badge, Button, Confirm, ErrorBox, Field, html, Loaded, Page, Table, Time, toast, useLoad, useSignal, useState, Visible } from "../ui.js";
+import {
+  Badge,
+  Button,
+  Confirm,
+  ErrorBox,
+  Field,
+  html,
+  Loaded,
+  Page,
+  Table,
+  Time,
+  toast,
+  useLoad,
+  useSignal,
+  useState,
+  Visible,
+} from "../ui.js";
 
 export default function Settings() {
   const who = useSignal(session);
@@ -15,7 +32,8 @@ export default function Settings() {
       <section aria-labelledby="me-title">
         <h2 id="me-title">You</h2>
         <dl class="facts">
-          <dt>User</dt><dd><strong><${Visible} text=${who.name || who.user} /></strong> (<code><${Visible} text=${who.user} /></code>)</dd>
+          <dt>User</dt><dd><strong><${Visible} text=${who.name || who.user} /></strong> (<code><${Visible}
+            text=${who.user} /></code>)</dd>
           <dt>Tenant</dt><dd><code><${Visible} text=${who.tenant} /></code></dd>
           <dt>Access</dt><dd>${who.access}</dd>
         </dl>
@@ -35,26 +53,24 @@ function Health() {
   const status = useLoad(async () => (await run("system/status")).result, []);
   if (!status.data || (status.data.state === "well" && status.data.sandbox === "full")) return null;
   return html`<div class="error-box" role="alert">
-    <p><strong>${status.data.sandbox === "full" ? "Doorward is not well." : status.data.sandbox === "off" ? "Programs run without a sandbox." : "The sandbox is degraded."}</strong></p>
+    <p><strong>${status.data.sandbox === "full" ? "Doorward is not well." : status.data.sandbox === "off"
+      ? "Programs run without a sandbox." : "The sandbox is degraded."}</strong></p>
     <ul>${status.data.problems.map((one) => html`<li key=${one}><${Visible} text=${one} /></li>`)}</ul>
   </div>`;
 }
 
 function Appearance() {
   const chosen = useSignal(theme);
-  const [on, setOn] = useState(notifying());
-  const change = async () => {
-    if (on) mute();
-    else if (!(await askToNotify())) toast("The browser does not let this page notify you; its settings for this address say so.");
-    setOn(notifying());
-  };
   return html`<section aria-labelledby="look-title">
     <h2 id="look-title">This browser</h2>
     <div class="two">
-      <${Field} label="Theme" options=${[["system", "as the system has it"], ["light", "light"], ["dark", "dark"]]} value=${chosen} onChange=${(event) => setTheme(event.target.value)} />
+      <${Field} label="Theme" options=${[["system", "as the system has it"], ["light", "light"], ["dark", "dark"]]}
+        value=${chosen} onChange=${(event) => setTheme(event.target.value)} />
       <div class="field">
         <span class="label">Notifications</span>
-        ${canNotify() ? html`<${Button} aria-pressed=${on ? "true" : "false"} onClick=${change}>${on ? "Switch them off" : "Notify me while I look elsewhere"}</${Button}>` : html`<p class="quiet">Browsers only notify on this machine or over HTTPS.</p>`}
+        ${canNotify()
+          ? html`<${NotifyButton} on="Switch them off" off="Notify me while I look elsewhere" />`
+          : html`<p class="quiet">Browsers only notify on this machine or over HTTPS.</p>`}
       </div>
     </div>
   </section>`;
@@ -64,10 +80,13 @@ function Sessions() {
   const found = useLoad(async () => (await run("user/sessions")).result.items, []);
   const [ending, setEnding] = useState(null);
   const columns = [
-    { key: "browser", title: "Browser", render: (row) => html`<${Visible} text=${row.browser || "unknown"} />${row.id === session.value.id ? html` <${Badge} tone="info">this one</${Badge}>` : ""}` },
+    { key: "browser", title: "Browser", render: (row) => html`<${Visible} text=${row.browser || "unknown"}
+      />${row.id === session.value.id ? html` <${Badge} tone="info">this one</${Badge}>` : ""}` },
     { key: "createdAt", title: "Since", render: (row) => html`<${Time} at=${row.createdAt} />` },
     { key: "expiresAt", title: "Until", render: (row) => html`<${Time} at=${row.expiresAt} form="exact" />` },
-    { key: "end", title: "End", render: (row) => html`<${Button} kind="danger small" aria-label=${`End the session of ${row.browser || "unknown"}`} onClick=${() => setEnding(row)}>End…</${Button}>` },
+    { key: "end", title: "End", render: (row) => html`<${Button} kind="danger small"
+      aria-label=${`End the session of ${row.browser || "unknown"}`}
+        onClick=${() => setEnding(row)}>End…</${Button}>` },
   ];
   const end = async () => {
     await run("user/logout", { id: ending.id });
@@ -75,8 +94,10 @@ function Sessions() {
   };
   return html`<section aria-labelledby="sessions-title">
     <h2 id="sessions-title">Where you are logged in</h2>
-    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Your sessions" columns=${columns} rows=${items} />`}</${Loaded}>
-    ${ending && html`<${Confirm} title="End this session?" words="End it" onYes=${end} onClose=${() => setEnding(null)}><p>That browser is logged out at once.</p></${Confirm}>`}
+    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Your sessions" columns=${columns} rows=${items}
+      />`}</${Loaded}>
+    ${ending && html`<${Confirm} title="End this session?" words="End it" onYes=${end}
+      onClose=${() => setEnding(null)}><p>That browser is logged out at once.</p></${Confirm}>`}
   </section>`;
 }
 
@@ -93,7 +114,8 @@ function Password() {
     setBusy(true);
     setProblem(null);
     try {
-      await post("/users/me/password", { password: facts.password, ...(facts.current ? { current: facts.current } : {}) });
+      await post("/users/me/password", { password: facts.password, ...(facts.current ? { current: facts.current }
+        : {}) });
       setFacts({ password: "", again: "", current: "" });
       toast("The password is set.");
     } catch (error) {
@@ -106,15 +128,21 @@ function Password() {
     <p class="quiet">With a password you can log in without a link. A new one ends all your sessions, this one included.</p>
     <form onSubmit=${submit}>
       <div class="two">
-        <${Field} label="New password" type="password" value=${facts.password} onInput=${typed("password")} autocomplete="new-password" hint="At least 12 characters." required />
-        <${Field} label="The same again" type="password" value=${facts.again} onInput=${typed("again")} autocomplete="new-password" error=${wrong} required />
-        <${Field} label="The one until now" type="password" value=${facts.current} onInput=${typed("current")} autocomplete="current-password" hint="If you have one." />
+        <${Field} label="New password" type="password" value=${facts.password} onInput=${typed("password")}
+          autocomplete="new-password" hint="At least 12 characters." required />
+        <${Field} label="The same again" type="password" value=${facts.again} onInput=${typed("again")}
+          autocomplete="new-password" error=${wrong} required />
+        <${Field} label="The one until now" type="password" value=${facts.current} onInput=${typed("current")}
+          autocomplete="current-password" hint="If you have one." />
       </div>
       <${ErrorBox} problem=${problem} />
       <${Button} type="submit" busy=${busy}>Set the password</${Button}>
     </form>
   </section>`;
 }
+
+const totals = (hour) =>
+  `${hour.calls} calls: ${hour.done} done, ${hour.refused} refused, ${hour.failed} failed, ${hour.parked} parked`;
 
 function About() {
   const status = useLoad(async () => (await run("system/status")).result, []);
@@ -141,8 +169,9 @@ function About() {
         ${found.home && html`<dt>Home folder</dt><dd><code><${Visible} text=${found.home} /></code></dd>`}
         <dt>Memory</dt><dd>${found.memoryMb} MB at most so far</dd>
         <dt>Commands</dt><dd>${found.commands} commands, ${found.recipes} recipes, ${found.rooms} rooms</dd>
-        <dt>Last hour</dt><dd>${found.lastHour.calls} calls: ${found.lastHour.done} done, ${found.lastHour.refused} refused, ${found.lastHour.failed} failed, ${found.lastHour.parked} parked</dd>
-        ${found.ledgerRecords !== null && html`<dt>Record</dt><dd>${found.ledgerRecords.toLocaleString("en")} records</dd>`}
+        <dt>Last hour</dt><dd>${totals(found.lastHour)}</dd>
+        ${found.ledgerRecords !== null &&
+          html`<dt>Record</dt><dd>${found.ledgerRecords.toLocaleString("en")} records</dd>`}
       </dl>`}
     </${Loaded}>
     <p><${Button} busy=${busy} onClick=${verify}>${busy ? "Reading every record…" : "Verify the record"}</${Button}></p>
@@ -150,7 +179,9 @@ function About() {
     ${verified &&
     html`<p role="status">
       ${verified.verified
-        ? html`<${Badge} tone="good">as it was written</${Badge}> ${verified.records.toLocaleString("en")} records and ${verified.checkpoints.toLocaleString("en")} checkpoints were read; nothing was changed, dropped, moved or cut off.`
+        ? html`<${Badge} tone="good">as it was written</${Badge}> ${verified.records.toLocaleString("en")} records and${" "}
+            ${verified.checkpoints.toLocaleString("en")} checkpoints were read; nothing was changed, dropped, moved or
+            cut off.`
         : html`<${Badge} tone="bad">broken</${Badge}> <${Visible} text=${verified.broken} />`}
     </p>`}
   </section>`;
