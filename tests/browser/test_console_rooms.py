@@ -53,7 +53,7 @@ def test_an_ai_is_asked_a_suggested_question_runs_a_command_and_answers(console:
     card = page.get_by_role("group", name=re.compile("^Call of data.*, done$"))
     expect(card).to_be_visible()
     expect(card.get_by_role("link", name="Record")).to_be_visible()
-    expect(log(page).get_by_role("article", name="guide").last).to_contain_text("2")
+    expect(log(page).get_by_role("article", name="guide").last).to_contain_text("We have 1 room")
 
 
 def test_text_that_tries_to_be_more_is_shown_and_does_nothing(console: Console) -> None:

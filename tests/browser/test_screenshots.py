@@ -38,6 +38,11 @@ SHOTS: dict[str, tuple[str, dict[str, Any]]] = {
     "personas": ("personas", {}),
     "settings": ("settings", {}),
 }
+_AT_HOME = """(home) => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replaceAll(home, "~/.doorward");
+}"""
+"""Where the house of a test lies is of no interest to anybody."""
 SERVERS = """{"servers": [
   {"id": "clock", "name": "Clock", "command": "mcp-server-time", "args": ["--local-timezone", "UTC"],
    "tier": "information"}
@@ -51,12 +56,10 @@ def lively(serving: Console) -> Iterator[Console]:
     (serving.doorward.home / "mcp-servers.json").write_text(SERVERS)
     for name, recipe in (("ops", "admin"), ("research", "research-chat")):
         owner.result("room/create", name=name, recipe=recipe)
+        owner.result("room/join", name=name, member="guide")
     page = serving.page("rooms/general")
-    for question in ("How many rooms do we have?", "Is everything running okay?"):
-        page.get_by_label("Message", exact=True).fill(question)
-        page.get_by_label("Message", exact=True).press("Enter")
-        expect(page.locator(".thinking")).to_have_count(0)
-        expect(page.get_by_role("article", name="guide").last).to_contain_text(re.compile("We have|everything"))
+    page.get_by_role("button", name="How many rooms do we have?").click()
+    expect(page.get_by_role("article", name="guide").last).to_contain_text("We have 3 rooms")
     for number in range(12):
         owner.ask("data/count", by="assistant", room="research", collection="rooms", filter={"name": f"room {number}"})
         owner.ask("file/write", by="assistant", room="research", path="notes.txt", content=str(number))
@@ -86,9 +89,11 @@ def read(page: Page, console: Console) -> None:
 def edited(page: Page, console: Console) -> None:
     """A recipe with a change in it that is not saved: it says at once what that would mean."""
     text = page.get_by_role("textbox", name="recipe")
-    stricter = '"enabled": true,\n      "blacklist": ["bash", "shell/git_*"],'
+    stricter = '"enabled": true,\n      "blacklist": ["bash", "shell/git_commit"],'
     text.fill(text.input_value().replace('"enabled": true,', stricter))
+    expect(page.get_by_role("tabpanel")).to_contain_text("shell/git_commit")
     expect(page.get_by_role("tabpanel")).not_to_contain_text("Nothing changes.")
+    text.evaluate("(area) => { area.blur(); area.scrollTop = 0; }")
 
 
 def waiting_elsewhere(page: Page, console: Console) -> None:
@@ -119,6 +124,7 @@ def take(name: str, console: Console) -> None:
     settled(page)
     BEFORE.get(name, lambda *_: None)(page, console)
     page.mouse.move(0, 0)
+    page.evaluate(_AT_HOME, str(console.doorward.home))
     page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
     if name == "room-approval":
         page.get_by_role("button", name="Approve file/write").click()

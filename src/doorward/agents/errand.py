@@ -177,7 +177,8 @@ class _Shown:
                 self._later = asyncio.get_running_loop().call_later(_SHOW_AFTER, self._show_soon)
 
     def as_it_ended(self, outcome: Outcome, approval: str) -> Card:
-        summary = visible(storable(redact.text(outcome.text)))[:SUMMARY]
+        text = outcome.message if outcome.status == "parked" else outcome.text
+        summary = visible(storable(redact.text(text)))[:SUMMARY]
         return msgspec.structs.replace(
             self.card,
             call=outcome.call or self.card.call,

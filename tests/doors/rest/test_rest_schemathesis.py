@@ -70,6 +70,7 @@ def _furnished(server: Running) -> dict[str, dict[str, str]]:
         "executions": {"execution": ran},
         "rooms": {"name": "den", "member": "anna"},
         "recipes": {"id": "support"},
+        "personas": {"id": "guide", "name": "den"},
         "audit": {"id": "1"},
         "data": {"collection": "users", "id": "anna"},
         "tokens": {"id": spare},

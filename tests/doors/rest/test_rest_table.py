@@ -21,6 +21,7 @@ SAMPLES = {
     "collection": "rooms",
     "user": "anna",
 }
+OF_TAG = {"recipes": "quiet", "personas": "scribe"}
 QUERIES = {"waitForMessages": {"seconds": 0}, "searchMessages": {"words": "pump"}}
 """What these must be asked in the query."""
 
@@ -28,13 +29,15 @@ QUERIES = {"waitForMessages": {"seconds": 0}, "searchMessages": {"words": "pump"
 def path_of(operation: Operation) -> str:
     path = PREFIX + operation.path.replace(":path}", "}")
     for name in operation.named:
-        path = path.replace(f"{{{name}}}", SAMPLES.get(name, "quiet" if operation.tag == "recipes" else "7"))
+        path = path.replace(f"{{{name}}}", SAMPLES.get(name, OF_TAG.get(operation.tag, "7")))
     return path
 
 
 def body_of(operation: Operation) -> Any:
     if operation.in_query:
         return None
+    if operation.whole and operation.tag == "personas":
+        return {"personaId": "scribe", "displayName": "Scribe"}
     if operation.whole:
         return {"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}
     command = REGISTRY[operation.command]

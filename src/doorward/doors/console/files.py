@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import posixpath
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -58,6 +60,10 @@ _TYPES = {
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _HERE = b"{static}"
 """Stands in the page for the folder of its files."""
+_PRELOAD = b"{preload}"
+"""Stands in the page for the modules that are fetched at once, and not only when another names them."""
+_FIRST = ("app.js", "pages/rooms.js")
+_IMPORT = re.compile(rb'^(?:import|export)\b[^;]*?from\s+"([^"]+)"', re.MULTILINE)
 
 
 class File:
@@ -94,7 +100,9 @@ class Files:
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
         self.version = digest.hexdigest()[:16]
         here = f"{PREFIX}/static/{self.version}".encode()
-        self._page = File(read.pop("index.html").replace(_HERE, here), _TYPES[".html"], OF_PAGE)
+        first = b"".join(b'<link rel="modulepreload" href="{static}/%s" />' % name.encode() for name in _needed(read))
+        page = read.pop("index.html").replace(_PRELOAD, first).replace(_HERE, here)
+        self._page = File(page, _TYPES[".html"], OF_PAGE)
         self._files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in read.items()}
         self.routes: list[BaseRoute] = [
             Route("/", Resource({"GET": _to_console})),
@@ -117,6 +125,19 @@ class Files:
 
     async def _icon(self, request: Request) -> Response:
         return self._files["icon.svg"].answer(request, "no-cache")
+
+
+def _needed(read: Mapping[str, bytes]) -> list[str]:
+    """The modules that the page needs before it shows its first room, by who imports whom."""
+    needed: dict[str, None] = {}
+    waiting = list(_FIRST)
+    while waiting:
+        name = waiting.pop(0)
+        if name not in needed and name in read:
+            needed[name] = None
+            folder = posixpath.dirname(name)
+            waiting += [posixpath.normpath(posixpath.join(folder, one.decode())) for one in _IMPORT.findall(read[name])]
+    return list(needed)
 
 
 async def _to_console(request: Request) -> Response:

@@ -21,7 +21,14 @@ from doorward.doors.mcp.peer import Peer
 from doorward.doors.mcp.prompts import ours
 from doorward.doors.mcp.resources import Resources
 from doorward.errors import NotAuthenticated
-from doorward.events import CatalogueLoaded, CommandExecuted, MessageReceived, RecipeLoaded, UpstreamOffered
+from doorward.events import (
+    CatalogueLoaded,
+    CommandExecuted,
+    MessageChanged,
+    MessageReceived,
+    RecipeLoaded,
+    UpstreamOffered,
+)
 from doorward.gate.gate import Gate
 from doorward.model import Caller
 from doorward.wire import frames
@@ -278,7 +285,7 @@ class Subscriptions:
             return
         if isinstance(event, CommandExecuted):
             self._executed(event)
-        elif isinstance(event, MessageReceived):
+        elif isinstance(event, MessageReceived | MessageChanged):
             uri = messages_uri(event.room)
             for listener in self._of(event.tenant):
                 listener.tell_of(uri)

@@ -47,7 +47,8 @@ export function Countdown({ until, from, onEnd }) {
   </span>`;
 }
 
-/** `approval` is what approval/show gives; `onChange(approval)` is told of what the server says after a decision. */
+/** `approval` is what approval/show gives; `onChange(approval, refusal)` is told of how it stands after one tried to decide,
+ * and of why that did not count. Where it is kept as `approval.refusal`, it stays when the card moves. */
 export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
   const [busy, setBusy] = useState("");
   const [problem, setProblem] = useState(null);
@@ -57,14 +58,16 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
   const decide = async (verdict) => {
     setBusy(verdict);
     setProblem(null);
+    let refusal = null;
     try {
       await post(`/approvals/${part(approval.id)}/${verdict}`);
       say(verdict === "approve" ? "Approved" : "Denied");
     } catch (error) {
+      refusal = error;
       setProblem(error);
     }
     try {
-      onChange?.(await get(`/approvals/${part(approval.id)}`));
+      onChange?.(await get(`/approvals/${part(approval.id)}`), refusal);
     } catch (error) {
       setProblem(error);
     }
@@ -125,7 +128,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
       : html`<${Diff} text=${approval.difference} />`)}
     ${approval.why && html`<p class="quiet"><${Visible} text=${approval.why} /></p>`}
     <${Decisions} approval=${approval} />
-    <${ErrorBox} problem=${problem} />
+    <${ErrorBox} problem=${problem ?? approval.refusal} />
     ${waits &&
     (approval.cannotDecide
       ? html`<p class="quiet"><${Visible} text=${approval.cannotDecide} /></p>`

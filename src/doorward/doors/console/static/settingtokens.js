@@ -52,7 +52,7 @@ export function Tokens({ who }) {
     <${Loaded} from=${found}>
       ${(items) => {
         const good = items.filter((one) => !one.revoked);
-        return html`<${Table} caption="Tokens" columns=${columns} rows=${all ? items : good}
+        return html`<${Table} caption="Tokens of your tenant" columns=${columns} rows=${all ? items : good}
           empty=${html`<p class="quiet">There is no token.</p>`} />
           ${items.length > good.length && !all && html`<p><${Button} kind="quiet small"
             onClick=${() => setAll(true)}>Show ${items.length - good.length} revoked</${Button}></p>`}

@@ -44,8 +44,9 @@ function All({ navigate }) {
       const fresh = found.filter(Boolean);
       // What was decided while somebody looks at it stays where it is, with what came of it.
       setCards((before) => {
-        const known = new Set(fresh.map((one) => one.id));
-        return [...fresh, ...(before ?? []).filter((one) => !known.has(one.id))].sort((a, b) => (a.id < b.id ? -1 : 1));
+        const known = new Map((before ?? []).map((one) => [one.id, one]));
+        for (const one of fresh) known.set(one.id, { ...one, refusal: known.get(one.id)?.refusal });
+        return [...known.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
       });
       setProblem(null);
     } catch (error) {
@@ -61,7 +62,7 @@ function All({ navigate }) {
   const look = useCallback(async (id) => {
     try {
       const found = await get(`/approvals/${part(id)}`);
-      setCards((before) => (before ?? []).map((one) => (one.id === id ? found : one)));
+      setCards((before) => (before ?? []).map((one) => (one.id === id ? { ...found, refusal: one.refusal } : one)));
     } catch (error) {
       setProblem(error);
     }
@@ -97,8 +98,8 @@ function All({ navigate }) {
     };
   }, [load]);
 
-  const changed = (found) => {
-    setCards((before) => before.map((one) => (one.id === found.id ? found : one)));
+  const changed = (found, refusal) => {
+    setCards((before) => before.map((one) => (one.id === found.id ? { ...found, refusal } : one)));
     badge.set(badge.value.filter((one) => one.id !== found.id || found.state === "pending"));
     // The card moves down, and the focus with it would be lost: it goes to what waits next.
     setTimeout(() => {

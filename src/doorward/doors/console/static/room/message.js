@@ -120,13 +120,15 @@ function Attached({ file, path }) {
 }
 
 /** What this browser sends, shown before the server has said that it has it. */
-export function Sending({ entry, me }) {
+export function Sending({ entry, me, onDiscard }) {
+  const words = entry.refused ? "not sent" : entry.problem ? "not sent yet; it is tried again" : entry.message ? "sent" : "sending…";
   return html`<article class="said mine sending" aria-label="Being sent">
     <${Face} id=${me} kind="human" />
     <div class="said-body">
       <p class="said-head"><strong><${Visible} text=${me} /></strong>
-        <span class="quiet">${entry.problem ? "not sent yet; it is tried again" : entry.message ? "sent" : "sending…"}</span></p>
+        <span class="quiet">${words}</span></p>
       <${Marked} text=${entry.text} />
+      ${entry.refused && html`<${ErrorBox} problem=${entry.problem} /><${Button} kind="small" onClick=${onDiscard}>Discard it</${Button}>`}
       ${entry.attachments.map((one) => html`<p class="quiet">${visibleText(one.name)}</p>`)}
     </div>
   </article>`;

@@ -1,5 +1,8 @@
 // What a room shows, as one value: messages by id in their order, what is being sent, who writes, who thinks.
 
+/** So many messages are fetched at once. */
+export const PAGE = 40;
+
 export const EMPTY = {
   messages: [],
   sending: [],

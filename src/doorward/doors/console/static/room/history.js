@@ -1,0 +1,102 @@
+// What was said in a room: newest at the bottom, older ones as one scrolls up, and whoever is at the end stays there.
+
+import { get, session } from "../api.js";
+import { Button, Empty, ErrorBox, html, useEffect, useLayoutEffect, useMemo, useRef, useState, Visible } from "../ui.js";
+import { Draft, Said, Sending } from "./message.js";
+import { PAGE, withMessages } from "./timeline.js";
+
+export function History({ path, facts, state, setState, ready, mentions, firstUnread, onReply }) {
+  const place = useRef(null);
+  const atEnd = useRef(true);
+  const height = useRef(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(null);
+  const [behind, setBehind] = useState(0);
+  const list = state.messages;
+  const last = list.at(-1)?.id;
+
+  const older = async () => {
+    if (busy || !state.older) return;
+    setBusy(true);
+    try {
+      const page = await get(`${path}/messages`, { limit: PAGE, before: state.older });
+      height.current = place.current.scrollHeight - place.current.scrollTop;
+      setState((before) => ({ ...withMessages(before, page.items), older: page.next }));
+      setProblem(null);
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  useLayoutEffect(() => {
+    const box = place.current;
+    if (height.current !== null) {
+      box.scrollTop = box.scrollHeight - height.current;
+      height.current = null;
+    } else if (atEnd.current) {
+      box.scrollTop = box.scrollHeight;
+    }
+  });
+  // What is loaded later (a picture, the facts of an approval) makes the history longer: whoever is at its end stays there.
+  useEffect(() => {
+    const box = place.current;
+    const stay = new ResizeObserver(() => {
+      if (atEnd.current) box.scrollTop = box.scrollHeight;
+    });
+    stay.observe(box);
+    stay.observe(box.firstElementChild);
+    return () => stay.disconnect();
+  }, []);
+  const seenBefore = useRef(last);
+  useEffect(() => {
+    if (seenBefore.current && last !== seenBefore.current && !atEnd.current) setBehind((count) => count + 1);
+    seenBefore.current = last;
+  }, [last]);
+
+  const scrolled = () => {
+    const box = place.current;
+    atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    if (atEnd.current && behind) setBehind(0);
+    if (box.scrollTop < 200) older();
+  };
+  const discard = (key) => setState((before) => ({ ...before, sending: before.sending.filter((one) => one.key !== key) }));
+  const toEnd = () => {
+    atEnd.current = true;
+    setBehind(0);
+    place.current.scrollTop = place.current.scrollHeight;
+  };
+  const byId = useMemo(() => new Map(list.map((one) => [one.id, one])), [list]);
+  const me = session.value.user;
+  let previous = null;
+  const move = (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!step || !event.target.matches("article")) return;
+    event.preventDefault();
+    const articles = [...place.current.querySelectorAll("article")];
+    articles[articles.indexOf(event.target) + step]?.focus();
+  };
+  return html`<div class="history-wrap">
+    <div class="history" ref=${place} onScroll=${scrolled} onKeyDown=${move} tabindex="0" role="log" aria-live="off" aria-label="Messages"><div class="history-inside">
+      ${state.older && html`<p class="more"><${Button} kind="small quiet" busy=${busy} onClick=${older}>${busy ? "Loading…" : "Older messages"}</${Button}></p>`}
+      ${!state.older && ready && html`<p class="beginning quiet">This is the beginning of <${Visible} text=${facts.title || facts.room} />.</p>`}
+      <${ErrorBox} problem=${problem} onRetry=${older} />
+      ${ready && !list.length && !state.sending.length && html`<${Empty} title="Nothing was said here yet">Write the first message below.</${Empty}>`}
+      ${list.map((one) => {
+        const day = new Date(one.at).toDateString();
+        const dayBefore = previous && new Date(previous.at).toDateString();
+        const joined = previous && previous.sender === one.sender && day === dayBefore && !previous.deletedAt && new Date(one.at) - new Date(previous.at) < 300_000;
+        const unread = firstUnread >= 0 && one.position > firstUnread && (!previous || previous.position <= firstUnread) && one.sender !== me;
+        previous = one;
+        return html`${day !== dayBefore && html`<p class="day" key=${`day-${day}`}><span>${new Date(one.at).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" })}</span></p>`}
+          ${unread && html`<p class="unread-line" key="unread"><span>New since you were here</span></p>`}
+          <${Said} key=${one.id} message=${one} joined=${joined && !unread} mine=${one.sender === me} path=${path} facts=${facts} mentions=${mentions}
+            answered=${one.replyTo ? byId.get(one.replyTo) ?? { id: one.replyTo } : null} onReply=${onReply} />`;
+      })}
+      ${state.sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} onDiscard=${() => discard(one.key)} />`)}
+      ${state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}
+    </div></div>
+    ${behind > 0 && html`<${Button} kind="primary small to-end" onClick=${toEnd}>${behind} new below</${Button}>`}
+  </div>`;
+}
