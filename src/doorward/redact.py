@@ -48,9 +48,7 @@ _ASSIGNED = re.compile(
 )
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _CUT = "…"
-_REDUCED = re.compile(
-    r"\[\d+ characters, sha256 [0-9a-f]{16}\]|\[\d+ items\]|.*… \(\d+ characters\)", re.DOTALL
-)
+_REDUCED = re.compile(r"\[\d+ characters, sha256 [0-9a-f]{16}\]|\[\d+ items\]|.*… \(\d+ characters\)", re.DOTALL)
 """What is recorded in place of a text, a list or a key that is too long."""
 _SHORTEST_SHAPE = 10
 _LONGEST_KEY = 200

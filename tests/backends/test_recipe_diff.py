@@ -69,15 +69,15 @@ async def test_it_looks_only_at_the_span(busy):
     later = busy.clock.wall_us() + 3_600 * 1_000_000
     busy.clock.wall_us = lambda: later
     await busy.ask("room/list")
-    assert (await diff(busy, text=QUIET, room="general", since="30m"))["flipped"] == 1
-    assert (await diff(busy, text=QUIET, room="general", since="2h"))["flipped"] == 4
-    assert (await diff(busy, text=QUIET, room="general", since="2h", until="30m"))["flipped"] == 3
+    assert (await diff(busy, text=QUIET, inRoom="general", since="30m"))["flipped"] == 1
+    assert (await diff(busy, text=QUIET, inRoom="general", since="2h"))["flipped"] == 4
+    assert (await diff(busy, text=QUIET, inRoom="general", since="2h", until="30m"))["flipped"] == 3
 
 
 async def test_moved_out_records_are_decided_again_as_well(busy):
-    before = await diff(busy, text=QUIET, room="general")
+    before = await diff(busy, text=QUIET, inRoom="general")
     await busy.house.keeper.rotate(2)
-    after = await diff(busy, text=QUIET, room="general")
+    after = await diff(busy, text=QUIET, inRoom="general")
     assert flips(after) == flips(before)
     assert after["complete"] is True
 
@@ -85,14 +85,14 @@ async def test_moved_out_records_are_decided_again_as_well(busy):
 async def test_a_moved_out_file_that_is_gone_is_said(busy):
     file = await busy.house.keeper.rotate(0)
     file.unlink()
-    found = await diff(busy, text=QUIET, room="general")
+    found = await diff(busy, text=QUIET, inRoom="general")
     assert (found["complete"], found["flipped"]) == (False, 0)
     assert "cannot be read" in found["says"]
 
 
 async def test_when_time_is_up_it_says_how_far_back_it_looked(busy, monkeypatch):
     monkeypatch.setattr(recipe_diff, "_AT_ONCE", 1)
-    found = await diff(busy, text=QUIET, room="general", seconds=0)
+    found = await diff(busy, text=QUIET, inRoom="general", seconds=0)
     assert found["complete"] is False
     assert found["lookedBackTo"] > found["since"]
     assert "time was up" in found["says"]
@@ -103,7 +103,7 @@ async def test_other_tenants_have_a_ledger_of_their_own(busy):
     token = await busy.token("laptop", user="boss", tenant="rival", kind="human", access="root")
     room = {"name": "general", "recipe": "code-collaboration"}
     assert (await busy.ask("room/create", token=token, room="", params=room)).status == "done"
-    theirs = await busy.ask("recipe/diff", token=token, room="", params={"text": QUIET, "room": "general"})
+    theirs = await busy.ask("recipe/diff", token=token, room="", params={"text": QUIET, "inRoom": "general"})
     assert (theirs.status, theirs.result["flipped"], theirs.result["same"]) == ("done", 0, 0)
 
 

@@ -88,17 +88,24 @@ def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Consol
     assert composer(page).input_value() == text
 
 
-def test_a_person_who_types_and_one_who_edits_are_seen_by_the_others(console: Console) -> None:
-    page = console.page("rooms/hall")
-    say(page, "a word of mine")
-    mine = log(page).locator("article").filter(has_text="a word of mine")
-    expect(mine).to_have_count(1)
+def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Console) -> None:
+    one, other = console.page("rooms/hall"), console.page("rooms/hall")
+    composer(one).press_sequentially("a word")
+    expect(other.get_by_role("status").filter(has_text="writes…")).to_have_count(0)  # it is one's own
+    composer(one).press("Enter")
+    mine = log(one).get_by_role("article", name="owner").last
+    expect(mine).to_contain_text("a word")
     mine.hover()
     mine.get_by_role("button", name="Edit").click()
     mine.get_by_role("textbox").fill("another word")
     mine.get_by_role("textbox").press("Enter")
-    expect(log(page).locator("article").last).to_contain_text("another word")
-    expect(log(page).locator("article").last).to_contain_text("edited")
+    theirs = log(other).get_by_role("article", name="owner").last
+    expect(theirs).to_contain_text("another word")
+    expect(theirs).to_contain_text("edited")
+    mine.hover()
+    mine.get_by_role("button", name="Take back").click()
+    one.get_by_role("dialog").get_by_role("button", name="Take it back").click()
+    expect(theirs).to_contain_text("Taken back by owner.")
 
 
 def test_fifty_browsers_in_one_room_all_have_what_is_said(console: Console) -> None:

@@ -164,7 +164,7 @@ class TestExplain:
         assert ended.code == 3
         assert ended.json["decision"] == "refused"
         assert ended.json["rule"] == "recipe code-collaboration: nothing allows it"
-        assert "valid: commands of the tiers information, visual, code." in ended.json["reason"]
+        assert "valid: room/say; commands of the tiers information, visual, code." in ended.json["reason"]
 
     def test_a_command_for_people_is_allowed_to_the_person_and_denied_to_the_agent(self, shared: Doorward) -> None:
         assert shared("explain", "--room=", "--as=me", "recipe/put").json["rule"] == "house: a person with root access"

@@ -75,17 +75,18 @@ class Company:
     async def stop(self, persona: str, room: str, by: str) -> bool:
         """End what a persona does in a room and what it waits for there; whether there was anything."""
         worker = self._workers.get((persona, room))
-        calls = self._waiting.of(persona, room)
         reason = f"{visible(by)} stopped it."
+        if worker is not None:
+            await worker.stop(reason, f"(I was stopped by {visible(by)}.)")
+        # What is stored is what would be taken up again: by a decision, or after a restart.
+        stored = await open_calls.all_open(self._around.services.store)
+        calls = [one for one in stored if (one.persona, one.room) == (persona, room)]
         for call in calls:
             self._waiting.drop(call)
             await self._give_up(call, reason)
-        if worker is not None:
-            await worker.stop(reason, f"(I was stopped by {visible(by)}.)")
-        elif calls:
-            found = self._around.services.rooms.get(LOCAL, room)
-            if found is not None:
-                self._around.services.live.thinking(found, persona, "idle")
+        found = self._around.services.rooms.get(LOCAL, room)
+        if calls and found is not None and (persona, room) not in self._workers:
+            self._around.services.live.thinking(found, persona, "idle")
         return worker is not None or bool(calls)
 
     async def look(self) -> None:

@@ -29,6 +29,10 @@ log = logging.getLogger(__name__)
 
 NOTHING_SAID = "(I have nothing to say to that.)"
 _MOST_FAULTS = 20
+_QUOTED = (
+    "It was not made: the same call stands in what a command gave you, so it was taken for a quotation. When you mean "
+    "it yourself, call the tool instead of writing a line."
+)
 _INTENT = re.compile(
     r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
     r"|i (?:have )?(?:run|ran|executed|called|used)|using the|call(?:ing)? the|use the)\b",
@@ -156,6 +160,9 @@ class TurnTaking:
                 for unread in reading.calls[number + 1 :] if wanted.id else ():
                     self._result(unread, "It was not made, for the same reason.")
                 break
+            if quoted(wanted, self._so_far):
+                self._result(wanted, _QUOTED)
+                continue
             back = await self.errands.run(wanted, response, self._rounds)
             self._result(wanted, back.text)
             if back.waits is not None:
@@ -209,6 +216,15 @@ def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
         else:
             calls.append(found)
     return Reading(calls=tuple(calls), prose=got.text.strip()), faults
+
+
+def quoted(wanted: Wanted, so_far: Sequence[Turn]) -> bool:
+    """Whether a call in the text of an answer stands word for word in what a command gave: a file that is shown."""
+    if wanted.id or not wanted.raw.strip():
+        return False
+    raw = re.escape(wanted.raw.strip())
+    call = re.compile(raw if wanted.raw.strip()[0] in "<{[`" else rf"EXECUTE\s*:\s*{raw}", re.IGNORECASE)
+    return any(call.search(turn.text) for turn in so_far if turn.role == "result")
 
 
 def only_talks(text: str, offered: Sequence[Command]) -> bool:

@@ -65,7 +65,7 @@ class Waiting:
         approval = await approval_of(self._around, call)
         if approval is None or approval.state != "pending":
             self._let_go(call)
-        else:
+        elif self._calls.get(call.approval) is call:  # nobody decided while it was looked at
             self._expiry[call.approval] = approval.expires_at
 
     def _let_go(self, call: OpenCall) -> None:

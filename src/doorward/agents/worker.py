@@ -68,8 +68,12 @@ class Worker:
         if self._turn is not None:
             self._turn.errands.ended_by = reason
         if self.task is not None:
-            self.task.cancel()
-            await asyncio.wait([self.task])
+            task = self.task
+            task.cancel()
+            await asyncio.wait([task])
+            if self.task is task:  # it was stopped before it began, so that nothing of it ran
+                self.task = None
+                self._done()
 
     def _start(self) -> None:
         if self.task is None:

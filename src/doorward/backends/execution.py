@@ -259,7 +259,7 @@ def _sees(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -> b
 
 
 def _only_looks(one: Execution) -> bool:
-    """Whether a person asked for it, and it can change nothing: of that a page of executions would be full of itself."""
+    """Whether a person asked for it, and it can change nothing: a page that shows this would be full of itself."""
     return one.call.caller.kind == "human" and one.call.command.reads_only
 
 

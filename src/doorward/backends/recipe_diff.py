@@ -93,10 +93,10 @@ class Replayed(TypedDict):
     timeout=120,
     undo=READS_ONLY,
     examples=[
-        Example("what would the support recipe have decided in the last week", {"id": "support", "room": "general"}),
+        Example("what would the support recipe have decided in the last week", {"id": "support", "inRoom": "general"}),
         Example(
             "what would be refused if nothing were allowed",
-            {"text": '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}', "room": "general"},
+            {"text": '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}', "inRoom": "general"},
         ),
     ],
     related=["recipe/preview", "recipe/put", "data/list"],
@@ -107,7 +107,7 @@ async def diff(
     ctx: Context,
     id: Annotated[str, Meta(description="The recipe's id; left out, the one inside the text", max_length=63)] = "",
     text: Text = "",
-    room: Annotated[
+    in_room: Annotated[
         str, Meta(description="Only this room; left out, every room under a recipe of that id", max_length=63)
     ] = "",
     since: When = "7d",
@@ -117,7 +117,7 @@ async def diff(
 ) -> Replayed:
     """Decide again, under a new recipe, what was decided in a room, and list every decision that would flip."""
     policy = draft(ctx, id, text)
-    rooms = _rooms(ctx, policy, room)
+    rooms = _rooms(ctx, policy, in_room)
     wall = ctx.house.clock.wall_us()  # as the record has it
     now = wall / 1_000_000
     begin, end = moment(since, now), moment(until, now) if until else wall + 1

@@ -88,7 +88,7 @@ async def preview(
     ctx: Context,
     id: Annotated[str, Meta(description="The recipe's id", pattern=r"^[a-z][a-z0-9-]{0,62}$")],
     text: Text = "",
-    room: Annotated[
+    in_room: Annotated[
         str, Meta(description="As if it governed this room; left out, every room that it governs", max_length=63)
     ] = "",
 ) -> Preview:
@@ -97,7 +97,7 @@ async def preview(
     A text that is no valid recipe is answered with what is wrong and where, for editors.
     """
     in_force = ctx.house.recipes.policy(id)
-    rooms = _rooms(ctx, id, room)
+    rooms = _rooms(ctx, id, in_room)
     shown: Preview = {
         "id": id,
         "valid": True,
@@ -115,7 +115,7 @@ async def preview(
     except BadRecipe as error:
         return {**shown, "valid": False, "fault": fault_in(text, error)}
     if new is not None:
-        old = ctx.house.recipes.policy(rooms[0].recipe) if room else in_force
+        old = ctx.house.recipes.policy(rooms[0].recipe) if in_room else in_force
         shown["items"] = _items(ctx, new, old, _agents(ctx, rooms))
     return shown
 

@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,11 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 
 async def _measured(house: Served, browsers: int, messages: int) -> list[float]:
     """Seconds from the moment a message is sent until a page has it, for every message and every page."""
-    person = await _Person.logged_in(house)
     heard: dict[tuple[int, int], asyncio.Future[float]] = {}
     async with contextlib.AsyncExitStack() as stack:
+        person = await _Person.logged_in(house, stack)
         for number in range(browsers):
-            reader = await stack.enter_async_context(person.stream())
+            reader = await person.stream()
             listening = asyncio.create_task(_listen(reader, number, heard))
             stack.callback(listening.cancel)
         taken = []
@@ -59,43 +58,46 @@ async def _listen(
 class _Person:
     """Somebody who is logged in, with as many pages as they like."""
 
-    def __init__(self, house: Served, cookie: str, proof: str) -> None:
+    def __init__(self, house: Served, stack: contextlib.AsyncExitStack, cookie: str = "", proof: str = "") -> None:
+        """Their connections last as long as `stack`."""
         self._house = house
+        self._stack = stack
         self._head = f"Host: 127.0.0.1\r\nCookie: {cookie}\r\nDoorward-CSRF: {proof}\r\nSec-Fetch-Site: same-origin\r\n"
         self._saying: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     @classmethod
-    async def logged_in(cls, house: Served) -> _Person:
-        person = cls(house, "", "")
+    async def logged_in(cls, house: Served, stack: contextlib.AsyncExitStack) -> _Person:
+        person = cls(house, stack)
         head, body = await person._post("/api/console/login", {"code": house.facts["login"]})
         cookie = _COOKIE.search(head)
         if cookie is None:
             raise RuntimeError(f"a login was to be measured, but it was answered {head!r} {body!r}")
-        return cls(house, cookie[1].decode(), json.loads(body)["csrf"])
+        return cls(house, stack, cookie[1].decode(), json.loads(body)["csrf"])
 
     async def say(self, text: str) -> None:
         head, body = await self._post(f"/api/rooms/{self._house.facts['room']}/messages", {"text": text})
         if b" 201 " not in head and b" 200 " not in head:
             raise RuntimeError(f"a message was to be measured, but it was answered {head!r} {body!r}")
 
-    @contextlib.asynccontextmanager
-    async def stream(self) -> AsyncIterator[asyncio.StreamReader]:
+    async def stream(self) -> asyncio.StreamReader:
         """What a page listens to, from the moment on when it is told everything."""
-        reader, writer = await asyncio.open_connection(*self._house.address, limit=1_000_000)
+        reader, writer = await self._connected()
         path = f"/api/console/stream?room={self._house.facts['room']}"
         writer.write(f"GET {path} HTTP/1.1\r\n{self._head}Accept: text/event-stream\r\n\r\n".encode())
         async with asyncio.timeout(_PATIENCE):
             while b"room-ready" not in (line := await reader.readline()):
                 if not line:
                     raise RuntimeError("a stream was to be measured, but it ended")
-        try:
-            yield reader
-        finally:
-            writer.close()
+        return reader
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection(*self._house.address, limit=1_000_000)
+        self._stack.push_async_callback(_closed, writer)
+        return reader, writer
 
     async def _post(self, path: str, body: dict[str, Any]) -> tuple[bytes, bytes]:
         if self._saying is None:
-            self._saying = await asyncio.open_connection(*self._house.address)
+            self._saying = await self._connected()
         reader, writer = self._saying
         sent = json.dumps(body).encode()
         head = (
@@ -105,3 +107,9 @@ class _Person:
         answer = await reader.readuntil(b"\r\n\r\n")
         length = _LENGTH.search(answer)
         return answer, await reader.readexactly(int(length[1]) if length else 0)
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()

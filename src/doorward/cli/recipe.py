@@ -59,7 +59,7 @@ def diff(file: Path, room: str | None, since: str, until: str | None, examples: 
 
     Ends with 0 when every decision would be the same, and with 6 when one would be another or cannot be told.
     """
-    given = {"room": room, "since": since, "until": until, "examples": examples}
+    given = {"inRoom": room, "since": since, "until": until, "examples": examples}
     text = file.read_bytes().decode(errors="surrogateescape")
     params = {"text": text, **{key: value for key, value in given.items() if value is not None}}
     outcome = client.follow(Ask(command="recipe/diff", params=params), Live(as_json))

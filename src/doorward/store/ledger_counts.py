@@ -21,7 +21,7 @@ PERIOD = 600
 """Seconds that are counted together."""
 FIELDS = ("command", "caller", "room", "door", "code")
 """The columns whose values are counted each by itself; the status is told apart in all of them."""
-NEWEST = 20_000
+NEWEST = 5_000
 """How many records are left alone. A smaller ledger has no counts at all, and needs none."""
 COUNTED = "ledger_counts"
 """The keepsake that says up to which record was counted."""

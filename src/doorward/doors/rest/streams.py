@@ -28,6 +28,8 @@ from doorward.recent import MOST, Numbered
 
 _MOST_WAITING = 500
 """So many events wait for one client; with one more it is told to come again."""
+_TOGETHER = 0.02
+"""Seconds in which what happens is gathered: a single call is several events, and many may listen."""
 _RECHECK = 5.0
 """Seconds after which it is asked again whether somebody may still listen."""
 
@@ -139,10 +141,10 @@ class Streams:
                 yield framed(item["event"], item, item["id"])
             while True:
                 caller = self._listener(credential, room, "event/list")
-                for one in since:
-                    if concerns(self._services, caller, one.event, only):
-                        item = happened(self._services, one.number, one.event)
-                        yield framed(item["event"], item, item["id"])
+                heard = (one for one in since if concerns(self._services, caller, one.event, only))
+                items = [happened(self._services, one.number, one.event) for one in heard]
+                if items:
+                    yield b"".join(framed(item["event"], item, item["id"]) for item in items)
                 if waiting.overflowed:
                     yield framed("end", {"reason": "You read too slowly; come again with Last-Event-ID."})
                     return
@@ -189,6 +191,7 @@ class _Waiting:
                 await self._more.wait()
         except TimeoutError:
             return []
+        await asyncio.sleep(_TOGETHER)
         self._more.clear()
         taken, self._events = self._events, []
         return taken

@@ -64,6 +64,7 @@ export function newKey() {
 /** Ask who is logged in. */
 export async function refresh() {
   const found = await read(await sent("GET", "/console/session"), false);
+  if (!found.loggedIn && (session.value?.loggedIn || session.value?.lost)) found.lost = true;
   session.set(found);
   return found;
 }
@@ -76,7 +77,7 @@ export async function login(given) {
 
 export async function logout() {
   await post("/console/logout", {});
-  session.set({ ...session.value, loggedIn: false, csrf: "" });
+  session.set({ ...session.value, loggedIn: false, lost: false, csrf: "" });
 }
 
 /** A part of a path, safe whatever is in it. */

@@ -27,7 +27,7 @@ export function Flips({ id, text, room, valid }) {
     setBusy(true);
     setProblem(null);
     try {
-      const told = await post(`/recipes/${part(id)}/diff`, { text, since, ...(room ? { room } : {}) });
+      const told = await post(`/recipes/${part(id)}/diff`, { text, since, ...(room ? { inRoom: room } : {}) });
       setFound(told);
       setOf(text);
       say(told.says);

@@ -173,6 +173,7 @@ export function Dialog({ title, onClose, children, actions, wide = false }) {
   useEffect(() => {
     const before = document.activeElement;
     place.current.showModal();
+    place.current.querySelector("form input, form textarea, form select")?.focus();
     return () => before?.isConnected && before.focus();
   }, []);
   return html`<dialog

@@ -24,6 +24,7 @@ import {
 } from "../ui.js";
 
 const PAGE = 30;
+const MOST = 40;
 
 export default function Approvals({ params, navigate }) {
   return params.id ? html`<${One} id=${params.id} />` : html`<${All} navigate=${navigate} />`;
@@ -33,15 +34,32 @@ function All({ navigate }) {
   const [cards, setCards] = useState(null);
   const [questions, setQuestions] = useState([]);
   const [problem, setProblem] = useState(null);
+  const [more, setMore] = useState(0);
   const older = useOlder();
+  const shown = useRef([]);
+  shown.current = cards ?? [];
   const timer = useRef(0);
+
+  const look = useCallback(async (id) => {
+    try {
+      const found = await get(`/approvals/${part(id)}`);
+      setCards((before) => (before ?? []).map((one) => (one.id === id ? { ...found, refusal: one.refusal } : one)));
+    } catch (error) {
+      setProblem(error);
+    }
+  }, []);
 
   const load = useCallback(async () => {
     try {
       const { items } = await get("/approvals", { pending: true, limit: 500 });
       badge.set(items);
-      const found = await Promise.all(items.map((one) => get(`/approvals/${part(one.id)}`).catch(() => null)));
+      // What is known already changes by a decision only, which is looked at when it is told of.
+      const known = new Set(shown.current.filter((one) => one.state === "pending").map((one) => one.id));
+      for (const id of known) if (!items.some((one) => one.id === id)) look(id);
+      const first = items.slice(-MOST).filter((one) => !known.has(one.id));
+      const found = await Promise.all(first.map((one) => get(`/approvals/${part(one.id)}`).catch(() => null)));
       const fresh = found.filter(Boolean);
+      setMore(Math.max(0, items.length - MOST));
       // What was decided while somebody looks at it stays where it is, with what came of it.
       setCards((before) => {
         const known = new Map((before ?? []).map((one) => [one.id, one]));
@@ -56,15 +74,6 @@ function All({ navigate }) {
       setQuestions((await run("mcp/questions")).result.items);
     } catch {
       setQuestions([]); // Whoever may not be asked by servers has no questions.
-    }
-  }, []);
-
-  const look = useCallback(async (id) => {
-    try {
-      const found = await get(`/approvals/${part(id)}`);
-      setCards((before) => (before ?? []).map((one) => (one.id === id ? { ...found, refusal: one.refusal } : one)));
-    } catch (error) {
-      setProblem(error);
     }
   }, []);
 
@@ -138,6 +147,7 @@ function All({ navigate }) {
                   the terminal.
                 </p>
               </${Empty}>`}
+            ${more > 0 && html`<p class="note">${more} more wait; they come up as these are decided.</p>`}
             ${settled.length > 0 && html`<h3>Just decided</h3>`}
             ${settled.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
           </div>`}

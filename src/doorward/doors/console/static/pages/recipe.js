@@ -135,7 +135,7 @@ function Work({ id, text, setText, saved, may, onSave }) {
     const now = ++turn.current;
     const timer = setTimeout(async () => {
       try {
-        const told = await post(`/recipes/${part(id)}/preview`, { text: text || " ", ...(room ? { room } : {}) });
+        const told = await post(`/recipes/${part(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) });
         if (now !== turn.current) return;
         setPreview(told);
         setProblem(null);

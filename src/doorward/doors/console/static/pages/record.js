@@ -104,7 +104,7 @@ async function aboutMe(record) {
 
 async function aboutAgent(record) {
   const room = await get(`/rooms/${part(record.room)}`);
-  const told = await post(`/recipes/${part(room.recipe)}/preview`, { room: record.room });
+  const told = await post(`/recipes/${part(room.recipe)}/preview`, { inRoom: record.room });
   const group = told.items.find((one) => one.who.includes(record.caller)) ?? told.items.find((one) => one.who.includes("any agent"));
   const who = group.who.includes(record.caller) ? record.caller : "an agent of yours";
   if (group.allowed.includes(record.command)) return { who, decision: "allowed", rule: `recipe ${room.recipe}` };

@@ -43,13 +43,15 @@ export default function Servers({ params, navigate }) {
       timer.current = setTimeout(load, 200);
     };
     const leave = [onEvent("servers:", soon), onEvent("upstream:", soon), onMissed(soon)];
-    // A server that starts, waits or breaks does so without an event of its own.
-    const watch = setInterval(() => document.visibilityState === "visible" && load(), 15_000);
     return () => {
       clearTimeout(timer.current);
-      clearInterval(watch);
       leave.forEach((one) => one());
     };
+  }, [load]);
+  // How often it was called, and what memory it takes, is in no event.
+  useEffect(() => {
+    const watch = setInterval(() => document.visibilityState === "visible" && load(), 30_000);
+    return () => clearInterval(watch);
   }, [load]);
 
   const changed = (words, call) => {

@@ -82,7 +82,7 @@ function Asked({ id, open }) {
       ${pending && html`<${Countdown} until=${facts.expiresAt} />`}
       ${facts.safety && facts.safety !== "safe" && html`<${Badge} tone=${facts.safety === "dangerous" ? "bad" : "warn"}>${facts.safety}</${Badge}>`}</p>
     <p class="quiet"><${Visible} text=${facts.caller} />${facts.onBehalfOf && html` for <${Visible} text=${facts.onBehalfOf} />`} asks. <${Visible} text=${facts.why} /></p>
-    <p class="exactly">Exactly this would run:</p>
+    <p class="exactly">${pending ? "Exactly this would run:" : "Exactly this was asked for:"}</p>
     <${Code} label="Exactly what would run">${facts.shown}</${Code}>
     ${facts.difference && html`<${Diff} text=${facts.difference} />`}
     ${facts.quorum > 1 && html`<p class="quiet">${facts.quorum} people must say yes.</p>`}

@@ -92,7 +92,7 @@ export function History({ path, facts, state, setState, ready, mentions, firstUn
         return html`${day !== dayBefore && html`<p class="day" key=${`day-${day}`}><span>${new Date(one.at).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" })}</span></p>`}
           ${unread && html`<p class="unread-line" key="unread"><span>New since you were here</span></p>`}
           <${Said} key=${one.id} message=${one} joined=${joined && !unread} mine=${one.sender === me} path=${path} facts=${facts} mentions=${mentions}
-            answered=${one.replyTo ? byId.get(one.replyTo) ?? { id: one.replyTo } : null} onReply=${onReply} />`;
+            reach=${one.id === last} answered=${one.replyTo ? byId.get(one.replyTo) ?? { id: one.replyTo } : null} onReply=${onReply} />`;
       })}
       ${state.sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} onDiscard=${() => discard(one.key)} />`)}
       ${state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}

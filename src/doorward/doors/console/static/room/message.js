@@ -21,7 +21,7 @@ export function Face({ id, kind }) {
   return html`<span class=${`face hue-${hue(id)} ${kind === "human" ? "" : "ai"}`} aria-hidden="true">${initials(id)}</span>`;
 }
 
-export function Said({ message, joined, mine, path, facts, mentions, answered, onReply }) {
+export function Said({ message, joined, mine, path, facts, mentions, answered, onReply, reach }) {
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const [trace, setTrace] = useState(null);
@@ -37,7 +37,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
       toast(problem.detail || problem.message);
     }
   };
-  return html`<article class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex="-1" id=${`m-${message.id}`} aria-label=${`${visibleText(message.sender)}`}>
+  return html`<article class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${`${visibleText(message.sender)}`}>
     ${!joined && html`<${Face} id=${message.sender} kind=${message.kind} />`}
     <div class="said-body">
       ${joined
