@@ -112,7 +112,8 @@ function All({ navigate }) {
     badge.set(badge.value.filter((one) => one.id !== found.id || found.state === "pending"));
     // The card moves down, and the focus with it would be lost: it goes to what waits next.
     setTimeout(() => {
-      if (document.activeElement === document.body) document.querySelector("article.approval.pending, #waiting-title")?.focus();
+      if (document.activeElement !== document.body) return;
+      (document.querySelector("article.approval.pending") ?? document.getElementById("waiting-title"))?.focus();
     }, 50);
   };
   const pending = (cards ?? []).filter((one) => one.state === "pending");
