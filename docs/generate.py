@@ -13,9 +13,9 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from doorward import errors, settings
-from doorward.app import FAMILIES
 from doorward.cli.report import EXIT_CODES, UNUSABLE
 from doorward.command import Command, Undo
+from doorward.commands import FAMILIES
 from doorward.doors.line import results as line
 from doorward.doors.mcp import http as mcp_http
 from doorward.doors.mcp import results as mcp

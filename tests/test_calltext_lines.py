@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.app import ALIASES, FAMILIES
 from doorward.calltext import read_line, typed
+from doorward.commands import ALIASES, FAMILIES
 from doorward.errors import BadParams
 from doorward.registry import Registry
 

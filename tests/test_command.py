@@ -8,9 +8,9 @@ import jsonschema_rs
 import pytest
 from msgspec import Meta
 
-from doorward.app import FAMILIES
 from doorward.backends.context import Listing
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo, as_object
+from doorward.commands import FAMILIES
 from doorward.errors import BadParams, UnknownCommand
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.registry import Registry

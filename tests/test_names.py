@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorward import names
-from doorward.app import FAMILIES
+from doorward.commands import FAMILIES
 from doorward.registry import Registry
 
 

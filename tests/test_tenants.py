@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from doorward.app import FAMILIES
+from doorward.commands import FAMILIES
 from doorward.registry import Registry
 
 CANARY = "zebra-crossing-7319"

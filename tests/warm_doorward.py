@@ -154,6 +154,7 @@ def _become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
     os.closerange(3, 1_024)
     os.environ.clear()
     os.environ.update(asked["env"])
+    sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))
     random.seed()
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115

@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
@@ -15,36 +14,7 @@ import msgspec
 from doorward import logs, settings
 from doorward.agents.models.models import Models
 from doorward.approvals.approvals import Approvals
-from doorward.backends import (
-    account,
-    ai,
-    approval,
-    audit,
-    audit_timeline,
-    debug,
-    event,
-    execution,
-    file,
-    mcp,
-    model,
-    persona,
-    recipe,
-    recipe_diff,
-    recipe_preview,
-    room,
-    room_files,
-    room_history,
-    room_members,
-    room_reading,
-    room_saying,
-    shell,
-    system,
-    tree,
-    undo,
-    user,
-)
-from doorward.backends import data as data_
-from doorward.backends import help as help_
+from doorward.backends import shell
 from doorward.backends.context import Context, Services
 from doorward.backends.mcp.reading import ReadingCommands
 from doorward.backends.mcp.tool_command import ToolCommands
@@ -52,7 +22,8 @@ from doorward.catalogue.book import CatalogueBook
 from doorward.catalogue.entry import Entry
 from doorward.clock import Clock
 from doorward.command import Family
-from doorward.errors import Conflict, LedgerUnavailable, Unusable
+from doorward.commands import registry_of
+from doorward.errors import Conflict, LedgerUnavailable
 from doorward.events import Bus
 from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
@@ -72,7 +43,6 @@ from doorward.model import Call, Outcome, Permit
 from doorward.personas.book import Personas
 from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
-from doorward.registry import Registry
 from doorward.rooms.accounts import Accounts
 from doorward.rooms.browsers import Browsers
 from doorward.rooms.files import Files
@@ -99,64 +69,10 @@ from doorward.upstream.upstreams import Upstreams
 
 log = logging.getLogger(__name__)
 
-FAMILIES: tuple[Family, ...] = (
-    data_.family,
-    data_.collection_family,
-    file.family,
-    shell.family,
-    tree.family,
-    shell.bash_family,
-    undo.family,
-    room.family,
-    room_members.family,
-    room_saying.family,
-    room_history.family,
-    room_reading.family,
-    room_files.family,
-    persona.family,
-    recipe.family,
-    recipe_diff.family,
-    recipe_preview.family,
-    approval.family,
-    execution.family,
-    audit.family,
-    audit_timeline.family,
-    event.family,
-    ai.family,
-    debug.family,
-    system.family,
-    help_.family,
-    mcp.family,
-    user.family,
-    account.family,
-    user.tokens,
-    model.family,
-)
-PLUGINS = "doorward.families"
-"""The entry-point group by which an installed package adds a family of commands."""
-
 _PATIENCE = 5.0
 """Seconds that calls are given at the end to stop and leave their record."""
 _BETWEEN_TIDYING = 300.0
 _THROTTLE = "throttle"
-ALIASES = {
-    "read_file": "file/read",
-    "list_directory": "file/list",
-    "remove_file": "file/delete",
-    "cd": "shell/cd",
-    "change_directory": "shell/cd",
-    "execute_script": "shell/script",
-    "get_shell_info": "shell/info",
-    "get_shell_context": "shell/context",
-    "get_history": "shell/history",
-    "list_files_detailed": "shell/files",
-    "search_commands": "help/search",
-    "suggest_command": "help/search",
-    "get_execution_status": "execution/status",
-    "cancel_execution": "execution/cancel",
-}
-"""Names that other systems have taught to models."""
-
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
 
@@ -174,27 +90,6 @@ class House(msgspec.Struct, kw_only=True):
     made: list[str]
     """What was made at first use, to be told to the person."""
     recovered: int
-
-
-def plugin_families() -> list[Family]:
-    """The families of installed plugins. One that cannot be loaded stops the start: half a policy is none."""
-    families = []
-    for point in entry_points(group=PLUGINS):
-        try:
-            family = point.load()
-        except Exception as error:
-            raise Unusable(f"The plugin {point.name} ({point.value}) cannot be loaded: {error}.") from error
-        if not isinstance(family, Family):
-            raise Unusable(f"The plugin {point.name} ({point.value}) is not a command family.")
-        families.append(family)
-    return families
-
-
-def _registry(families: Iterable[Family]) -> Registry:
-    try:
-        return Registry([*FAMILIES, *plugin_families(), *families], ALIASES)
-    except TypeError as error:
-        raise Unusable(f"The commands of Doorward and its plugins do not fit together: {error}.") from error
 
 
 @contextlib.asynccontextmanager
@@ -249,7 +144,7 @@ async def _assemble(
     stop: Callable[[], None],
 ) -> House:
     events = Bus()
-    registry = _registry(families)
+    registry = registry_of(families)
     people = People(store, clock)
     rooms = Rooms(store, events, clock)
     live = Live(clock)

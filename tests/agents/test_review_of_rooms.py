@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from typing import Any
 
 from persona_house import Speaking, speaking
 
-from doorward.agents.models.model import Piece, Prompt, Text
 from doorward.agents.worker import Worker
 from doorward.approvals.approvals import Approval
-from doorward.events import ApprovalDecided
 from doorward.store import open_calls
 
 WRITE = "EXECUTE: file/write --path=note.txt --content=hello"

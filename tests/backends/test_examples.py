@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from conforming import conforms
-from doorward.app import FAMILIES
+from doorward.commands import FAMILIES
 from doorward.registry import Registry
 from example_servers import Servers
 

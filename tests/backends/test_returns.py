@@ -8,7 +8,7 @@ import json
 import pytest
 
 from conforming import conforms
-from doorward.app import FAMILIES
+from doorward.commands import FAMILIES
 from doorward.facts import Effects
 from doorward.model import Credential, Request
 from doorward.registry import Registry

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from doorward.app import ALIASES, FAMILIES
 from doorward.backends.shell import commands
 from doorward.catalogue.parse import parse
 from doorward.command import Command
+from doorward.commands import ALIASES, FAMILIES
 from doorward.errors import UnknownCommand
 from doorward.registry import Registry
 from doorward.settings import Settings

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from catalogue_house import Shell
 
-from doorward.app import ALIASES
 from doorward.backends.shell import CatalogueCommand
 from doorward.backends.shell.script import split
+from doorward.commands import ALIASES
 from doorward.errors import BadParams
 from doorward.model import Credential, Outcome, Request
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from console_blocks import ROOT
 
-from doorward.app import PLUGINS
+from doorward.commands import PLUGINS
 from doorward.home import Home
 from doorward.record import COLUMNS
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from console_blocks import ROOT, blocks
 
-from doorward.app import FAMILIES
 from doorward.cli.main import SUBCOMMANDS
+from doorward.commands import FAMILIES
 from doorward.errors import BadParams
 from doorward.home import Home
 

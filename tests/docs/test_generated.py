@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from console_blocks import ROOT, blocks
 
-from doorward.app import FAMILIES
 from doorward.calltext import read_args, typed
+from doorward.commands import FAMILIES
 from doorward.settings import Provider, Settings
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()

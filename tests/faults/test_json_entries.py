@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import doorward
-from doorward.app import FAMILIES
 from doorward.calltext import typed
 from doorward.cli.data import JsonText
 from doorward.cli.questions import value_of
+from doorward.commands import FAMILIES
 from doorward.doors.http import Server
 from doorward.doors.ports import version_in
 from doorward.edited.jsontext import parse as parse_configuration

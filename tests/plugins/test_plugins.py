@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doorward.app import PLUGINS
+from doorward.commands import PLUGINS
 from doorward_process import BIN, Doorward
 
 GREETER = Path(__file__).parent / "greeter"

@@ -90,6 +90,7 @@ class Prompted:
             bottom_toolbar=lambda: to_plain_text(status()),
             completer=completer(words),
             complete_while_typing=False,
+            erase_when_done=True,  # what was said comes back as a message
             input=given,
             output=drawn,
         )

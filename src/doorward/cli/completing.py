@@ -30,7 +30,7 @@ def parameters(name: str, incomplete: str) -> list[CompletionItem]:
 
 
 def _all() -> list[Command]:
-    from doorward.app import FAMILIES, plugin_families  # noqa: PLC0415 - only a shell that completes pays for it
+    from doorward.commands import FAMILIES, plugin_families  # noqa: PLC0415 - only a shell that completes pays for it
 
     families = list(FAMILIES)
     # A plugin that cannot be loaded is reported when a command is run, not in the middle of a word.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.app import ALIASES, FAMILIES
 from doorward.backends import shell
 from doorward.catalogue.book import shipped
 from doorward.catalogue.parse import parse
+from doorward.commands import ALIASES, FAMILIES
 from doorward.doors.line import tools
 from doorward.doors.line.suggesting import command_line
 from doorward.model import Credential

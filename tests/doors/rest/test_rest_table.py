@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorward.app import FAMILIES
+from doorward.commands import FAMILIES
 from doorward.doors.rest.operation import PREFIX, Operation, names_in
 from doorward.doors.rest.own import OWN
 from doorward.doors.rest.table import OPERATIONS

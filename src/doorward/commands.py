@@ -1,0 +1,114 @@
+"""All commands of the house: the families that come with it, those of plugins, and the names that others gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+
+from doorward.backends import (
+    account,
+    ai,
+    approval,
+    audit,
+    audit_timeline,
+    debug,
+    event,
+    execution,
+    file,
+    mcp,
+    model,
+    persona,
+    recipe,
+    recipe_diff,
+    recipe_preview,
+    room,
+    room_files,
+    room_history,
+    room_members,
+    room_reading,
+    room_saying,
+    shell,
+    system,
+    tree,
+    undo,
+    user,
+)
+from doorward.backends import data as data_
+from doorward.backends import help as help_
+from doorward.command import Family
+from doorward.errors import Unusable
+from doorward.registry import Registry
+
+FAMILIES: tuple[Family, ...] = (
+    data_.family,
+    data_.collection_family,
+    file.family,
+    shell.family,
+    tree.family,
+    shell.bash_family,
+    undo.family,
+    room.family,
+    room_members.family,
+    room_saying.family,
+    room_history.family,
+    room_reading.family,
+    room_files.family,
+    persona.family,
+    recipe.family,
+    recipe_diff.family,
+    recipe_preview.family,
+    approval.family,
+    execution.family,
+    audit.family,
+    audit_timeline.family,
+    event.family,
+    ai.family,
+    debug.family,
+    system.family,
+    help_.family,
+    mcp.family,
+    user.family,
+    account.family,
+    user.tokens,
+    model.family,
+)
+PLUGINS = "doorward.families"
+"""The entry-point group by which an installed package adds a family of commands."""
+ALIASES = {
+    "read_file": "file/read",
+    "list_directory": "file/list",
+    "remove_file": "file/delete",
+    "cd": "shell/cd",
+    "change_directory": "shell/cd",
+    "execute_script": "shell/script",
+    "get_shell_info": "shell/info",
+    "get_shell_context": "shell/context",
+    "get_history": "shell/history",
+    "list_files_detailed": "shell/files",
+    "search_commands": "help/search",
+    "suggest_command": "help/search",
+    "get_execution_status": "execution/status",
+    "cancel_execution": "execution/cancel",
+}
+"""Names that other systems have taught to models."""
+
+
+def plugin_families() -> list[Family]:
+    """The families of installed plugins. One that cannot be loaded stops the start: half a policy is none."""
+    families = []
+    for point in entry_points(group=PLUGINS):
+        try:
+            family = point.load()
+        except Exception as error:
+            raise Unusable(f"The plugin {point.name} ({point.value}) cannot be loaded: {error}.") from error
+        if not isinstance(family, Family):
+            raise Unusable(f"The plugin {point.name} ({point.value}) is not a command family.")
+        families.append(family)
+    return families
+
+
+def registry_of(families: Iterable[Family]) -> Registry:
+    try:
+        return Registry([*FAMILIES, *plugin_families(), *families], ALIASES)
+    except TypeError as error:
+        raise Unusable(f"The commands of Doorward and its plugins do not fit together: {error}.") from error
