@@ -168,8 +168,8 @@ def test_every_change_can_be_undone_or_says_why_not():
 def test_what_concerns_the_whole_house_is_only_for_the_tenant_that_owns_it():
     house_wide = {command.name for command in Registry(FAMILIES) if command.facts.house_wide}
     assert house_wide == {
-        *("recipe/put", "recipe/remove", "system/shutdown"),
-        *("debug/logs", "audit/verify", "user/invite"),
+        *("recipe/put", "recipe/remove", "persona/put", "persona/remove", "system/shutdown"),
+        *("debug/logs", "audit/verify", "user/invite", "model/list", "model/test"),
         *(command.name for command in Registry(FAMILIES) if command.name.startswith("mcp/")),
     }
 

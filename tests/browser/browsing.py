@@ -137,7 +137,8 @@ class Console:
         for context in [*self._contexts]:
             self._close(context)
         found, self.complaints, expected, self.expected = self.complaints, [], self.expected, ()
-        assert [one for one in found if not any(part in one for part in expected)] == []
+        unexpected = [one for one in found if not any(part in one for part in expected)]
+        assert not unexpected, unexpected
 
     def _close(self, context: BrowserContext) -> None:
         self._contexts.remove(context)

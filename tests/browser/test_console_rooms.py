@@ -74,6 +74,7 @@ def test_text_that_tries_to_be_more_is_shown_and_does_nothing(console: Console) 
 def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Console) -> None:
     console.expected = ("413", "400", "422")
     page = console.page("rooms/hall")
+    composer(page).wait_for()
     text = "x" * 1_000_000
     page.evaluate(
         """(text) => {
