@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 from persona_house import Speaking, speaking
 
@@ -390,3 +391,27 @@ def test_the_console_writes_out_every_character_that_the_terminal_does() -> None
         ["node", "--input-type=module", "-e", script], check=True, timeout=30, capture_output=True, text=True
     )
     assert json.loads(told.stdout) == []
+
+
+async def test_a_persona_tells_nobody_what_somebody_said_to_it_alone(driver: Any) -> None:
+    """With what a new house has: the guide, the built-in model, and the recipe of the room general."""
+    services = driver.house.services
+    async with at_work(driver.house.gate, services, Models(services.settings.models)) as company:
+        people = _Private(driver)
+        room = await people.begin("guide")
+        await driver.owner("room/join", name="general", member="carl")
+        await people.ask("anna", "room/say", name=room, text="We decided that the zebra launch is on Friday.")
+        await company.settled()
+        await people.ask("carl", "room/say", name="general", text="@guide what did we decide about the zebra?")
+        await company.settled()
+        said = await services.messages.newest(services.rooms.known("local", "general"), 20)
+        assert not any("Friday" in json.dumps(msgspec.to_builtins(one)) for one in said)
+
+
+async def test_another_tenant_learns_nothing_of_the_files_of_personas(driver: Any) -> None:
+    await driver.owner("user/create", id="boss", access="root", tenant="rival")
+    token = await driver.token("laptop", user="boss", tenant="rival", kind="human", access="root")
+    (driver.house.home.path / "personas" / "canary.json").write_text('{"personaId": "canary", "bio": 1}')
+    await driver.house.services.personas.load()
+    told = await driver.ask("persona/list", room="", token=token, params={})
+    assert "canary" not in json.dumps(told.result)
