@@ -266,7 +266,7 @@ async def _assemble(
         stop=stop,
     )
     gate = Gate(
-        authenticator=Authenticator(people, tokens, browsers, personas),
+        authenticator=Authenticator(people, tokens, browsers, personas, rooms),
         resolver=resolver,
         authorizer=authorizer,
         throttle=throttle,

@@ -85,6 +85,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """It shows or changes something that all tenants share, so only the tenant that owns the house may run it."""
     tells_how_it_stands: bool = False
     """It says how something stands by now, so that asking the same again and again is no loop."""
+    once_by: str = ""
+    """The parameter that takes a key of the caller's: the same call again with the same key does nothing twice."""
     reveals: str = ""
     """The command whose rights a caller needs before a dry run may show it the effect."""
 
@@ -232,6 +234,7 @@ class Family:
         humans_only: bool = False,
         house_wide: bool = False,
         tells_how_it_stands: bool = False,
+        once_by: str = "",
         reveals: str = "",
         secret: Sequence[str] = (),
     ) -> Callable[[Run], Command]:
@@ -249,6 +252,7 @@ class Family:
             humans_only=humans_only,
             house_wide=house_wide,
             tells_how_it_stands=tells_how_it_stands,
+            once_by=once_by,
             reveals=reveals,
         )
 
@@ -351,6 +355,8 @@ def _complete(command: Command) -> None:
         problems.append("it declares an undo but no change")
     if facts.undo is READS_ONLY and not command.reads_only:
         problems.append("it can change something, so its missing undo needs a reason of its own")
+    if facts.once_by and facts.once_by not in command.schema["properties"]:
+        problems.append(f"it is done once by {facts.once_by!r}, which is none of its parameters")
     for key, spec in command.schema["properties"].items():
         if command.ours and not spec.get("description"):
             problems.append(f"parameter {key} has no description")

@@ -73,6 +73,8 @@ class MessageReceived(Event, frozen=True, kw_only=True):
     room: str
     message: str
     sender: str
+    behalf: str = ""
+    """The person for whom an AI or a program said it."""
 
 
 class MessageChanged(Event, frozen=True, kw_only=True):

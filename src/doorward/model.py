@@ -24,6 +24,9 @@ class Caller(msgspec.Struct, frozen=True):
     on_behalf_of: str = ""
     rooms: tuple[str, ...] | None = None
     """The rooms this credential may act in; None means every room the caller is a member of."""
+    persona: bool = False
+    """Whether it is an AI that lives here: it acts only where it is a member itself, as is whoever it acts for, and its
+    rooms are worked out for each call from who can hear it."""
 
     @property
     def as_whom(self) -> str:
@@ -61,12 +64,18 @@ class Credential(msgspec.Struct, frozen=True):
     token: str = ""
     browser: str = ""
     """The secret in the cookie of a person's browser; only the REST door, which the console speaks to, looks at it."""
+    proof: str = ""
+    """The other secret of that browser's session, which the console's page keeps; the cookie is nothing without it."""
     speak_as: str = ""
     """The owner may lend its voice to an agent by name; the agent gets less, never more."""
     kind: Literal["ai", "service"] = "ai"
     """What the lent voice belongs to: an agent that thinks, or a program."""
     persona: str = ""
     """Set only by `agents`, for an AI that thinks in this very process; no door can vouch for one."""
+    asker: str = ""
+    """The person whose message a persona takes up, and for whom it acts."""
+    room: str = ""
+    """Where a persona was asked, and whoever is there hears it."""
 
 
 class Request(msgspec.Struct, frozen=True):

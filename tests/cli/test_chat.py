@@ -43,14 +43,16 @@ def test_the_words_of_the_chat_itself(server: Server, shared: Doorward) -> None:
     assert "There is no '/dance' here; valid: /who, /search" in ended.err
 
 
-def test_what_waits_for_a_person_is_put_to_them_and_y_decides(server: Server, shared: Doorward) -> None:
+def test_what_waits_is_shown_in_a_pipe_too_where_yes_is_a_word_like_any_other(server: Server, shared: Doorward) -> None:
     parked = shared("run", "file/write", "--path=a.txt", "--content=new")
-    ended = shared("chat", "--last=0", stdin="y\n")
+    ended = shared("chat", "--last=0", stdin="my list:\nyes\n")
     assert "file/write of terminal waits for your approval." in ended.out
     assert '  file/write {"content": "new", "path": "a.txt"}' in ended.out
     assert "  +new" in ended.out
+    assert "Say yes with approve, no with deny." in ended.out
+    assert " owner: yes\n" in ended.out
     shown = shared("approvals", "show", parked.json["ticket"])
-    assert shown.json["result"]["state"] == "approved"
+    assert shown.json["result"]["state"] == "pending"
 
 
 def test_a_room_that_is_not_there_is_named_with_those_that_are(server: Server, shared: Doorward) -> None:

@@ -81,7 +81,7 @@ def test_nothing_that_somebody_says_moves_the_cursor_or_hides(where: str) -> Non
 
 def test_what_waits_for_a_person_is_shown_exactly_with_the_difference() -> None:
     facts = {"id": "a1", "command": "file/write", "caller": "ward", "shown": "file/write x\x07", "difference": "+new"}
-    text = plain(chat_shown.approval(facts))
+    text = plain(chat_shown.approval(facts, people=True))
     assert "file/write of ward waits for your approval." in text
     assert "  file/write x\\u0007" in text
     assert "It would change:\n  +new" in text

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
+import pytest
+from click.testing import CliRunner
+
+from doorward.cli import login
 from doorward_process import Doorward
 
 LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/console/#login=[\w-]{32}")
@@ -30,3 +37,35 @@ def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> No
     for link in (first, another):
         assert link[0].partition("login=")[2].encode() not in kept
     assert doorward("login").code == 1
+
+
+def test_where_a_service_manager_writes_everything_down_up_prints_no_link(tmp_path: Path) -> None:
+    doorward = Doorward(tmp_path / "home", INVOCATION_ID="0123456789abcdef0123456789abcdef")
+    with doorward.up() as server:
+        assert "For a login link: doorward login" in server.said
+        assert "login=" not in "\n".join(server.said)
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_a_browser_is_opened_by_a_page_of_ones_own_that_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: bool
+) -> None:
+    seen = []
+
+    def opened(address: str) -> bool:
+        page = Path(urlsplit(address).path)
+        seen.append((address, page.stat().st_mode & 0o777, page.read_text()))
+        return found
+
+    outcome = SimpleNamespace(status="done", result={"path": "/console/#login=thecode", "expiresAt": "later"})
+    monkeypatch.setenv("DOORWARD_HOME", str(tmp_path))
+    monkeypatch.setattr(login, "_running", lambda: "http://127.0.0.1:1")
+    monkeypatch.setattr(login.client, "run", lambda ask: outcome)
+    monkeypatch.setattr(login.webbrowser, "open", opened)
+    monkeypatch.setattr(login, "_TO_LOAD", 0.0)
+    ended = CliRunner().invoke(login.command, ["--open"], catch_exceptions=False)
+    ((address, mode, text),) = seen
+    assert address.startswith("file:///")
+    assert ("thecode" in address, mode) == (False, 0o600)
+    assert 'content="0; url=http://127.0.0.1:1/console/#login=thecode"' in text
+    assert (list(tmp_path.iterdir()), "No browser could be opened here" in ended.output) == ([], not found)

@@ -44,7 +44,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     doorward = Doorward(tmp_path_factory.mktemp("client") / "home")
     with doorward.up() as server:
         assert doorward("rooms", "create", "free", "--recipe=admin").code == 0
-        (doorward.home / "recipes" / "writing.json").write_text(WRITING)
+        (doorward.folder / "writing.json").write_text(WRITING)
+        assert doorward("recipe", "put", "writing.json").code == 0
         assert doorward("rooms", "create", "desk", "--recipe=writing").code == 0
         yield Served(
             doorward,

@@ -214,3 +214,34 @@ async def test_messages_are_events_with_what_changed_of_them(driver):
         ("chat:message-changed", "deleted"),
         ("room:changed", ""),
     ]
+
+
+async def test_a_message_sent_again_with_its_key_is_there_once_also_after_a_restart(opened):
+    async with opened() as driver:
+        first = await driver.owner("room/say", name="general", text="hello", key="k1")
+        at_once = await asyncio.gather(
+            *(driver.ask("room/say", by="", room="", params={"name": "general", "text": "two", "key": "k2"}) for _ in "ab")
+        )
+        await driver.owner("room/edit", name="general", message=first.result["message"], text="hello all")
+    async with opened() as driver:
+        again = await driver.owner("room/say", name="general", text="hello", key="k1")
+        other = await driver.ask("room/say", by="", room="", params={"name": "general", "text": "2", "key": "k2"})
+        await driver.owner("room/say", name="general", text="no key")
+        await driver.owner("room/say", name="general", text="no key")
+        assert await texts(driver) == ["no key", "no key", "two", "hello all"]
+    assert again.result == first.result
+    assert at_once[0].result == at_once[1].result
+    assert (other.code, "take a new one" in other.message) == ("conflict", True)
+
+
+async def test_a_word_sent_again_with_its_key_decides_nothing_again(driver):
+    async def waiting(path):
+        return (await driver.ask("file/write", params={"path": path, "content": "x"})).ticket
+
+    await waiting("a.txt")
+    said = await driver.owner("room/say", name="general", text="approve", key="k")
+    later = await waiting("b.txt")
+    again = await driver.owner("room/say", name="general", text="approve", key="k")
+    assert (said.result["decided"]["state"], "decided" in again.result) == ("approved", False)
+    assert "said before" in again.result["note"]
+    assert (await driver.owner("approval/show", id=later)).result["state"] == "pending"

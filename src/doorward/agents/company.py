@@ -26,6 +26,8 @@ from doorward.visible import visible
 
 log = logging.getLogger(__name__)
 
+_GONE = "It is not in this room any more."
+
 
 @contextlib.asynccontextmanager
 async def at_work(gate: Gate, services: Services, models: Models) -> AsyncIterator[Company]:
@@ -78,16 +80,23 @@ class Company:
         reason = f"{visible(by)} stopped it."
         if worker is not None:
             await worker.stop(reason, f"(I was stopped by {visible(by)}.)")
-        # What is stored is what would be taken up again: by a decision, or after a restart.
+        calls = await self._give_up_all(persona, room, reason)
+        found = self._around.services.rooms.get(LOCAL, room)
+        if calls and found is not None and (persona, room) not in self._workers:
+            self._around.services.live.thinking(found, persona, "idle")
+        return worker is not None or bool(calls)
+
+    async def _give_up_all(self, persona: str, room: str, reason: str) -> int:
+        """End what a persona waits for in a room; how many calls that were.
+
+        What is stored is what would be taken up again: by a decision, or after a restart.
+        """
         stored = await open_calls.all_open(self._around.services.store)
         calls = [one for one in stored if (one.persona, one.room) == (persona, room)]
         for call in calls:
             self._waiting.drop(call)
             await self._give_up(call, reason)
-        found = self._around.services.rooms.get(LOCAL, room)
-        if calls and found is not None and (persona, room) not in self._workers:
-            self._around.services.live.thinking(found, persona, "idle")
-        return worker is not None or bool(calls)
+        return len(calls)
 
     async def look(self) -> None:
         """See now what has been decided, or has expired, of all that waits."""
@@ -116,15 +125,16 @@ class Company:
         if room is None or room.archived:
             return
         said_by = room.members.get(event.sender)
-        if said_by is not None and said_by.kind == "human":
+        by_person = said_by is not None and said_by.kind == "human"
+        if by_person:
             self._turns.pop(room.id, None)
         found = [self._around.services.personas.get(LOCAL, one.id) for one in room.members.values() if one.kind == "ai"]
         here = [one for one in found if one is not None and one.id != event.sender]
         if here:
-            self._soon(self._consider(room, event.message, here))
+            self._soon(self._consider(room, event.message, here, event.sender if by_person else event.behalf))
 
-    async def _consider(self, room: Room, id: str, here: list[Persona]) -> None:
-        """Who of those who are here takes this up."""
+    async def _consider(self, room: Room, id: str, here: list[Persona], asker: str) -> None:
+        """Who of those who are here takes this up, for the person who said it or for whom it was said."""
         services = self._around.services
         try:
             message = await services.messages.get(room, id)
@@ -134,7 +144,7 @@ class Company:
         pattern = recipe.strategy.conversation_pattern if recipe is not None else ""
         for persona in here:
             if speaks(persona, room, pattern, message) and self._granted(room):
-                self._worker(persona.id, room.id).hear(message)
+                self._worker(persona.id, room.id).hear(message, asker)
 
     def _granted(self, room: Room) -> bool:
         """Whether AIs may take one more turn in a room before a person says something again."""
@@ -159,7 +169,7 @@ class Company:
     async def _take_up(self, call: OpenCall) -> None:
         """What an earlier process left: a call that waits goes on waiting, and one that ran did not come to its end."""
         if not self._belongs(call.persona, call.room):
-            await self._give_up(call, "It is not in this room any more.")
+            await self._give_up(call, _GONE)
         elif call.approval:
             await self._waiting.add(call)
             room = self._around.services.rooms.get(LOCAL, call.room)
@@ -177,10 +187,20 @@ class Company:
         return found is not None and not found.archived and known is not None and persona in found.members
 
     def _dismiss(self, whom: Callable[[str, str], bool]) -> None:
-        """End what those do who do not belong here any more."""
-        for (persona, room), worker in list(self._workers.items()):
+        """End what those do who do not belong here any more, and what they wait for: should they come again, a yes to
+        what they asked for before they went is no yes any more."""
+        waits = ((call.persona, call.room) for call in self._waiting.all())
+        for persona, room in {*self._workers, *waits}:
             if whom(persona, room):
-                self._soon(worker.stop("It is not in this room any more."))
+                for call in self._waiting.of(persona, room):
+                    self._waiting.drop(call)  # at once, so that nobody's yes comes before
+                self._soon(self._see_off(persona, room))
+
+    async def _see_off(self, persona: str, room: str) -> None:
+        worker = self._workers.get((persona, room))
+        if worker is not None:
+            await worker.stop(_GONE)
+        await self._give_up_all(persona, room, _GONE)
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(_logged(work))

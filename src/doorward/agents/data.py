@@ -8,13 +8,17 @@ from doorward import redact
 from doorward.visible import storable
 
 BEGINNING, END = "<data>", "</data>"
-_ANY_MARK = re.compile(r"<(\s*/?\s*data\b)", re.IGNORECASE)
+_ANY_MARK = re.compile(r"<(\s*+/?\s*+data\b)", re.IGNORECASE)
 
 
 def marked(text: str) -> str:
     """A text between marks, without secrets, and unable to end its marks itself."""
-    harmless = _ANY_MARK.sub(r"< \1", redact.text(storable(text)))
-    return f"{BEGINNING}\n{harmless}\n{END}"
+    return f"{BEGINNING}\n{harmless(redact.text(storable(text)))}\n{END}"
+
+
+def harmless(text: str) -> str:
+    """A text that can neither begin nor end such marks."""
+    return _ANY_MARK.sub(r"< \1", text)
 
 
 def unmarked(text: str) -> str:

@@ -12,7 +12,9 @@ from doorward.rooms.message import Message
 from doorward.rooms.rooms import Room
 
 _BETWEEN = 0.05
-_CALLS = re.compile(r"^\s*(?:EXECUTE\s*:|<\s*/?\s*(?:tool|function|invoke)|```)", re.MULTILINE | re.IGNORECASE)
+_CALLS = re.compile(
+    r"^[ \t]*+(?:EXECUTE\s*+:|<[ \t]*+/?[ \t]*+(?:tool|function|invoke)|```)", re.MULTILINE | re.IGNORECASE
+)
 """Where the words end that are meant for people: what follows is shown as the card of a call."""
 _LONGEST = 20_000
 
@@ -27,6 +29,8 @@ class Drafting:
         self._id = new_id()
         self._last = 0.0
         self._shown = ""
+        self._line = 0
+        """Where the last line begins that was looked at; those before it hold no call."""
 
     def told(self, so_far: Callable[[], str]) -> None:
         """There is more of the text; a piece that comes right behind another waits for the next one."""
@@ -34,9 +38,10 @@ class Drafting:
         if now - self._last < _BETWEEN:
             return
         self._last = now
-        text = so_far()
-        calls = _CALLS.search(text)
-        shown = text[: min(calls.start() if calls else len(text), _LONGEST)]
+        text = so_far()[:_LONGEST]
+        calls = _CALLS.search(text, self._line)
+        self._line = calls.start() if calls else text.rfind("\n") + 1
+        shown = text[: calls.start()] if calls else text
         if shown.strip() and shown != self._shown:
             self._shown = shown
             self._live.draft(self._room, self._id, self._persona, shown)

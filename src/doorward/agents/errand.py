@@ -47,7 +47,9 @@ class Back(msgspec.Struct, frozen=True, kw_only=True):
 class Errands:
     """The calls of one persona in one turn in one room."""
 
-    def __init__(self, around: Surroundings, persona: Persona, room: Room, turn: str) -> None:
+    def __init__(self, around: Surroundings, persona: Persona, room: Room, turn: str, asker: str) -> None:
+        """`asker` is the person for whom they are made."""
+        self.credential = Credential(persona=persona.id, asker=asker, room=room.id)
         self._around = around
         self._persona = persona
         self._room = room
@@ -66,11 +68,12 @@ class Errands:
             turn=self._turn,
             rounds=rounds,
             at=self._around.services.clock.now(),
+            asker=self.credential.asker,
         )
         message = await self._show(card, call)
         request = Request(
             command=wanted.name,
-            credential=Credential(persona=self._persona.id),
+            credential=self.credential,
             door=DOOR,
             room=self._room.id,
             params=wanted.params if wanted.args is None else None,
@@ -108,7 +111,7 @@ class Errands:
         card = card_of(message)
         request = Request(
             command=approval.command,
-            credential=Credential(persona=self._persona.id),
+            credential=self.credential,
             door=DOOR,
             room=self._room.id,
             params=json.loads(approval.params),

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
+from doorward.rooms.words import verdict
 
 Pattern = Literal["on-mention", "collaborative-research", "always", "silent"]
 PATTERNS: tuple[str, ...] = get_args(Pattern)
@@ -17,7 +18,6 @@ PATTERNS: tuple[str, ...] = get_args(Pattern)
 also takes up what a person asks. `always`: every persona takes up whatever a person says.
 """
 
-_DECISION = re.compile(r"(?:approve|deny)(?:\s+\S{1,64})?", re.IGNORECASE)
 _QUESTION = re.compile("[?\u061f\uff1f\u037e]")
 _ASKING = re.compile(
     r"(?:how|what|when|where|which|who|whom|whose|why|is|are|am|was|were|do|does|did|can|could|will|would|should|shall"
@@ -26,17 +26,25 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 """How questions and requests begin, in English; in other languages a question mark, or naming the persona, tells."""
+_GREETING = re.compile(r"hello|hi|hey|hallo|good|greetings|thanks|thank|thx|bye|goodbye|welcome")
+_SHORT = 5
+"""Words that a greeting has at most; what is longer says something."""
 
 
-def speaks(persona: Persona, room: Room, pattern: str, message: Message) -> bool:
-    """Whether this message is for this persona to answer. Its own messages, and the cards of calls, never are."""
+def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thinks_by_rules: bool = False) -> bool:
+    """Whether this message is for this persona to answer. Its own messages, and the cards of calls, never are.
+
+    One that thinks by rules, without a language model, has nothing to say to a statement unless that names it.
+    """
     if message.sender == persona.id or room.archived or pattern == "silent" or persona.id not in room.members:
         return False
     if not message.text.strip() or message.deleted_at is not None or _shows_a_call(message):
         return False
     if mentioned(persona, message.text):
         return True
-    if message.kind != "human" or pattern == "on-mention" or is_decision(message.text):
+    if message.kind != "human" or pattern == "on-mention" or verdict(message.text) is not None:
+        return False
+    if thinks_by_rules and not asks(message.text) and not greets(message.text):
         return False
     if pattern == "always" or room.direct or _alone_with(room, persona.id):
         return True
@@ -67,9 +75,10 @@ def asks(text: str) -> bool:
     return bool(words) and (_ASKING.fullmatch(words[0]) is not None or "please" in words)
 
 
-def is_decision(text: str) -> bool:
-    """Whether a message is a word about an approval, which is for the gate and nobody else."""
-    return _DECISION.fullmatch(text.strip()) is not None
+def greets(text: str) -> bool:
+    """Whether a text is no more than a greeting, a farewell or thanks."""
+    words = re.findall(r"\w+", text[:200].lower())
+    return 0 < len(words) <= _SHORT and _GREETING.fullmatch(words[0]) is not None
 
 
 def _alone_with(room: Room, persona: str) -> bool:

@@ -17,6 +17,7 @@ from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
 from doorward.agents.prompting import Scene, prompt
 from doorward.agents.surroundings import Surroundings
 from doorward.command import Command
+from doorward.errors import Refused
 from doorward.ids import new_id
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Message
@@ -43,9 +44,12 @@ _INTENT = re.compile(
 class TurnTaking:
     """A turn as it goes on. It holds nothing that a restart may not lose, except in the rows of its open calls."""
 
-    def __init__(self, around: Surroundings, persona: Persona, room: Room, *, id: str = "", rounds: int = 0) -> None:
+    def __init__(
+        self, around: Surroundings, persona: Persona, room: Room, asker: str, *, id: str = "", rounds: int = 0
+    ) -> None:
+        """`asker` is the person who is answered, and for whom everything in it is done."""
         self.id = id or new_id()
-        self.errands = Errands(around, persona, room, self.id)
+        self.errands = Errands(around, persona, room, self.id, asker)
         self.waits: list[OpenCall] = []
         """Its calls that wait for a person, when it ended for that reason."""
         self._around = around
@@ -87,10 +91,18 @@ class TurnTaking:
         known = self._around.services.personas.get(LOCAL, self._persona.id)
         return room is not None and not room.archived and known is not None and self._persona.id in room.members
 
+    def _offered(self) -> list[Command]:
+        """What it may run for whoever asks; nothing when nobody does who may."""
+        try:
+            caller = self._around.gate.caller(self.errands.credential)
+        except Refused:
+            return []
+        return self._around.services.offered(caller, self._room.id)
+
     async def _round(self, scene: Scene) -> bool:
         """One answer of the model and the calls in it; whether the turn is over."""
         services = self._around.services
-        offered = services.offered(self._persona.caller, self._room.id)
+        offered = self._offered()
         policy = services.recipes.policy(self._room.recipe)
         drafting = Drafting(services.live, self._room, self._persona.id)
         try:
@@ -193,7 +205,9 @@ class TurnTaking:
         message = None
         try:
             if self._may_go_on():
-                message = await self._around.services.messages.say(self._room, self._persona.id, "ai", text)
+                message = await self._around.services.messages.say(
+                    self._room, self._persona.id, "ai", text, behalf=self.errands.credential.asker
+                )
         finally:
             if drafting is not None:
                 drafting.done(message)

@@ -32,6 +32,9 @@ class Waiting:
         await self._look_at(call)
         self._set_timer()
 
+    def all(self) -> list[OpenCall]:
+        return list(self._calls.values())
+
     def of(self, persona: str, room: str) -> list[OpenCall]:
         return [one for one in self._calls.values() if (one.persona, one.room) == (persona, room)]
 

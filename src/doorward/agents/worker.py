@@ -44,16 +44,20 @@ class Worker:
         self._persona = persona
         self._room = room
         self._done = done
-        self._message: Message | None = None
+        self._heard: dict[str, Message] = {}
+        """What is to be answered, by the person for whom."""
         self._decided: list[OpenCall] = []
         self._turn: TurnTaking | None = None
         self._ended_by = STOPPED
         self._says = ""
         self.task: asyncio.Task[None] | None = None
 
-    def hear(self, message: Message) -> None:
-        """Something to answer. What came before and is not answered yet is answered with it."""
-        self._message = message
+    def hear(self, message: Message, asker: str) -> None:
+        """Something to answer. What the same person said before and is not answered yet is answered with it.
+
+        What somebody else said is a turn of its own: nothing is done for one person on the word of another.
+        """
+        self._heard[asker] = message
         self._start()
 
     def resume(self, call: OpenCall) -> None:
@@ -64,7 +68,7 @@ class Worker:
     async def stop(self, reason: str, says: str = "") -> None:
         """End it, and what was to come; returns when its last words are stored."""
         self._ended_by, self._says = reason, says
-        self._message, self._decided = None, []
+        self._heard, self._decided = {}, []
         if self._turn is not None:
             self._turn.errands.ended_by = reason
         if self.task is not None:
@@ -83,7 +87,7 @@ class Worker:
         live = self._around.services.live
         room = self._around.services.rooms.get(LOCAL, self._room)
         try:
-            while self._decided or self._message is not None:
+            while self._decided or self._heard:
                 persona = self._around.services.personas.get(LOCAL, self._persona)
                 room = self._around.services.rooms.get(LOCAL, self._room)
                 if persona is None or room is None or room.archived or persona.id not in room.members:
@@ -96,7 +100,7 @@ class Worker:
                 await asyncio.shield(asyncio.ensure_future(self._last_words(room)))
         finally:
             self.task = None
-            if self._decided or self._message is not None:
+            if self._decided or self._heard:
                 self._start()  # it came while the last words of what was stopped were said
             else:
                 self._done()
@@ -106,7 +110,7 @@ class Worker:
 
     async def _give_up(self, room: Room | None) -> None:
         """Leave what was to be done, since the persona is gone, or the room."""
-        self._message = None
+        self._heard = {}
         while self._decided:
             call = self._decided.pop(0)
             await give_up(self._around, call, room, "It is not in this room any more.")
@@ -115,9 +119,9 @@ class Worker:
         try:
             if self._decided:
                 await self._go_on(persona, room, self._decided.pop(0))
-            elif self._message is not None:
-                message, self._message = self._message, None
-                await self._take(TurnTaking(self._around, persona, room), message)
+            elif self._heard:
+                asker = next(iter(self._heard))
+                await self._take(TurnTaking(self._around, persona, room, asker), self._heard.pop(asker))
         except DoorwardError as error:
             log.warning("a turn of %s in %s could not be taken to its end: %s", self._persona, self._room, error)
         except Exception:
@@ -145,7 +149,7 @@ class Worker:
         except NotFound:
             await give_up(self._around, call, None, "")
             return
-        turn = TurnTaking(self._around, persona, room, id=call.turn, rounds=call.rounds)
+        turn = TurnTaking(self._around, persona, room, call.asker, id=call.turn, rounds=call.rounds)
         result = await self._decision(turn, call, card)
         if result is not None and not self._waiting.others(call.turn) and not self._more_of(call.turn):
             await self._take(turn, card, result)

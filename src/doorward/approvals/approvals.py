@@ -100,8 +100,12 @@ class Approvals:
     async def find(self, tenant: str, id: str) -> Approval:
         row = await sql.find(self._store, tenant, id)
         if row is None:
-            raise NotFound(f"There is no approval {id[:64]!r}; `doorward approvals list` shows those there are.")
+            raise self.unknown(id)
         return self._current(row)
+
+    @staticmethod
+    def unknown(id: str) -> NotFound:
+        return NotFound(f"There is no approval {id[:64]!r}; `doorward approvals list` shows those there are.")
 
     async def effect(self, approval: Approval) -> bytes | None:
         """What the command shall do by this approval, where that was foreseen."""
@@ -175,6 +179,8 @@ class Approvals:
         if decider.id == approval.caller:
             raise NotPermitted("Whoever asked may not decide; another person in the room must.")
         room = self._rooms.get(approval.tenant, approval.room)
+        if room is not None and room.direct and not room.seen_by(decider):
+            raise self.unknown(approval.id)
         member = room.members.get(decider.id) if room is not None else None
         named = json.loads(approval.approvers)
         decides = member is not None and member.kind == "human" and {member.id, member.role} & set(named)

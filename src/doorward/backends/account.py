@@ -177,7 +177,7 @@ async def sessions(ctx: Context) -> Listing[SessionFacts]:
     cost=1,
     timeout=5,
     undo=NoUndo("a session that is over is not kept; log in again"),
-    examples=[Example("log the browser I lost out", {"id": "01j9zq4m3c6w0000000000000"})],
+    examples=[Example("log the browser I lost out", {"id": "01k9x2m4q7ab3cde"})],
     related=["user/sessions"],
     humans_only=True,
 )

@@ -62,7 +62,10 @@ async def report(
     since: When = "",
     until: When = "",
 ) -> Listing[Fared]:
-    """Report calls, success rate, latency, decisions and energy for each caller and room, from the ledger."""
+    """Report calls, success rate, latency, decisions and energy for each caller and room, from the ledger.
+
+    Rooms of two are reported to the two only.
+    """
     now = ctx.house.clock.now()
     rows = await ledger.report(
         ctx.store,
@@ -72,7 +75,14 @@ async def report(
         since=moment(since, now) if since else 0,
         until=moment(until, now) if until else 0,
     )
-    return listing([_shown(row) for row in rows])
+    return listing([_shown(row) for row in rows if _concerns(ctx, row["room"])])
+
+
+def _concerns(ctx: Context, room: str) -> bool:
+    found = ctx.house.rooms.get(ctx.caller.tenant, room)
+    if found is not None and found.direct:
+        return found.seen_by(ctx.caller)
+    return ctx.caller.reaches(room)
 
 
 def moment(text: str, now: float) -> int:

@@ -77,7 +77,7 @@ async def list_approvals(
     items = [
         _shown(one)
         for one in found
-        if (not pending or one.state == "pending") and (_in_room(ctx, one) or one.caller == ctx.caller.id)
+        if (not pending or one.state == "pending") and (_in_room(ctx, one) or _own(ctx, one))
     ]
     return {"items": items, "next": found[-1].id if len(found) == limit else None}
 
@@ -99,6 +99,9 @@ async def list_approvals(
 async def show(ctx: Context, id: Id) -> Detailed:
     """Show exactly what an approval is about: the text is what runs, with hidden characters written out."""
     approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
+    room = ctx.house.rooms.get(approval.tenant, approval.room)
+    if room is not None and room.direct and not room.seen_by(ctx.caller):
+        raise ctx.house.approvals.unknown(id)
     decisions = await ctx.house.approvals.decisions(approval)
     known = approval.command in ctx.house.registry
     command = ctx.house.registry[approval.command] if known else None
@@ -159,7 +162,11 @@ async def deny(ctx: Context, id: Id) -> ApprovalFacts:
 
 def _in_room(ctx: Context, approval: Approval) -> bool:
     room = ctx.house.rooms.get(approval.tenant, approval.room)
-    return room is not None and ctx.caller.reaches(room.id) and room.member(ctx.caller) is not None
+    return room is not None and room.seen_by(ctx.caller)
+
+
+def _own(ctx: Context, approval: Approval) -> bool:
+    return approval.caller == ctx.caller.id and ctx.caller.reaches(approval.room)
 
 
 def _why(ctx: Context, approval: Approval, command: Command | None) -> str:

@@ -84,8 +84,17 @@ async def timeline(
         raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
     wanted = {"command": command, "caller": caller, "call": call, "room": in_room, "door": door, "status": status}
     given = {name: value for name, value in {**wanted, "code": code}.items() if value}
+    if in_room:
+        _check_private(ctx, in_room)
     scope = Scope.of(ctx.caller)
     return await ctx.store.in_reader(lambda db: _Chart(db, scope, given, (begin, end)).timeline())
+
+
+def _check_private(ctx: Context, room: str) -> None:
+    """Of a room of two nobody else learns how busy it is, but for whoever answers for the house."""
+    found = ctx.house.rooms.get(ctx.caller.tenant, room)
+    if found is not None and found.direct and not found.seen_by(ctx.caller) and ctx.caller.access < Access.ROOT:
+        raise ctx.house.rooms.unknown(ctx.caller.tenant, room)
 
 
 class _Chart:

@@ -16,6 +16,7 @@ from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Caller
 from doorward.recent import MOST
 from doorward.rooms.people import LOCAL
+from doorward.store.rooms import DIRECT
 
 family = Family("event", category="history")
 
@@ -98,13 +99,11 @@ def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> b
     if caller.rooms is not None and room not in caller.rooms:
         return False
     found = house.rooms.get(caller.tenant, room)
-    if found is not None and found.direct:
-        return caller.id in found.members
+    if found is not None:
+        return found.known_to(caller)
     if caller.kind == "human" and caller.access >= Access.FULL:
-        return True
-    if not room:
-        return getattr(event, "caller", "") in caller.identities
-    return found is not None and found.member(caller) is not None
+        return not room.startswith(DIRECT)  # of two whose room is gone nobody learns either
+    return not room and getattr(event, "caller", "") in caller.identities
 
 
 def _words(only: str) -> list[str]:

@@ -13,6 +13,7 @@ from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
 from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.personas.persona import LARGEST, BadPersona, Persona
+from doorward.rooms.people import LOCAL
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 
@@ -28,7 +29,7 @@ class PersonaFacts(TypedDict):
     model: Annotated[str, Meta(description="The model that thinks for it")]
     access: str
     rooms: Annotated[list[str], Meta(description="Those of your rooms that it is in")]
-    awaited: Annotated[list[str], Meta(description="Rooms that its file names and that do not exist")]
+    awaited: Annotated[list[str], Meta(description="Rooms that its file names and that do not exist, or are closed")]
     suggestions: Annotated[list[str], Meta(description="Questions to ask it")]
     energy: Annotated[dict[str, Any] | None, Meta(description="Its energy, while energy is switched on")]
 
@@ -48,7 +49,7 @@ class PersonaInForce(TypedDict):
     id: str
     now: Literal["in force"]
     replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
-    awaited: Annotated[list[str], Meta(description="Rooms that it names and that do not exist; it joins them then")]
+    awaited: Annotated[list[str], Meta(description="Rooms that it names and that do not exist or are closed")]
 
 
 class PersonaRemoved(TypedDict):
@@ -77,7 +78,7 @@ class PersonaStopped(TypedDict):
 async def list_personas(ctx: Context) -> PersonaList:
     """List the AIs that live in rooms, with what to ask them, and what is wrong with files that are not valid."""
     found = ctx.house.personas.all(ctx.caller.tenant)
-    problems = ctx.house.personas.problems if found or ctx.caller.access >= Access.ROOT else {}
+    problems = ctx.house.personas.problems if ctx.caller.tenant == LOCAL else {}
     return {"items": [_facts(ctx, one) for one in found], "problems": problems}
 
 
@@ -198,8 +199,8 @@ async def stop(
 ) -> PersonaStopped:
     """Stop what a persona does in a room: its answer, its calls, and what it waits for."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name or ctx.call.room)
-    seen = room is not None and ctx.caller.reaches(room.id)
-    if room is None or not seen or (room.member(ctx.caller) is None and ctx.caller.access < Access.ROOT):
+    root = ctx.caller.access >= Access.ROOT
+    if room is None or not (room.seen_by(ctx.caller) or (root and room.known_to(ctx.caller))):
         raise NotPermitted(
             f"You are not a member of a room {(name or ctx.call.room)[:80]!r}, so you stop nobody there."
         )
@@ -233,13 +234,9 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
 
 
 def _facts(ctx: Context, persona: Persona) -> PersonaFacts:
-    rooms = [
-        room.id
-        for room in ctx.house.rooms.of(ctx.caller.tenant)
-        if persona.id in room.members
-        and ctx.caller.reaches(room.id)
-        and _sees(ctx, room.member(ctx.caller) is not None)
-    ]
+    everywhere = ctx.house.rooms.of(ctx.caller.tenant)
+    rooms = [room.id for room in everywhere if persona.id in room.members and room.known_to(ctx.caller)]
+    full = ctx.caller.kind == "human" and ctx.caller.access >= Access.FULL and ctx.caller.rooms is None
     return {
         "id": persona.id,
         "name": persona.display_name,
@@ -247,14 +244,10 @@ def _facts(ctx: Context, persona: Persona) -> PersonaFacts:
         "model": persona.model,
         "access": persona.access,
         "rooms": sorted(rooms),
-        "awaited": ctx.house.personas.memberships.awaited(persona.id) if _sees(ctx, False) else [],
+        "awaited": ctx.house.personas.memberships.awaited(persona.id) if full else [],
         "suggestions": list(persona.suggestions),
         "energy": ctx.house.energy_of(persona.caller),
     }
-
-
-def _sees(ctx: Context, member: bool) -> bool:
-    return member or (ctx.caller.kind == "human" and ctx.caller.access >= Access.FULL)
 
 
 def _checked(ctx: Context, id: str, text: bytes) -> None:

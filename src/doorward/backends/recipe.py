@@ -189,7 +189,10 @@ def _checked(id: str, text: bytes) -> None:
 def _check_unused(ctx: Context, id: str) -> None:
     governed = ctx.house.rooms.governed_by(id)
     if governed:
-        raise Conflict(f"Recipe {id!r} governs {', '.join(governed)}; give those rooms another recipe first.")
+        names = sorted(room.id for room in governed if room.known_to(ctx.caller))
+        if len(names) < len(governed):
+            names.append(f"{len(governed) - len(names)} rooms of others")
+        raise Conflict(f"Recipe {id!r} governs {', '.join(names)}; give those rooms another recipe first.")
 
 
 def _digest(text: bytes) -> str:

@@ -17,9 +17,10 @@ from doorward import strictjson
 from doorward.backends.ai import When, moment
 from doorward.backends.context import Context
 from doorward.backends.recipe_draft import Text, draft
+from doorward.backends.room import looked_at
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family
-from doorward.errors import BadParams, NotPermitted, Unusable
+from doorward.errors import BadParams, Unusable
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.ledger.paths import LedgerPaths
 from doorward.ledger.verify import read_segment
@@ -229,11 +230,9 @@ class _Walk:
 def _rooms(ctx: Context, policy: Policy, room: str) -> list[str]:
     caller, rooms = ctx.caller, ctx.house.rooms
     if room:
-        if not caller.reaches(room):
-            raise NotPermitted(f"There is no room {room[:80]!r} that you may act in.")
-        return [rooms.known(caller.tenant, room).id]
+        return [looked_at(ctx, room).id]
     under = policy.recipe.recipe_id
-    return sorted(one.id for one in rooms.of(caller.tenant) if one.recipe == under and caller.reaches(one.id))
+    return sorted(one.id for one in rooms.of(caller.tenant) if one.recipe == under and one.known_to(caller))
 
 
 def _replayed(policy: Policy, rooms: list[str], walk: _Walk) -> Replayed:

@@ -9,13 +9,15 @@ from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.recipe_draft import Fault, Text, drafted, fault_in
+from doorward.backends.room import looked_at
 from doorward.command import READS_ONLY, Command, Example, Family
-from doorward.errors import NotFound, NotPermitted
+from doorward.errors import NotFound
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Caller, Kind
 from doorward.recipes.policy import Policy
 from doorward.recipes.recipe import BadRecipe
 from doorward.recipes.verdict import Decision, Verdict, verdict
+from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Room
 
 family = Family("recipe", category="rooms")
@@ -104,7 +106,7 @@ async def preview(
         "fault": None,
         "known": in_force is not None,
         "rooms": [one.id for one in rooms],
-        "commands": len(ctx.house.registry),
+        "commands": len(_commands(ctx)),
         "items": [],
     }
     if not text and in_force is None:
@@ -130,16 +132,9 @@ def _rooms(ctx: Context, id: str, room: str) -> list[Room]:
     """The rooms that are meant, of those that the asker may look at."""
     caller, rooms = ctx.caller, ctx.house.rooms
     if room:
-        found = rooms.known(caller.tenant, room)
-        if not _sees(caller, found):
-            raise NotPermitted(f"You are not a member of room {room!r}; its owner can add you.")
-        return [found]
+        return [looked_at(ctx, room)]
     governed = [one for one in rooms.of(caller.tenant) if one.recipe == id and not one.archived]
-    return sorted((one for one in governed if _sees(caller, one)), key=lambda one: one.id)
-
-
-def _sees(caller: Caller, room: Room) -> bool:
-    return caller.reaches(room.id) and (caller.access >= Access.FULL or room.member(caller) is not None)
+    return sorted((one for one in governed if one.known_to(caller)), key=lambda one: one.id)
 
 
 def _agents(ctx: Context, rooms: list[Room]) -> list[_Agent]:
@@ -168,6 +163,12 @@ def _acting(ctx: Context, id: str, kind: Kind) -> Caller:
     return Caller(tenant, id, kind, user.access if user is not None else ctx.caller.access)
 
 
+def _commands(ctx: Context) -> list[Command]:
+    """All that concern this tenant: what is private is the house's own, and does not exist for others."""
+    own = ctx.caller.tenant == LOCAL
+    return sorted((one for one in ctx.house.registry if own or not one.private), key=lambda one: one.name)
+
+
 def _items(ctx: Context, new: Policy, old: Policy | None, agents: list[_Agent]) -> list[Rights]:
     """What each may do; whoever may do exactly the same stands together."""
     alike: dict[tuple[str, Access], list[_Agent]] = {}
@@ -181,7 +182,7 @@ def _rights(ctx: Context, new: Policy, old: Policy | None, alike: list[_Agent]) 
     changes: list[Change] = []
     by: dict[Decision, list[str]] = {"allowed": [], "approval": [], "refused": []}
     barred: dict[str, list[str]] = {}
-    for command in sorted(ctx.house.registry, key=lambda one: one.name):
+    for command in _commands(ctx):
         would = _verdict(ctx, caller, command, new)
         was = _verdict(ctx, caller, command, old) if old is not None else None
         by[would.decision].append(command.name)

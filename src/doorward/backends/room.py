@@ -16,6 +16,7 @@ from doorward.rooms.messages import Read
 from doorward.rooms.rooms import Member, Room
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
+from doorward.store.rooms import DIRECT
 from doorward.store.sqlite import Statement
 
 family = Family("room", category="rooms")
@@ -24,8 +25,6 @@ Name = Annotated[str, Meta(description="The room's name", min_length=1, max_leng
 RecipeName = Annotated[str, Meta(description="The recipe that governs it", min_length=1, max_length=63)]
 Title = Annotated[str, Meta(description="The name that people see; by default as it is called", max_length=100)]
 Topic = Annotated[str, Meta(description="What it is about, in a sentence", max_length=500)]
-DIRECT = "direct-"
-"""How the names of rooms of two begin; no other room is called so, so that nobody can lay one in wait."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -58,7 +57,9 @@ class RoomFacts(TypedDict):
 )
 async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     """List the rooms you are a member of, with their recipe, members, and how much in them is unread."""
-    rooms = sorted((room for room in ctx.house.rooms.of(ctx.caller.tenant) if sees(ctx, room)), key=lambda one: one.id)
+    rooms = sorted(
+        (room for room in ctx.house.rooms.of(ctx.caller.tenant) if room.seen_by(ctx.caller)), key=lambda one: one.id
+    )
     read = await ctx.house.messages.unread(rooms, ctx.caller.id)
     return listing([shown(room, read.get(room.id)) for room in rooms])
 
@@ -224,6 +225,8 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     (image,) = images
     rooms = ctx.house.rooms
     now = rooms.get(ctx.caller.tenant, image.target)
+    if now is not None:
+        known(ctx, now.id)
     if (now.version if now else 0) != int(image.after):
         raise Conflict(f"Room {image.target!r} changed since; nothing was undone.")
     done = before_images.mark_undone(image.call, ctx.call.id)
@@ -276,7 +279,7 @@ def administered(ctx: Context, name: str) -> Room:
 def known(ctx: Context, name: str) -> Room:
     """A room of this tenant that the caller's credential is good for; of others' rooms of two nobody learns."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name) if ctx.caller.reaches(name) else None
-    if room is None or (room.direct and not sees(ctx, room)):
+    if room is None or (room.direct and not room.seen_by(ctx.caller)):
         raise _nowhere(ctx, name, "that you may act in")
     return room
 
@@ -284,13 +287,21 @@ def known(ctx: Context, name: str) -> Room:
 def seen(ctx: Context, name: str) -> Room:
     """A room that the caller is a member of; of others it does not learn that they exist."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name)
-    if room is None or not sees(ctx, room):
+    if room is None or not room.seen_by(ctx.caller):
         raise _nowhere(ctx, name, "that you are a member of")
     return room
 
 
+def looked_at(ctx: Context, name: str) -> Room:
+    """A room that the caller may learn of: its members may, and people with full access."""
+    room = ctx.house.rooms.get(ctx.caller.tenant, name)
+    if room is None or not room.known_to(ctx.caller):
+        raise _nowhere(ctx, name, "that you may look at")
+    return room
+
+
 def _nowhere(ctx: Context, name: str, that: str) -> NotFound:
-    names = ", ".join(sorted(one.id for one in ctx.house.rooms.of(ctx.caller.tenant) if sees(ctx, one)))
+    names = ", ".join(sorted(one.id for one in ctx.house.rooms.of(ctx.caller.tenant) if one.seen_by(ctx.caller)))
     return NotFound(f"There is no room {name[:80]!r} {that}; yours: {names or 'none'}.")
 
 
@@ -298,16 +309,6 @@ def check_recipe(ctx: Context, recipe: str) -> None:
     if ctx.house.recipes.policy(recipe) is None:
         names = ", ".join(sorted(one.recipe_id for one in ctx.house.recipes.recipes()))
         raise BadParams(f"There is no recipe {recipe!r}; there are: {names}.")
-
-
-def sees(ctx: Context, room: Room) -> bool:
-    """Whether a room is this caller's to see: a member, and by a credential that is good for it.
-
-    An agent is in the rooms of the person it acts for, but for their rooms of two, where it must be one of the two.
-    """
-    if not ctx.caller.reaches(room.id):
-        return False
-    return ctx.caller.id in room.members if room.direct else room.member(ctx.caller) is not None
 
 
 def shown(room: Room, read: Read | None = None) -> RoomFacts:

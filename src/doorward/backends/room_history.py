@@ -7,7 +7,7 @@ from typing import Annotated, NotRequired, TypedDict
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.room import Name, RoomFacts, seen, sees, shown
+from doorward.backends.room import Name, RoomFacts, seen, shown
 from doorward.backends.room_message import MessageFacts, MessageId, keeps_order
 from doorward.backends.room_message import shown as shown_message
 from doorward.clock import iso
@@ -178,7 +178,9 @@ async def search(
     before: Annotated[str, Meta(description="Only older ones than this message", max_length=64)] = "",
 ) -> Found:
     """Find messages by their words in the rooms you are a member of, newest first and in pages."""
-    rooms = [seen(ctx, name)] if name else [one for one in ctx.house.rooms.of(ctx.caller.tenant) if sees(ctx, one)]
+    rooms = (
+        [seen(ctx, name)] if name else [one for one in ctx.house.rooms.of(ctx.caller.tenant) if one.seen_by(ctx.caller)]
+    )
     if before:
         await _is_there(ctx, rooms, before)
     found = await ctx.house.messages.search(rooms, words, int(limit) + 1, before)

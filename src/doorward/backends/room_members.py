@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -10,7 +11,6 @@ from msgspec import Meta
 
 from doorward.backends.context import Context, Listing, listing
 from doorward.backends.room import (
-    DIRECT,
     Name,
     RoomFacts,
     administered,
@@ -19,7 +19,6 @@ from doorward.backends.room import (
     difference,
     keep,
     seen,
-    sees,
     shown,
 )
 from doorward.command import READS_ONLY, Example, Family, Undo
@@ -27,9 +26,12 @@ from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Role, Safety, Tier
 from doorward.model import Kind
 from doorward.rooms.rooms import Member, Room
+from doorward.rooms.tokens import Token
+from doorward.store.rooms import DIRECT
 
 family = Family("room", category="rooms")
 
+_A_KIND = {"human": "a person", "ai": "an AI", "service": "a program"}
 MemberName = Annotated[str, Meta(description="The person's or agent's id", min_length=1, max_length=63)]
 
 
@@ -58,21 +60,33 @@ async def join(
     name: Name,
     member: MemberName,
     role: Annotated[Literal["owner", "admin", "member"], Meta(description="What they may do there")] = "member",
+    kind: Annotated[
+        Literal["", "ai", "service"],
+        Meta(description="For an agent that nobody knows here yet: whether it is an AI or a program"),
+    ] = "",
 ) -> RoomFacts:
     """Make a person, an AI or a program a member of a room, or change their role in it."""
-    return await changed(ctx, *_with_member(ctx, name, member, role))
+    return await changed(ctx, *_with_member(ctx, name, member, role, kind))
 
 
 @join.shows_effect
-async def join_effect(ctx: Context, name: str, member: str, role: str = "member") -> dict[str, Any]:
-    return difference(*_with_member(ctx, name, member, role))
+async def join_effect(
+    ctx: Context, name: str, member: str, role: str = "member", kind: Literal["", "ai", "service"] = ""
+) -> dict[str, Any]:
+    return difference(*_with_member(ctx, name, member, role, kind))
 
 
-def _with_member(ctx: Context, name: str, member: str, role: str) -> tuple[Room, Room]:
+def _with_member(
+    ctx: Context, name: str, member: str, role: str, given: Literal["", "ai", "service"]
+) -> tuple[Room, Room]:
     room = administered(ctx, name)
     if room.direct and member not in room.members:
         raise Conflict(f"Room {name!r} is a room of two; make another room for more.")
-    kind = _kind(ctx, member)
+    kind = _known_kind(ctx, member) or given
+    if not kind:
+        raise _nobody(ctx, member, ', or is new and said to be an AI or a program: kind "ai" or "service"')
+    if given and given != kind:
+        raise BadParams(f"{member!r} is known here as {_A_KIND[kind]}, and not as {_A_KIND[given]}.")
     if kind != "human" and role != "member":
         raise BadParams(f"Only people own or administer rooms; {member!r} is an agent, so its role is member.")
     members = {**room.members, member: Member(member, kind, Role(role))}
@@ -134,7 +148,7 @@ def _without_member(ctx: Context, name: str, member: str) -> tuple[Room, Room]:
 async def direct(ctx: Context, member: MemberName) -> RoomFacts:
     """Find the room of you and one other, or make it when there is none yet."""
     room = _room_of_two(ctx, member)
-    found = ctx.house.rooms.get(room.tenant, room.id)
+    found = _found(ctx, room)
     if found is None:
         await ctx.house.rooms.create(room, keep(ctx, room.id, None, room))
     return shown(found or room)
@@ -143,16 +157,23 @@ async def direct(ctx: Context, member: MemberName) -> RoomFacts:
 @direct.shows_effect
 async def direct_effect(ctx: Context, member: str) -> dict[str, Any]:
     room = _room_of_two(ctx, member)
-    found = ctx.house.rooms.get(room.tenant, room.id)
+    found = _found(ctx, room)
     return {"before": shown(found) if found else None, "after": shown(found or room)}
 
 
+def _found(ctx: Context, room: Room) -> Room | None:
+    found = ctx.house.rooms.get(room.tenant, room.id)
+    if found is not None and not found.direct:  # made before such names were kept for rooms of two
+        raise Conflict(f"There is a room {room.id!r} that is no room of two; close it, or talk in another room.")
+    return found
+
+
 def _room_of_two(ctx: Context, member: str) -> Room:
-    caller, kind = ctx.caller, _kind(ctx, member)
+    caller, kind = ctx.caller, _known_kind(ctx, member)
     if member == caller.id:
         raise BadParams(f"A room of two needs another beside you; given {member!r}, which is you.")
-    if not _is_known(ctx, member):
-        raise NotFound(f"There is nobody called {member!r}; user/list and persona/list say who there is.")
+    if kind is None:
+        raise _nobody(ctx, member)
     id = direct_name(caller.id, member)
     if not caller.reaches(id):
         raise NotPermitted(f"Your token is good for other rooms only: {', '.join(caller.rooms or ())}.")
@@ -193,18 +214,39 @@ async def who(ctx: Context, name: Name) -> Listing[Whoever]:
     return listing([{"member": one.id, "kind": one.kind, "role": one.role, "here": one.id in here} for one in members])
 
 
-def _kind(ctx: Context, member: str) -> Kind:
-    """What a member is; whoever is no user is an AI, which comes by a token or is a persona."""
-    user = ctx.house.people.get(ctx.caller.tenant, member)
-    return user.kind if user is not None else "ai"
-
-
-def _is_known(ctx: Context, member: str) -> bool:
-    """Whether there is somebody of that name: a user, a persona, or an agent in one of the caller's rooms."""
+def _known_kind(ctx: Context, member: str) -> Kind | None:
+    """What somebody is: a user, a persona, an agent with a token, or one in a room of the caller's; None for nobody."""
     tenant = ctx.caller.tenant
-    if ctx.house.people.get(tenant, member) is not None or ctx.house.personas.get(tenant, member) is not None:
-        return True
-    return any(member in room.members for room in ctx.house.rooms.of(tenant) if sees(ctx, room))
+    user = ctx.house.people.get(tenant, member)
+    if user is not None:
+        return user.kind
+    if ctx.house.personas.get(tenant, member) is not None:
+        return "ai"
+    for token in _agents(ctx):
+        if token.name == member:
+            return token.kind
+    rooms = (room for room in ctx.house.rooms.of(tenant) if room.seen_by(ctx.caller))
+    return next((room.members[member].kind for room in rooms if member in room.members), None)
+
+
+def _agents(ctx: Context) -> list[Token]:
+    """The tokens with which agents and programs can come, each under its own name."""
+    now = ctx.house.clock.now()
+    ours = ctx.house.tokens.of(ctx.caller.tenant)
+    return [one for one in ours if one.kind != "human" and one.revoked_at is None and one.expires_at > now]
+
+
+def _nobody(ctx: Context, member: str, more: str = "") -> NotFound:
+    """That nobody has a name, with the nearest that somebody has."""
+    tenant = ctx.caller.tenant
+    names = {one.id for one in ctx.house.people.of(tenant)} | {one.id for one in ctx.house.personas.all(tenant)}
+    names |= {one.name for one in _agents(ctx)}
+    near = difflib.get_close_matches(member, sorted(names), n=3, cutoff=0.5)
+    nearest = f"; the nearest: {', '.join(near)}" if near else ""
+    return NotFound(
+        f"There is nobody called {member!r}{nearest}. A member is a person, a persona, or an agent with a token{more}.",
+        hint="user/list, persona/list and token/list say who there is.",
+    )
 
 
 def _check_owner(members: dict[str, Member]) -> None:

@@ -21,6 +21,7 @@ from doorward.rooms.words import Verdict, verdict
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 from doorward.store.sqlite import Statement
+from doorward.visible import storable
 
 family = Family("room", category="rooms")
 
@@ -59,6 +60,7 @@ class Said(TypedDict):
     undo=NoUndo("what was said was heard; room/delete takes it back"),
     examples=[Example("greet the room", {"text": "Good morning"})],
     related=["room/messages", "room/wait", "room/edit", "room/attach"],
+    once_by="key",
 )
 async def say(
     ctx: Context,
@@ -68,6 +70,13 @@ async def say(
     name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
     attachments: Annotated[tuple[str, ...], Meta(description="The ids of files that room/attach took")] = (),
     reply_to: Annotated[str, Meta(description="The message that this answers", max_length=64)] = "",
+    key: Annotated[
+        str,
+        Meta(
+            description="A word of your own for this message; sent again with it, the message is there once",
+            max_length=64,
+        ),
+    ] = "",
 ) -> Said:
     """Say something in a room you are a member of.
 
@@ -77,17 +86,28 @@ async def say(
     room = spoken_in(ctx, name or ctx.call.room)
     if not text.strip() and not attachments:
         raise BadParams("A message has a text, files or both; given were neither.")
+    before = await ctx.house.messages.sent(room, ctx.caller.id, key) if key else None
+    if before is not None:
+        return _sent_before(ctx, before, text, reply_to)
     if reply_to:
         await ctx.house.messages.get(room, reply_to)
     files = await ctx.house.files.of(room, ctx.caller.id, attachments)
-    message = await ctx.house.messages.say(
-        room,
-        ctx.caller.id,
-        ctx.caller.kind,
-        text,
-        attachments=files,
-        reply_to=reply_to,
-    )
+    try:
+        message = await ctx.house.messages.say(
+            room,
+            ctx.caller.id,
+            ctx.caller.kind,
+            text,
+            attachments=files,
+            reply_to=reply_to,
+            behalf=ctx.caller.on_behalf_of,
+            key=key,
+        )
+    except Conflict:  # the same may have come twice at once
+        before = await ctx.house.messages.sent(room, ctx.caller.id, key)
+        if before is None:
+            raise
+        return _sent_before(ctx, before, text, reply_to)
     said: Said = {"message": message.id, "room": room.id, "revision": message.revision}
     word = verdict(text) if ctx.caller.kind == "human" else None
     if word is not None:
@@ -195,6 +215,19 @@ async def _changeable(ctx: Context, name: str, message: str, *, anybody: bool) -
     if not anybody and any(isinstance(one, Card) for one in found.attachments):
         raise Conflict(f"The message {message} shows a call, which nobody writes anew; it can be taken back.")
     return found
+
+
+def _sent_before(ctx: Context, message: Message, text: str, reply_to: str) -> Said:
+    """The answer to a message that was sent under the same key before. It decides nothing again: by now something else
+    may wait than what the word was said to."""
+    untouched = message.edited_at is None and message.deleted_at is None
+    same = (message.kind, message.reply_to) == (ctx.caller.kind, reply_to)
+    if not same or (untouched and message.text != storable(text)):
+        raise Conflict(f"Another message of yours, {message.id}, was sent under this key; take a new one.")
+    said: Said = {"message": message.id, "room": message.room, "revision": message.position}
+    if ctx.caller.kind == "human" and verdict(text) is not None:
+        said["note"] = "This was said before under the same key, and nothing more was decided now."
+    return said
 
 
 async def _decide(ctx: Context, room: Room, word: Verdict, said: Said) -> None:

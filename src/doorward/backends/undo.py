@@ -11,7 +11,7 @@ from doorward.backends.context import Context
 from doorward.command import Example, Family, Undo
 from doorward.errors import Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.store import before_images
+from doorward.store import before_images, executions
 
 family = Family("", category="history")
 
@@ -62,7 +62,8 @@ async def images_to_restore(
 ) -> list[before_images.BeforeImage]:
     """The before-images of an execution that this caller may take back now."""
     images = await before_images.of_call(ctx.store, ctx.caller.tenant, execution)
-    if not images or (kinds is not None and images[0].kind not in kinds):
+    reached = ctx.caller.rooms is None or await executions.happened_in(ctx.store, ctx.caller.rooms, execution)
+    if not images or not reached or (kinds is not None and images[0].kind not in kinds):
         raise NotFound(
             f"There is nothing to undo for execution {execution!r}; only executions that changed something, "
             "and whose command declares an undo, can be taken back."

@@ -249,7 +249,9 @@ async def create_token(
     if kind != "human" and ctx.house.personas.get(owner.tenant, name) is not None:
         raise BadParams(f"{name!r} is a persona of this house; no other agent can carry its name.")
     for room in rooms or ():
-        ctx.house.rooms.known(owner.tenant, room)
+        found = ctx.house.rooms.known(owner.tenant, room)
+        if found.direct and owner.id not in found.members:
+            raise ctx.house.rooms.unknown(owner.tenant, room)
     level = Access[access.upper()]
     if level > ctx.caller.access:
         raise NotPermitted(f"Your own access is {ctx.caller.access.label}; you cannot make a token with {level.label}.")

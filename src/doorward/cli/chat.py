@@ -44,12 +44,13 @@ async def _chat(room: str, last: int, seconds: float | None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     way = Way(Home(home_folder()), stopping.set)
-    chat = Chat(way, room)
+    people = sys.stdin.isatty() and sys.stdout.isatty()
+    chat = Chat(way, room, people=people)
     try:
         await chat.begin(last)
         if way.keeps_the_house:
             report.note("No server runs, so the house is open while you chat. `doorward up` also opens the console.")
-        typed = _typed(chat, room)
+        typed: Typed = Prompted(room, chat.status, chat.words, chat.typing) if people else Piped()
         with typed.screen():
             limit = seconds if typed.people or seconds is not None else _IN_A_PIPE
             await _until_over(chat, typed, stopping, limit)
@@ -72,9 +73,3 @@ async def _until_over(chat: Chat, typed: Typed, stopping: asyncio.Event, seconds
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*working, return_exceptions=True)
-
-
-def _typed(chat: Chat, room: str) -> Typed:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return Piped()
-    return Prompted(room, chat.status, chat.words, chat.typing)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import click
 
@@ -19,7 +20,7 @@ from doorward.visible import visible
 
 HELP = """\
 What you type is said in the room. Beside that:
-  approve, deny     decide about what waits for you here (y and n do as well, when only one thing waits)
+  approve, deny     decide about what waits for you here (at a terminal y and n do as well, when only one thing waits)
   /who              who is in the room, and who is here now
   /search WORDS     look for something that was said
   /older            show earlier messages
@@ -36,10 +37,20 @@ _SILENCE = 2.0
 _TYPING_LASTS = 5.0
 
 
+class _Waits(NamedTuple):
+    """What waits for a person, and until when: that it is too late is no event, so it has to be reckoned."""
+
+    command: str
+    until: float
+
+
 class Chat:
-    def __init__(self, way: Way, room: str) -> None:
+    def __init__(self, way: Way, room: str, *, people: bool) -> None:
+        """`people` says whether a person types at a terminal. Only then can a mere y be an answer to what they see:
+        in a text that comes through a pipe it is a line like any other."""
         self._way = way
         self._room = room
+        self._people = people
         self._shown = Shown()
         self._place = "/"
         """Where in the room's stream we are, for whoever has to come again."""
@@ -52,8 +63,8 @@ class Chat:
         self._heard = asyncio.Event()
         self._followed = asyncio.Event()
         """Set once the room is followed, so that nothing that is typed runs ahead of what is shown."""
-        self.waiting: dict[str, str] = {}
-        """The approvals of this room that wait for a person, each with its command, oldest first."""
+        self._waiting: dict[str, _Waits] = {}
+        """The approvals of this room that were put to the person, oldest first."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def begin(self, last: int) -> None:
@@ -68,7 +79,6 @@ class Chat:
         click.echo(click.style(where, dim=True))
         for one in (await self._done("approval/list", pending=True))["items"]:
             if one["room"] == self._room:
-                self.waiting[str(one["id"])] = str(one["command"])
                 await self._put_to_person(str(one["id"]))
 
     async def follow(self, refresh: Callable[[], None]) -> None:
@@ -117,9 +127,15 @@ class Chat:
         parts += [f"{who} is typing" for who, until in sorted(self._typing.items()) if until > now]
         for sender, text in self._drafts.values():
             parts.append(f"{sender} writes: ...{text[-60:]}" if len(text) > 60 else f"{sender} writes: {text}")
-        if self.waiting:
-            parts.append(f"{len(self.waiting)} to decide: approve or deny")
+        if waiting := self.waiting():
+            parts.append(f"{len(waiting)} to decide: approve or deny")
         return visible(" | ".join(parts), lines=False)
+
+    def waiting(self) -> dict[str, str]:
+        """The command of each approval of this room that can still be decided, oldest first."""
+        now = time.time()
+        self._waiting = {id: one for id, one in self._waiting.items() if one.until > now}
+        return {id: one.command for id, one in self._waiting.items()}
 
     def words(self) -> list[str]:
         return [*_COMMANDS, *(f"@{name}" for name in sorted(self._members))]
@@ -144,18 +160,18 @@ class Chat:
             click.echo(HELP)
         elif word.startswith("/") and not word.startswith("//"):
             click.echo(f"There is no {word[:40]!r} here; valid: {', '.join(_COMMANDS)}.", err=True)
-        elif text.lower() in _ANSWERS and self.waiting:
-            await self._decide(_ANSWERS[text.lower()])
+        elif self._people and text.lower() in _ANSWERS and (waiting := self.waiting()):
+            await self._decide(_ANSWERS[text.lower()], waiting)
         else:
             said = line.replace("//", "/", 1) if text.startswith("//") else line
             await self._ask("room/say", name=self._room, text=said)
 
-    async def _decide(self, verb: str) -> None:
-        if len(self.waiting) > 1:
-            each = ", ".join(f"{verb} {id} ({command})" for id, command in self.waiting.items())
+    async def _decide(self, verb: str, waiting: dict[str, str]) -> None:
+        if len(waiting) > 1:
+            each = ", ".join(f"{verb} {id} ({command})" for id, command in waiting.items())
             click.echo(f"Several things wait; say which: {each}.", err=True)
             return
-        (id,) = self.waiting
+        (id,) = waiting
         await self._ask(f"approval/{verb}", id=id)
 
     async def _who(self) -> None:
@@ -231,15 +247,16 @@ class Chat:
             return
         self._heard.set()
         if name == "approval:requested":
-            self.waiting[id] = str(data.get("command", ""))
             await self._put_to_person(id)
         elif name == "approval:decided":
-            self.waiting.pop(id, None)
+            self._waiting.pop(id, None)
 
     async def _put_to_person(self, id: str) -> None:
         facts = await self._ask("approval/show", id=id)
         if facts is not None and facts.get("state") == "pending":
-            self._print(chat_shown.approval(facts))
+            until = datetime.fromisoformat(str(facts["expiresAt"])).timestamp()
+            self._waiting[id] = _Waits(str(facts["command"]), until)
+            self._print(chat_shown.approval(facts, self._people))
 
     async def _done(self, command: str, **params: Any) -> dict[str, Any]:
         """The result of a command without which there is nothing to show; a refusal is raised."""

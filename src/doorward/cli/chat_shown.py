@@ -86,8 +86,9 @@ class Shown:
                 yield f"        {line}"
 
 
-def approval(shown: dict[str, Any]) -> list[str]:
-    """What waits for a person: exactly what would run, by whom, and how to answer."""
+def approval(shown: dict[str, Any], people: bool) -> list[str]:
+    """What waits for a person: exactly what would run, by whom, and how to answer, which `people` at a terminal can
+    with one letter."""
     by = visible(str(shown.get("caller", "")), lines=False)
     head = click.style(f"{shown.get('command', '')} of {by} waits for your approval.", fg="yellow", bold=True)
     what = visible(str(shown.get("shown", "")))
@@ -95,7 +96,8 @@ def approval(shown: dict[str, Any]) -> list[str]:
     if effect := shown.get("effect") or shown.get("difference"):
         text = effect if isinstance(effect, str) else msgspec.json.encode(effect).decode()
         lines += ["It would change:", *(f"  {line}" for line in visible(text).splitlines())]
-    return [*lines, f"Say yes with approve or y, no with deny or n. ({visible(str(shown.get('id', '')), lines=False)})"]
+    how = "Say yes with approve or y, no with deny or n." if people else "Say yes with approve, no with deny."
+    return [*lines, f"{how} ({visible(str(shown.get('id', '')), lines=False)})"]
 
 
 def _line(message: Said, text: str, note: str = "") -> str:

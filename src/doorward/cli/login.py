@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import os
 import sys
+import tempfile
+import time
 import webbrowser
+from pathlib import Path
 
 import click
 import msgspec
@@ -14,9 +19,19 @@ from doorward.errors import Unreachable
 from doorward.home import Home
 from doorward.settings import home_folder
 
+_TO_LOAD = 10.0
+"""Seconds in which a browser has read the page that leads it to the link."""
+_PAGE = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url={0}">
+<title>Doorward</title>
+<p><a href="{0}">Go on to Doorward</a></p>
+"""
+
 
 @click.command("login")
-@click.option("--open", "opens", is_flag=True, help="Open it in this machine's browser as well.")
+@click.option("--open", "opens", is_flag=True, help="Open it in this machine's browser as well, unseen by others.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(opens: bool, as_json: bool) -> None:
     """Print a link that logs one browser in to the console as you. It works once, and not for long."""
@@ -32,8 +47,26 @@ def command(opens: bool, as_json: bool) -> None:
         click.echo(link)
         if sys.stdout.isatty():
             report.note(f"It works once, until {outcome.result['expiresAt']}.")
-    if opens and not webbrowser.open(link):
+    if opens and not _opened(link):
         report.note("No browser could be opened here; open the link yourself.")
+
+
+def _opened(link: str) -> bool:
+    """Open a browser at a link, by way of a page that nobody else can read and that is gone soon.
+
+    The words a program was started with can be read by everybody on the machine, and so could the code in the link.
+    """
+    descriptor, name = tempfile.mkstemp(prefix="login-", suffix=".html", dir=home_folder())
+    page = Path(name)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(_PAGE.format(html.escape(link)))
+        found = webbrowser.open(page.as_uri())
+        if found:
+            time.sleep(_TO_LOAD)
+        return found
+    finally:
+        page.unlink(missing_ok=True)
 
 
 def _running() -> str:

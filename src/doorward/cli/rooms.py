@@ -94,10 +94,11 @@ def recipe(name: str, recipe: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("member")
 @click.option("--role", type=click.Choice(["owner", "admin", "member"]), default="member", show_default=True)
+@click.option("--agent", is_flag=True, help="It is an AI that nobody knows here yet: it gets its token later.")
 @json_option
-def join(name: str, member: str, role: str, as_json: bool) -> None:
+def join(name: str, member: str, role: str, agent: bool, as_json: bool) -> None:
     """Make somebody a member of a room."""
-    as_owner("room/join", as_json, name=name, member=member, role=role)
+    as_owner("room/join", as_json, name=name, member=member, role=role, **({"kind": "ai"} if agent else {}))
 
 
 @command.command()

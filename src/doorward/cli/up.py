@@ -98,10 +98,15 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         lines.insert(0, "Made a new home for Doorward:")
     if house.recovered:
         lines.append(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger says which.")
+    if _in_a_log():
+        lines += [f"For a login link: {program} login", ""]
+    else:
+        lines += [
+            f"Open this to begin: {_link(house, f'http://{where}:{port}')}",
+            f"  (it works once, within {house.settings.console.link_minutes:.0f} minutes; for another: {program} login)",
+            "",
+        ]
     lines += [
-        f"Open this to begin: {_link(house, f'http://{where}:{port}')}",
-        f"  (it works once, within {house.settings.console.link_minutes:.0f} minutes; for another: {program} login)",
-        "",
         f"Doorward is up: http://{where}:{port}",
         f"  health   http://{where}:{port}/health",
         f"  metrics  http://{where}:{port}/metrics",
@@ -127,6 +132,14 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     if house.services.servers.problem:
         lines.append(f"{house.services.servers.problem} {house.services.servers.consequence}")
     click.echo("\n".join(lines))
+
+
+def _in_a_log() -> bool:
+    """Whether a service manager takes down what we say: others may read that, and a link is for one person alone.
+
+    Terminals of some desktops are services themselves, so a person may see such a variable, too.
+    """
+    return not sys.stdout.isatty() and any(os.environ.get(name) for name in ("INVOCATION_ID", "JOURNAL_STREAM"))
 
 
 def _link(house: House, address: str) -> str:

@@ -62,10 +62,14 @@ class Governing(Session):
         return dict((yield from self._post(f"/api/rooms/{part(name)}/archive", {})))
 
     @operation
-    def add_member(self, name: str, member: str, /, *, role: Role = "member") -> Flow[dict[str, Any]]:
-        """Make somebody a member of a room, or change their role in it."""
+    def add_member(
+        self, name: str, member: str, /, *, role: Role = "member", kind: Literal["", "ai", "service"] = ""
+    ) -> Flow[dict[str, Any]]:
+        """Make somebody a member of a room, or change their role in it. An agent that nobody knows there yet has to be
+        said to be one, by its `kind`."""
         path = f"/api/rooms/{part(name)}/members/{part(member)}"
-        return dict((yield from self._post(path, {"role": role}, method="PUT")))
+        body = {"role": role, **({"kind": kind} if kind else {})}
+        return dict((yield from self._post(path, body, method="PUT")))
 
     @operation
     def remove_member(self, name: str, member: str, /) -> Flow[dict[str, Any]]:

@@ -28,7 +28,7 @@ def rooms(gate: Gate, services: Services) -> list[BaseRoute]:
     governed = _OfTheOwner(gate)
     streams = Streams(governed, services)
     room = RoomStream(governed, services, streams.places)
-    telling = Telling(governed, streams, room.told, services)
+    telling = Telling(governed, streams, room, services)
     return [
         Route("/api/console/stream", Resource({"GET": telling.stream})),
         Route("/api/rooms/{name}/typing", Resource({"POST": room.typing})),

@@ -105,10 +105,15 @@ class Authorizer:
             return _denied("house: no such room", f"There is no room {room[:80]!r} that you may act in.")
         if found.archived:
             return _denied(f"room {room}: archived", f"The room {room!r} is archived; nothing runs in it.")
-        if found.member(caller) is None:
+        if found.member(caller) is None or (caller.persona and caller.id not in found.members):
             return _denied(
                 f"room {room}: members only",
                 f"You are not a member of room {room!r}; its owner can add you.",
+            )
+        if caller.persona and caller.on_behalf_of not in found.members:
+            return _denied(
+                f"room {room}: members only",
+                f"{caller.on_behalf_of}, for whom you act, is not a member of room {room!r} any more.",
             )
         return None
 

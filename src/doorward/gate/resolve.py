@@ -108,7 +108,8 @@ class Resolver:
     def _digest(self, caller: Caller, command: Command, params: Mapping[str, Any], room: str, workspace: str) -> str:
         """Keyed, so that nobody can guess a short secret parameter from the ledger."""
         try:
-            who = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of, int(caller.access), caller.rooms)
+            rooms = None if caller.persona else caller.rooms  # a persona's change with whoever comes and goes
+            who = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of, int(caller.access), rooms)
             text = _canonical([command.name, command.version, params, room, workspace, *who])
         except UnicodeEncodeError as error:
             raise BadParams(f"{command.name}: a parameter holds bytes that are not UTF-8 text.") from error

@@ -62,7 +62,7 @@ class Memberships:
         awaited = dict(self._awaited)
         for persona, (_, now) in changes.items():
             for room in sorted(missing.intersection(now)):
-                log.warning("The persona %s names the room %s, which does not exist yet.", persona, room)
+                log.warning("The persona %s names the room %s, which does not exist yet, or is closed.", persona, room)
             awaited[persona] = missing.intersection(now)
         await self._await(awaited)
 
@@ -102,18 +102,22 @@ class Memberships:
             await self._store.write(keepsakes.put(_AWAITED, kept))
 
     async def _change(self, name: str, joins: set[str], leaves: set[str]) -> bool:
-        """Make it so, in one change of the room; False when there is no such room."""
+        """Make it so, in one change of the room; False when there is none that anybody could be put into now.
+
+        A room that is closed is not joined until it is open again, and no file reaches into a room of two.
+        """
         for attempt in range(_ATTEMPTS):
             room = self._rooms.get(LOCAL, name)
-            if room is None:
+            if room is None or (joins and room.direct):
                 return False
+            coming = joins & room.members.keys() if room.archived else joins
             members = {id: one for id, one in room.members.items() if id not in leaves}
-            members |= {id: Member(id, "ai", Role.MEMBER) for id in sorted(joins)}
+            members |= {id: Member(id, "ai", Role.MEMBER) for id in sorted(coming)}
             if members == room.members:
-                return True
+                return coming == joins
             try:
                 await self._rooms.change(msgspec.structs.replace(room, members=members))
-                return True
+                return coming == joins
             except Conflict:
                 if attempt + 1 == _ATTEMPTS:
                     raise

@@ -17,6 +17,7 @@ from doorward.facts import Access, Role
 from doorward.model import Caller
 from doorward.personas.schema import first_fault
 from doorward.rooms.people import LOCAL
+from doorward.store.rooms import DIRECT
 
 LARGEST = 100_000
 """The most bytes that the file of a persona may have."""
@@ -63,8 +64,8 @@ class Persona(_Part, frozen=True, kw_only=True):
 
     @property
     def caller(self) -> Caller:
-        """Who it is at the gate: itself, for nobody else."""
-        return Caller(LOCAL, self.persona_id, "ai", _LEVELS[self.access])
+        """Who it is at the gate while nobody asks it for anything: itself, and nowhere."""
+        return Caller(LOCAL, self.persona_id, "ai", _LEVELS[self.access], rooms=(), persona=True)
 
 
 def is_persona_id(text: str) -> bool:
@@ -94,6 +95,12 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
         yield Fault(("personaId",), reason)
     if id in frozenset(Role):
         yield Fault(("personaId",), f"{id!r} is the name of a role; valid: any other name")
+    for number, room in enumerate(value.get("rooms", ())):
+        if room.startswith(DIRECT):
+            reason = (
+                f"a room of two is made with room/direct, and no file reaches into it; given {shortened(room)}"
+            )
+            yield Fault(("rooms", number), reason)
     whole, answer = value.get("contextTokens", DEFAULT_CONTEXT), value.get("answerTokens", DEFAULT_ANSWER)
     if answer * 2 > whole:
         yield Fault(("answerTokens",), f"it must be at most half of contextTokens, {whole // 2:g}; given {answer:g}")

@@ -23,7 +23,7 @@ from doorward.model import ANONYMOUS
 from doorward.record import Entry
 from doorward.rooms import passwords
 from doorward.rooms.attempts import ACCOUNT, ADDRESS, PAIR, REGISTERING, Attempts
-from doorward.rooms.browsers import Browsers
+from doorward.rooms.browsers import Browser, Browsers
 from doorward.rooms.browsers import Opening as Entrance
 from doorward.rooms.passwords import Passwords
 from doorward.rooms.people import LOCAL, People, User
@@ -72,17 +72,20 @@ class Accounts:
         """Exchange a password for a session."""
         return await self._recorded(attempt, lambda: self._login(attempt, password))
 
-    async def enter(self, attempt: Attempt, password: str, agent: str) -> Entrance:
-        """Log a browser in by a password; `agent` is what the browser calls itself."""
-        return await self._recorded(attempt, lambda: self._enter(attempt, password, agent))
+    async def enter(self, attempt: Attempt, password: str, agent: str, before: Browser | None = None) -> Entrance:
+        """Log a browser in by a password; `agent` is what the browser calls itself. The session it had before ends."""
+        return await self._recorded(attempt, lambda: self._enter(attempt, password, agent, before))
 
-    async def redeem(self, attempt: Attempt, code: str, agent: str) -> Entrance:
-        """Log a browser in by a link, which works once."""
-        return await self._recorded(attempt, lambda: self._redeem(attempt, code, agent))
+    async def redeem(
+        self, attempt: Attempt, code: str, agent: str, before: Browser | None = None, *, instead: bool = False
+    ) -> Entrance:
+        """Log a browser in by a link, which works once. The session it had before ends; when that is of somebody else,
+        only where it is said that this is wanted, since a link can be put before anybody."""
+        return await self._recorded(attempt, lambda: self._redeem(attempt, code, agent, before, instead))
 
-    async def leave(self, attempt: Attempt, secret: str) -> None:
+    async def leave(self, attempt: Attempt, browser: Browser) -> None:
         """Log a browser out."""
-        await self._recorded(attempt, lambda: self._leave(attempt, secret))
+        await self._recorded(attempt, lambda: self._leave(attempt, browser))
 
     async def refresh(self, attempt: Attempt, token: str) -> Grant:
         """Exchange a refresh token, once, for a new pair."""
@@ -156,23 +159,30 @@ class Accounts:
         except Conflict as conflict:
             raise NotAuthenticated(_WRONG) from conflict
 
-    async def _enter(self, attempt: Attempt, password: str, agent: str) -> Entrance:
+    async def _enter(self, attempt: Attempt, password: str, agent: str, before: Browser | None) -> Entrance:
         user, unchanged = await self._known(attempt, password)
         try:
-            return await self._entered(attempt, self._browsers.open(user, agent), unchanged)
+            return await self._entered(attempt, self._browsers.open(user, agent, before), unchanged)
         except Conflict as conflict:
             raise NotAuthenticated(_WRONG) from conflict
 
-    async def _redeem(self, attempt: Attempt, code: str, agent: str) -> Entrance:
+    async def _redeem(
+        self, attempt: Attempt, code: str, agent: str, before: Browser | None, instead: bool
+    ) -> Entrance:
         address = f"address\0{attempt.address}"
         self._attempts.count((address, ADDRESS))
-        user = self._browsers.redeem(code)
+        user = self._browsers.invited(code)
         self._attempts.forgive(address)
+        if before is not None and not instead and (before.tenant, before.user) != (user.tenant, user.id):
+            raise Conflict(
+                f"This browser is logged in as {before.user!r}, and the link is for {user.id!r}.",
+                hint="Log in with `instead` to end that session and go on as the other.",
+            )
+        self._browsers.redeem(code)
         known = msgspec.structs.replace(attempt, tenant=user.tenant, user=user.id)
-        return await self._entered(known, self._browsers.open(user, agent))
+        return await self._entered(known, self._browsers.open(user, agent, before))
 
-    async def _leave(self, attempt: Attempt, secret: str) -> None:
-        browser = self._browsers.known(secret)
+    async def _leave(self, attempt: Attempt, browser: Browser) -> None:
         known = msgspec.structs.replace(attempt, tenant=browser.tenant, user=browser.user)
         await self._browsers.end(
             browser.tenant, browser.user, browser.id, entries=[self._entry(known, "done", "ok", "")]

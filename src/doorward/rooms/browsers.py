@@ -1,7 +1,8 @@
-"""Browsers of people: the link that lets one in, once, and the session that its cookie stands for.
+"""Browsers of people: the link that lets one in, once, and the session that they then have.
 
-A cookie goes along with every request whether or not the page that asks is ours, so it is good for the console's door
-only, and what changes something must show a second secret that other pages cannot read.
+A session has two secrets, made apart from each other. The browser sends the cookie along by itself, to every port of
+the machine and so to whatever program listens there; the proof it sends nowhere by itself, since our page keeps it where
+pages of this one port alone can read. Neither is good for anything without the other.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class Browser(msgspec.Struct, frozen=True):
     tenant: str
     user: str
     hash: str
+    """Of the secret in the cookie."""
+    proof: str
+    """The hash of what the page shows beside it."""
     agent: str
     """What the browser calls itself, for the person who looks through their sessions."""
     created_at: float
@@ -52,10 +56,11 @@ class _Link(msgspec.Struct, frozen=True):
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """A session as it is about to be stored, and the secret that the cookie will carry."""
+    """A session as it is about to be stored, with the secret that the cookie will carry and the one that the page keeps."""
 
     browser: Browser
     secret: str
+    proof: str
     statements: list[Statement]
     replaced: tuple[str, ...] = ()
 
@@ -91,9 +96,9 @@ class Browsers:
     def link_seconds(self) -> float:
         return self._settings.link_minutes * 60
 
-    def redeem(self, code: str) -> User:
-        """Whom a code lets in. From then on it is worthless, also when what follows fails."""
-        link = self._links.pop(_hash(code), None) if len(code) <= _LONGEST else None
+    def invited(self, code: str) -> User:
+        """Whom a code would let in."""
+        link = self._links.get(_hash(code)) if len(code) <= _LONGEST else None
         if link is None or link.expires_at <= self._clock.now():
             raise NotAuthenticated(
                 "This link does not let anybody in: it was used, has expired, or is none of this server's.",
@@ -101,43 +106,51 @@ class Browsers:
             )
         return self._person(link.tenant, link.user)
 
-    def open(self, user: User, agent: str) -> Opening:
+    def redeem(self, code: str) -> User:
+        """Whom a code lets in. From then on it is worthless, also when what follows fails."""
+        user = self.invited(code)
+        del self._links[_hash(code)]
+        return user
+
+    def open(self, user: User, agent: str, instead_of: Browser | None = None) -> Opening:
         """A new session, to be stored by whoever asked for it and then put in force with `put`."""
-        now, secret = self._clock.now(), secrets.token_urlsafe(32)
+        now, secret, proof = self._clock.now(), secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         end = now + self._settings.session_days * 86_400
-        browser = Browser(new_id(), user.tenant, user.id, _hash(secret), storable(agent[:200]), now, end)
+        browser = Browser(new_id(), user.tenant, user.id, _hash(secret), _hash(proof), storable(agent[:200]), now, end)
         mine = sorted(self.of(user.tenant, user.id), key=lambda one: one.created_at)
         over = tuple(one.id for one in mine[: max(0, len(mine) + 1 - MOST)])
+        if instead_of is not None:
+            over += (instead_of.id,)
         insert = sql.insert(
-            browser.id, browser.tenant, browser.user, browser.hash, browser.agent, browser.created_at, end
+            browser.id, browser.tenant, browser.user, browser.hash, browser.proof, browser.agent, now, end
         )
-        return Opening(browser, secret, [insert, *sql.delete(*over)], over)
+        return Opening(browser, secret, proof, [insert, *sql.delete(*over)], over)
 
     def put(self, opening: Opening) -> None:
         self._browsers[opening.browser.hash] = opening.browser
         self._forget(set(opening.replaced))
 
-    def known(self, secret: str) -> Browser:
-        """The session that a cookie stands for, if it is not over and its person may still act."""
+    def known(self, secret: str, proof: str) -> Browser:
+        """The session that a cookie stands for, if its page shows the proof, it is not over and its person may act."""
         browser = self._browsers.get(_hash(secret)) if len(secret) <= _LONGEST else None
         if browser is None or browser.expires_at <= self._clock.now():
             raise NotAuthenticated(
                 "This browser is not logged in: its session is over, or was never one of this server's.",
                 hint="Open a new link, made with: doorward login",
             )
+        if len(proof) > _LONGEST or not hmac.compare_digest(_hash(proof), browser.proof):
+            raise NotAuthenticated(
+                "This browser has a session, but the page that asks does not show the proof that belongs to it.",
+                hint="Only the page that logged in has it. Log in again with a new link, made with: doorward login",
+            )
         self._person(browser.tenant, browser.user)
         return browser
 
-    def caller(self, secret: str) -> Caller:
-        """Who a cookie speaks for, with the access that this person has now."""
-        browser = self.known(secret)
+    def caller(self, secret: str, proof: str) -> Caller:
+        """Who a browser's two secrets speak for, with the access that this person has now."""
+        browser = self.known(secret, proof)
         user = self._person(browser.tenant, browser.user)
         return Caller(user.tenant, user.id, "human", user.access)
-
-    @staticmethod
-    def proof(secret: str) -> str:
-        """What the console's own page shows with each change, and other pages cannot know."""
-        return hmac.new(secret.encode("utf-8", "surrogatepass"), b"doorward console", "sha256").hexdigest()
 
     def of(self, tenant: str, user: str) -> list[Browser]:
         now = self._clock.now()

@@ -72,10 +72,16 @@ class Messages:
         *,
         attachments: Sequence[Attachment] = (),
         reply_to: str = "",
+        behalf: str = "",
         notify: bool = True,
+        key: str = "",
         also: Also = lambda _: (),
     ) -> Message:
-        """Add a message to a room's history and tell whoever follows it. Without `notify` there is no event of it."""
+        """Add a message to a room's history and tell whoever follows it. Without `notify` there is no event of it.
+
+        `behalf` is the person for whom an AI or a program says it. With a `key` that this sender used in this room
+        already it is a Conflict, and nothing is said: `sent` gives what was.
+        """
         text = _checked(text)
         await self._counted(room.tenant, room.id)
         revision, at = self._next(room.tenant, room.id), self._clock.now()
@@ -96,7 +102,9 @@ class Messages:
         def told() -> None:
             self._tell(message)
             if notify:
-                event = MessageReceived(tenant=room.tenant, at=at, room=room.id, message=message.id, sender=sender)
+                event = MessageReceived(
+                    tenant=room.tenant, at=at, room=room.id, message=message.id, sender=sender, behalf=behalf
+                )
                 self._events.publish(event)
 
         brought = [
@@ -104,8 +112,13 @@ class Messages:
             for one in attachments
             if isinstance(one, File)
         ]
-        await self._store.write(sql.insert(_row(message)), *brought, *also(message), then=told)
+        await self._store.write(sql.insert({**_row(message), "key": key}), *brought, *also(message), then=told)
         return message
+
+    async def sent(self, room: Room, sender: str, key: str) -> Message | None:
+        """What somebody said in a room under a key."""
+        row = await sql.sent(self._store, room.tenant, room.id, sender, key)
+        return None if row is None else _message(row)
 
     async def revise(
         self,
@@ -176,7 +189,7 @@ class Messages:
 
     async def search(self, rooms: Sequence[Room], words: str, limit: int, before: str = "") -> list[Message]:
         """Messages of these rooms, of one tenant, that hold all of these words; newest first."""
-        wanted = words.replace("\x00", " ").split()
+        wanted = [one for one in words.replace("\x00", " ").split() if any(letter.isalnum() for letter in one)]
         if not wanted or not rooms:
             return []
         names = [room.id for room in rooms]

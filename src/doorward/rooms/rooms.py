@@ -9,7 +9,7 @@ import msgspec
 from doorward.clock import Clock
 from doorward.errors import BadParams, NotFound
 from doorward.events import Bus, RoomChanged
-from doorward.facts import Role
+from doorward.facts import Access, Role
 from doorward.model import Caller, Kind
 from doorward.store import rooms as sql
 from doorward.store.sqlite import Statement, Store
@@ -38,6 +38,25 @@ class Room(msgspec.Struct, frozen=True):
     def member(self, caller: Caller) -> Member | None:
         """The membership a caller acts by: its own, or that of the one it acts for."""
         return self.members.get(caller.id) or self.members.get(caller.on_behalf_of)
+
+    def seen_by(self, caller: Caller) -> bool:
+        """Whether a room is this caller's to see: a member, and by a credential that is good for it.
+
+        An agent is in the rooms of the person it acts for, but for their rooms of two, where it must be one of the two.
+        """
+        if caller.tenant != self.tenant or not caller.reaches(self.id):
+            return False
+        return caller.id in self.members if self.direct else self.member(caller) is not None
+
+    def known_to(self, caller: Caller) -> bool:
+        """Whether a caller may learn of a room and what is done in it: whoever sees it, and people with full access.
+
+        Rooms of two are the two's alone, whatever access others have.
+        """
+        if self.seen_by(caller):
+            return True
+        full = caller.kind == "human" and caller.access >= Access.FULL
+        return full and not self.direct and caller.tenant == self.tenant and caller.reaches(self.id)
 
 
 class Rooms:
@@ -77,13 +96,29 @@ class Rooms:
     def known(self, tenant: str, id: str) -> Room:
         room = self.get(tenant, id)
         if room is None:
-            names = ", ".join(sorted(one.id for one in self.of(tenant))) or "none"
-            raise NotFound(f"There is no room {id[:80]!r}; there are: {names}.")
+            raise self.unknown(tenant, id)
         return room
 
-    def governed_by(self, recipe: str) -> list[str]:
+    def unknown(self, tenant: str, id: str) -> NotFound:
+        """That there is no such room, and which there are; rooms of two are nobody else's business."""
+        names = ", ".join(sorted(one.id for one in self.of(tenant) if not one.direct)) or "none"
+        return NotFound(f"There is no room {id[:80]!r}; there are: {names}.")
+
+    def open_to_all_in(self, tenant: str, id: str) -> tuple[str, ...]:
+        """A room, and every other one that all people in it are members of: what is known there is no news here.
+
+        Rooms of two are not among the others, since what is said in one is said to nobody else.
+        """
+        room = self.get(tenant, id)
+        if room is None:
+            return ()
+        here = {one.id for one in room.members.values() if one.kind == "human"}
+        others = (one for one in self.of(tenant) if one is not room and not one.direct)
+        return (id, *sorted(one.id for one in others if here and here <= one.members.keys()))
+
+    def governed_by(self, recipe: str) -> list[Room]:
         """The rooms, of whatever tenant, that are under this recipe."""
-        return sorted({room.id for room in self._rooms.values() if room.recipe == recipe})
+        return [room for room in self._rooms.values() if room.recipe == recipe]
 
     async def create(self, room: Room, *also: Statement) -> Room:
         if not _NAME.fullmatch(room.id):

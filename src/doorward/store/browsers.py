@@ -1,4 +1,4 @@
-"""SQL of browser sessions. Of the secret in a cookie only its hash is stored."""
+"""SQL of browser sessions. Of their two secrets only the hashes are stored."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from doorward.store.sqlite import Statement, Store
 
 async def live(store: Store, now: float) -> list[dict[str, Any]]:
     return await store.read(
-        "SELECT id, tenant, user, hash, agent, created_at, expires_at FROM browsers WHERE expires_at > ?", (now,)
+        "SELECT id, tenant, user, hash, proof, agent, created_at, expires_at FROM browsers WHERE expires_at > ?", (now,)
     )
 
 
-def insert(id: str, tenant: str, user: str, hash: str, agent: str, created_at: float, expires_at: float) -> Statement:
+def insert(
+    id: str, tenant: str, user: str, hash: str, proof: str, agent: str, created_at: float, expires_at: float
+) -> Statement:
     return Statement(
-        "INSERT INTO browsers (id, tenant, user, hash, agent, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (id, tenant, user, hash, agent, created_at, expires_at),
+        "INSERT INTO browsers (id, tenant, user, hash, proof, agent, created_at, expires_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (id, tenant, user, hash, proof, agent, created_at, expires_at),
     )
 
 

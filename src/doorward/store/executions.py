@@ -26,6 +26,12 @@ async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
     return rows[0] if rows else None
 
 
+async def happened_in(store: Store, rooms: Collection[str], call: str) -> bool:
+    """Whether an execution ran in one of these rooms; one that is not on record any more did not."""
+    rows = await store.read("SELECT room FROM ledger WHERE call = ? LIMIT 1", (call,))
+    return bool(rows) and rows[0]["room"] in rooms
+
+
 async def recent(
     store: Store,
     tenant: str,

@@ -23,9 +23,23 @@ async def newest_revision(store: Store, tenant: str, room: str) -> int:
 
 
 def insert(row: dict[str, Any]) -> Statement:
+    """A new message; its sender may have sent none under the same key in that room."""
     return Statement(
-        f"INSERT INTO messages ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values())
+        f"INSERT INTO messages ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        " ON CONFLICT (tenant, room, sender, key) WHERE key <> '' DO NOTHING",
+        list(row.values()),
+        rows=1,
+        otherwise="the message was sent before",
     )
+
+
+async def sent(store: Store, tenant: str, room: str, sender: str, key: str) -> dict[str, Any] | None:
+    """What somebody sent under a key."""
+    rows = await store.read(
+        f"SELECT {_COLUMNS} FROM messages WHERE {_HERE} AND sender = ? AND key = ? AND key <> ''",
+        (tenant, room, sender, key),
+    )
+    return rows[0] if rows else None
 
 
 def change(row: dict[str, Any], *, since: int | None) -> Statement:

@@ -225,7 +225,37 @@ CREATE TABLE ledger_counts (
 """
 """How many records of each kind a large ledger has in every ten minutes, and between which numbers they stand."""
 
-STEPS = (FOUNDATION, FORESEEN, ACCOUNTS, UPSTREAM, SEEN, BROWSERS, CONVERSATIONS, PERSONAS, COUNTED)
+PROVEN = """
+DELETE FROM browsers;
+ALTER TABLE browsers ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+"""
+"""What a browser's page shows beside the cookie. Sessions from before have nothing of the kind, so they are over."""
+
+ASKED = """
+ALTER TABLE persona_calls ADD COLUMN asker TEXT NOT NULL DEFAULT '';
+"""
+"""For whom a persona makes a call."""
+
+SAID_ONCE = """
+ALTER TABLE messages ADD COLUMN key TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, key) WHERE key <> '';
+"""
+"""The key under which a message was sent, so that sending it again makes no second one."""
+
+STEPS = (
+    FOUNDATION,
+    FORESEEN,
+    ACCOUNTS,
+    UPSTREAM,
+    SEEN,
+    BROWSERS,
+    CONVERSATIONS,
+    PERSONAS,
+    COUNTED,
+    PROVEN,
+    ASKED,
+    SAID_ONCE,
+)
 
 
 def version(db: sqlite3.Connection) -> int:

@@ -19,20 +19,22 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
     approval: str = ""
     """What it waits for; empty while it runs."""
     at: float
+    asker: str = ""
+    """The person for whom it is made."""
 
 
 async def all_open(store: Store) -> list[OpenCall]:
     rows = await store.read(
-        "SELECT card, tenant, room, persona, turn, rounds, approval, at FROM persona_calls ORDER BY card"
+        "SELECT card, tenant, room, persona, turn, rounds, approval, at, asker FROM persona_calls ORDER BY card"
     )
     return [OpenCall(**row) for row in rows]
 
 
 def put(call: OpenCall) -> Statement:
     return Statement(
-        "INSERT INTO persona_calls (card, tenant, room, persona, turn, rounds, approval, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (card) DO UPDATE SET approval = excluded.approval",
-        (call.card, call.tenant, call.room, call.persona, call.turn, call.rounds, call.approval, call.at),
+        "INSERT INTO persona_calls (card, tenant, room, persona, turn, rounds, approval, at, asker)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (card) DO UPDATE SET approval = excluded.approval",
+        (call.card, call.tenant, call.room, call.persona, call.turn, call.rounds, call.approval, call.at, call.asker),
     )
 
 

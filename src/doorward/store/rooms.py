@@ -6,6 +6,9 @@ from typing import Any
 
 from doorward.store.sqlite import Statement, Store
 
+DIRECT = "direct-"
+"""How the names of rooms of two begin; no other room is called so, so that nobody can lay one in wait."""
+
 
 async def all_rooms(store: Store) -> list[dict[str, Any]]:
     return await store.read("SELECT tenant, id, name, recipe, archived, version, topic, direct FROM rooms")

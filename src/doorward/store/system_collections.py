@@ -1,7 +1,8 @@
 """The house's own data as read-only collections. Everything but recipes belongs to one tenant.
 
 A credential that is limited to rooms sees only what happened in those. Rooms and their messages show to members
-and to full access; parameters of calls show to whoever made them and to full access, secrets hidden.
+and to full access; parameters of calls show to whoever made them and to full access, secrets hidden. What is done in a
+room of two shows to the two; who answers for the house sees that and what was run there, and nothing of what was said.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import msgspec
 from doorward.facts import Access
 from doorward.store import ledger_counts, sql_functions
 from doorward.store.collections import Field, OrderBy, Tabular, Where
+from doorward.store.rooms import DIRECT
 from doorward.store.scope import Names, Scope, quoted
 
 Select = Callable[[Names], str]
@@ -109,6 +111,32 @@ def _is_no_others(names: Names, room: str) -> str:
     )
 
 
+def _is_own(names: Names) -> str:
+    """Whether the call of a row was asked for by the one who looks, or by an agent for that person."""
+    return f"NOT EXISTS (SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN (caller, behalf))"
+
+
+def _is_no_secret(names: Names, room: str) -> str:
+    """No call in a room of two others, unless it is one's own, or one answers for the house."""
+    others = f"{room} NOT GLOB '{DIRECT}*' OR {_is_no_others(names, room)}"
+    return f"({others} OR {names.level} >= {int(Access.ROOT)} OR {_is_own(names)})"
+
+
+def _untold(names: Names, room: str, text: str, value: str) -> str:
+    """A value, unless the call was made in a room of two others, or the text of the record names one."""
+    stranger = (
+        f"SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN"
+        f" (SELECT t.id FROM {names.schema}.members AS t WHERE t.tenant = {names.tenant} AND t.room = d.id)"
+    )
+    named = (
+        f"SELECT 1 FROM {names.schema}.rooms AS d WHERE d.tenant = {names.tenant} AND d.direct"
+        f" AND instr({text}, d.id) AND EXISTS ({stranger})"
+    )
+    within = f"{room} GLOB '{DIRECT}*' AND NOT {_is_no_others(names, room)}"
+    hidden = f"({within} OR command = 'room/direct' OR (instr({text}, '{DIRECT}') AND EXISTS ({named})))"
+    return f"CASE WHEN {hidden} AND NOT {_is_own(names)} THEN NULL ELSE {value} END"
+
+
 def _to_owner(names: Names, value: str) -> str:
     return (
         f"CASE WHEN {names.level} >= {int(Access.FULL)} OR {_is_caller(names, 'caller')}"
@@ -156,28 +184,30 @@ def _executions(names: Names) -> str:
     return (
         "SELECT call AS id, at / 1000000.0 AS at, caller, kind, behalf AS onBehalfOf, room, door, command,"
         " CASE phase WHEN 'start' THEN 'running' ELSE status END AS status, code,"
-        f" duration / 1000.0 AS durationMs, seq FROM {names.schema}.ledger"
-        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+        f" duration / 1000.0 AS durationMs, seq FROM {names.schema}.ledger AS l"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_is_no_secret(names, 'l.room')}"
         f" AND (phase <> 'start' OR call IN (SELECT o.call FROM {names.schema}.open_calls AS o))"
     )
 
 
 def _approvals(names: Names) -> str:
-    params = _to_owner(names, f"{sql_functions.REDACTED}(command, params)")
+    params = _untold(names, "a.room", "params", _to_owner(names, f"{sql_functions.REDACTED}(command, params)"))
     return (
         f"SELECT id, room, caller, kind, behalf AS onBehalfOf, command, {params} AS params, quorum, state,"
         " created_at AS createdAt, expires_at AS expiresAt, decided_at AS decidedAt, used_by AS usedBy"
-        f" FROM {names.schema}.approvals WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+        f" FROM {names.schema}.approvals AS a WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+        f" AND {_is_no_secret(names, 'a.room')}"
     )
 
 
 def _audit(names: Names) -> str:
     params = _to_owner(names, "CASE WHEN json_valid(params) THEN params ELSE json_quote(params) END")
+    params, note = _untold(names, "l.room", "params", params), _untold(names, "l.room", "note", "note")
     return (
         "SELECT seq AS id, at / 1000000.0 AS at, phase, call, caller, kind, behalf AS onBehalfOf, door, room, command,"
-        f" tier, {params} AS params, digest, rule, approval, reserved, spent, status, code, note,"
-        f" duration / 1000.0 AS durationMs, prev, hash FROM {names.schema}.ledger"
-        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+        f" tier, {params} AS params, digest, rule, approval, reserved, spent, status, code, {note} AS note,"
+        f" duration / 1000.0 AS durationMs, prev, hash FROM {names.schema}.ledger AS l"
+        f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_is_no_secret(names, 'l.room')}"
     )
 
 
@@ -213,12 +243,14 @@ def _tool_use(names: Names) -> str:
     began = f"(SELECT s.params FROM {names.schema}.ledger AS s WHERE s.call = l.call AND s.phase = 'start')"
     given = f"CASE phase WHEN 'end' THEN {began} ELSE params END"
     params = _to_owner(names, f"CASE WHEN json_valid({given}) THEN {given} ELSE json_quote({given}) END")
+    params, note = _untold(names, "l.room", given, params), _untold(names, "l.room", "note", "note")
     return (
         f"SELECT call AS id, {_SERVER} AS server_id, {_TOOL} AS tool_name, command, at / 1000000.0 AS timestamp,"
         f" caller, room, {params} AS parameters, spent AS energy_consumed, duration / 1000.0 AS duration_ms,"
         " status = 'done' AS success, CASE status WHEN 'failed' THEN code END AS code,"
-        " CASE status WHEN 'failed' THEN note END AS error, seq"
-        f" FROM {names.schema}.ledger AS l WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_CALLED}"
+        f" CASE status WHEN 'failed' THEN {note} END AS error, seq"
+        f" FROM {names.schema}.ledger AS l WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
+        f" AND {_is_no_secret(names, 'l.room')} AND {_CALLED}"
     )
 
 

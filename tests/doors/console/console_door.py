@@ -18,7 +18,7 @@ COOKIE = "doorward_session"
 
 
 class Browser:
-    """One browser: it keeps its cookie, and its page shows the proof with every change."""
+    """One browser: it keeps its cookie, and its page shows the proof with every request."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -27,13 +27,20 @@ class Browser:
             base_url=ADDRESS,
             headers={"User-Agent": "Test browser", "Sec-Fetch-Site": "same-origin"},
         )
-        self.csrf = ""
+
+    @property
+    def csrf(self) -> str:
+        return self.http.headers.get("Doorward-CSRF", "")
+
+    @csrf.setter
+    def csrf(self, proof: str) -> None:
+        self.http.headers["Doorward-CSRF"] = proof
 
     @property
     def secret(self) -> str:
         return self.http.cookies.get(COOKIE) or ""
 
-    async def login(self, **given: str) -> httpx2.Response:
+    async def login(self, **given: str | bool) -> httpx2.Response:
         answer = await self.http.post("/api/console/login", json=given)
         if answer.status_code == 200:
             self.csrf = answer.json()["csrf"]
@@ -46,13 +53,14 @@ class Browser:
         return await self.change("POST", "/api/run", {"command": command, "params": params})
 
     async def change(self, method: str, path: str, body: Any = None) -> httpx2.Response:
-        return await self.http.request(method, path, json=body, headers={"Doorward-CSRF": self.csrf})
+        return await self.http.request(method, path, json=body)
 
     @asynccontextmanager
     async def stream(self, query: str = "", last: str = "") -> AsyncIterator[Stream]:
         """The page's stream, straight from the application."""
         stream = Stream()
         headers = [(b"host", b"127.0.0.1"), (b"cookie", f"{COOKIE}={self.secret}".encode())]
+        headers.append((b"doorward-csrf", self.csrf.encode()))
         if last:
             headers.append((b"last-event-id", last.encode()))
         scope = {

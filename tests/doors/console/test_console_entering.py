@@ -52,10 +52,11 @@ async def test_neither_code_nor_cookie_is_written_down(console: Console) -> None
 
 async def test_a_session_lasts_over_a_restart_and_ends_in_time(opened: Any, console_of: Any) -> None:
     async with opened() as driver, console_of(driver) as console:
-        secret = (await console.owner()).secret
+        known = await console.owner()
     async with opened() as driver, console_of(driver) as console:
         browser = console.browser()
-        browser.http.cookies.set("doorward_session", secret)
+        browser.http.cookies.set("doorward_session", known.secret)
+        browser.csrf = known.csrf
         assert (await browser.session())["user"] == "owner"
         driver.clock.advance(ConsoleSettings().session_days * 86_400)
         assert not (await browser.session())["loggedIn"]
@@ -105,6 +106,21 @@ async def test_a_token_that_reaches_less_far_makes_no_link(console: Console) -> 
     assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
     agent = await console.driver.ask("user/link")
     assert agent.code == "not_permitted"
+
+
+async def test_a_link_of_somebody_else_does_not_take_the_place_of_whoever_is_logged_in(console: Console) -> None:
+    await console.driver.owner("user/create", id="anna", name="Anna", access="read")
+    browser = await console.owner()
+    before = browser.secret
+    code = console.driver.house.services.browsers.link(LOCAL, "anna")
+    refused = await browser.login(code=code)
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert "'owner'" in refused.json()["detail"] and "'anna'" in refused.json()["detail"]
+    assert (await browser.session())["user"] == "owner"
+    assert (await browser.login(code=code, instead=True)).json()["user"] == "anna"
+    assert (await browser.session())["user"] == "anna"
+    assert before != browser.secret
+    assert console.driver.house.services.browsers.of(LOCAL, OWNER) == []
 
 
 async def test_a_way_in_that_is_none_is_said(console: Console) -> None:

@@ -22,21 +22,34 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def test_a_change_needs_the_proof_and_its_refusal_is_recorded(console: Console) -> None:
+async def test_the_cookie_alone_lets_nobody_act_or_read_and_that_is_recorded(console: Console) -> None:
+    """Browsers send a cookie to every port of a machine, so whatever listens on another one is shown it."""
     browser = await console.owner()
-    body = {"command": "room/create", "params": {"name": "lab", "recipe": "code-collaboration"}}
-    for headers in ({}, {"Doorward-CSRF": "guessed"}, {"Doorward-CSRF": ""}):
-        answer = await browser.http.post("/api/run", json=body, headers=headers)
-        assert (answer.status_code, answer.json()["code"]) == (403, "not_our_page")
+    proof = browser.csrf
+    for shown in ("", "guessed", browser.secret):
+        browser.csrf = shown
+        session = (await browser.http.get("/api/console/session")).json()
+        assert (session["loggedIn"], session["csrf"], session["user"]) == (False, "", "")
+        assert "does not show the proof" in session["note"]
+        answers = [
+            await browser.run("room/create", name="lab", recipe="code-collaboration"),
+            await browser.http.get("/api/rooms"),
+            await browser.http.get("/api/console/stream", headers={"Accept": "text/event-stream"}),
+            await browser.change("POST", "/api/console/logout"),
+        ]
+        assert [(one.status_code, one.json()["code"]) for one in answers] == [(401, "not_authenticated")] * 4
     last = (await console.driver.ledger())[-1]
     assert (last["status"], last["caller"]) == ("refused", "anonymous")
-    assert (await browser.run("room/create", **body["params"])).status_code == 200  # type: ignore[arg-type]
+    browser.csrf = proof
+    session = (await browser.http.get("/api/console/session")).json()
+    assert (session["user"], session["csrf"]) == ("owner", "")
+    assert (await browser.run("room/create", name="lab", recipe="code-collaboration")).status_code == 200
 
 
 async def test_the_proof_of_one_session_does_not_serve_another(console: Console) -> None:
     one, other = await console.owner(), await console.owner()
     one.csrf = other.csrf
-    assert (await one.run("room/list")).json()["code"] == "not_our_page"
+    assert (await one.run("room/list")).json()["code"] == "not_authenticated"
 
 
 async def test_a_page_of_another_site_gets_nothing_by_the_cookie(console: Console) -> None:
@@ -57,12 +70,24 @@ async def test_a_token_counts_alone_where_both_are_given(console: Console) -> No
     assert broken.status_code == 401
 
 
-async def test_two_cookies_of_the_name_are_none(console: Console) -> None:
-    browser = await console.owner()
+async def test_a_second_cookie_of_the_name_takes_nobodys_place(console: Console) -> None:
+    """Whoever else has a session here, or none, can put a cookie with a narrower path before the right one."""
+    browser, other = await console.owner(), await console.owner()
     secret = browser.secret
     browser.http.cookies.clear()
-    answer = await browser.http.get("/api/me", headers={"Cookie": f"{COOKIE}=tossed; {COOKIE}={secret}"})
-    assert answer.status_code == 401
+    for tossed in ("tossed", other.secret, ""):
+        for pair in (f"{COOKIE}={tossed}; {COOKIE}={secret}", f"{COOKIE}={secret}; {COOKIE}={tossed}"):
+            answer = await browser.http.get("/api/me", headers={"Cookie": pair})
+            assert answer.status_code == 200, pair
+
+
+async def test_two_houses_on_one_host_do_not_log_each_other_out(console: Console) -> None:
+    browsers, names = console.driver.house.services.browsers, set()
+    for host in ("127.0.0.1:7777", "127.0.0.1:7778"):
+        code = {"code": browsers.link("local", "owner")}
+        answer = await console.browser().http.post("/api/console/login", json=code, headers={"Host": host})
+        names |= set(answer.cookies.keys())
+    assert names == {f"{COOKIE}_7777", f"{COOKIE}_7778"}
 
 
 async def test_no_other_door_looks_at_the_cookie_and_it_is_no_token(console: Console) -> None:

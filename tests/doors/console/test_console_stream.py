@@ -31,7 +31,7 @@ async def test_after_a_restart_a_page_goes_on_where_it_was_and_hears_nothing_twi
 ) -> None:
     async with opened() as driver, console_of(driver) as console:
         browser = await console.owner()
-        secret = browser.secret
+        secret, proof = browser.secret, browser.csrf
         async with browser.stream("room=general") as stream:
             await stream.until("room-ready")
             await browser.run("room/say", name="general", text="one")
@@ -40,6 +40,7 @@ async def test_after_a_restart_a_page_goes_on_where_it_was_and_hears_nothing_twi
     async with opened() as driver, console_of(driver) as console:
         browser = console.browser()
         browser.http.cookies.set("doorward_session", secret)
+        browser.csrf = proof
         async with browser.stream("room=general", last=place) as stream:
             _, ready = await stream.until("ready")
             assert ready["missed"] is True

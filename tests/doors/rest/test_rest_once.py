@@ -121,18 +121,37 @@ async def test_a_request_whose_process_died_does_not_run_again(rest: Any) -> Non
     assert await starts(rest, "room/create") == 1
 
 
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("path", ["/api/rooms/general/messages", "/api/commands/room_say/run"])
+async def test_a_message_whose_process_died_is_sent_again_with_its_key_and_is_there_once(
+    rest: Any, path: str, stored: bool
+) -> None:
+    person = await rest.person()
+    body = {"text": "hello"} | ({"name": "general"} if path.endswith("run") else {})
+    first = await person.post(path, json=body, headers=KEY)
+    died = [Statement("UPDATE answers SET status = NULL, body = NULL, call = ''")]
+    if not stored:
+        died.append(Statement("DELETE FROM messages"))
+    await rest.driver.house.services.store.write(*died)
+    again = await person.post(path, json=body, headers=KEY)
+    kept = await person.post(path, json=body, headers=KEY)
+    assert again.status_code == first.status_code
+    assert (kept.content, kept.headers["idempotency-replayed"]) == (again.content, "true")
+    found = (await person.get("/api/rooms/general/messages")).json()["items"]
+    assert [one["text"] for one in found] == ["hello"]
+
+
 @pytest.mark.parametrize(("hours", "seconds"), [(24.0, 86_400), (100.0, 86_400), (1.0, 3_600)])
 async def test_a_key_is_remembered_for_a_day_and_no_longer_than_results_are(
     opened: Callable[..., Any], rest_of: Callable[..., Any], clock: Any, hours: float, seconds: float
 ) -> None:
     async with opened(changes=Settings(limits=Limits(result_hours=hours))) as driver, rest_of(driver) as rest:
         person = await rest.person()
-        body = {"text": "hello"}
-        first = await person.post("/api/rooms/general/messages", json=body, headers=KEY)
+        first = await person.post("/api/rooms", json=ROOM, headers=KEY)
         clock.advance(seconds - 1)
-        again = await person.post("/api/rooms/general/messages", json=body, headers=KEY)
+        again = await person.post("/api/rooms", json=ROOM, headers=KEY)
         clock.advance(2)
-        later = await person.post("/api/rooms/general/messages", json=body, headers=KEY)
+        later = await person.post("/api/rooms", json=ROOM, headers=KEY)
         assert again.json() == first.json() != later.json()
         assert "idempotency-replayed" not in later.headers
 

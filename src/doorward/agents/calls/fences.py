@@ -20,18 +20,31 @@ _CALLS = frozenset(
 _JSON = frozenset(("json", "jsonc", "json5", "jsonl"))
 _MAYBE = frozenset(("", "xml"))
 """Labels that say nothing: such a block is a call when it holds calls and nothing else."""
+_LONGEST = 10_000
 
 
 def fence(page: Page, opening: re.Match[str], read: Callable[[str], Reading]) -> Found:
     """A fenced block. `read` reads what is inside one that may hold lines and tags."""
     start = opening.end() + 1
     stop, end = _closing(page, opening["fence"], start)
-    label = re.split(r"[\s{},:]", opening["info"].strip().lower().lstrip("{."), maxsplit=1)[0]
     inside = page.text[start:stop].strip()
-    found = _read(label, inside, read)
+    found = _read(_label(opening), inside, read)
     if found is None:
         return Found(end=end, kept=True)
     return Found(end=end, calls=found.calls, faults=found.faults, says=found.says, kept=found.kept)
+
+
+def labelled(page: Page, opening: re.Match[str]) -> Found | None:
+    """The calls of a block whose label says that it holds some, where its lines need no marks of their own."""
+    if _label(opening) not in _CALLS:
+        return None
+    stop, end = _closing(page, opening["fence"], opening.end() + 1)
+    inside = page.text[opening.end() + 1 : min(stop, opening.end() + _LONGEST)].strip()
+    return (pythonic.several(Page(inside), 0, len(inside)) or _bare_lines(inside)) if inside else None
+
+
+def _label(opening: re.Match[str]) -> str:
+    return re.split(r"[\s{},:]", opening["info"].strip().lower().lstrip("{."), maxsplit=1)[0]
 
 
 def _read(label: str, inside: str, read: Callable[[str], Reading]) -> Found | None:

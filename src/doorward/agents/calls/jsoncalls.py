@@ -23,6 +23,8 @@ _LISTS = ("tool_calls", "toolCalls", "tool_uses", "function_calls", "calls", "ac
 _AROUND = frozenset(("role", "content", "refusal", "thoughts", "finish_reason", "name", "stop_reason", "text"))
 _PREFIXES = ("functions.", "function.", "tools.", "default_api.")
 _LAST_WORDS = frozenset(("final answer", "final_answer"))
+OPENS = (*_NAMES, *_LISTS, *_NESTED, *_ARGUMENTS, *sorted(_BESIDE | _AROUND))
+"""The names of which one comes first in an object that is a call."""
 _LOOKS = re.compile(
     rf"""["'](?:{"|".join((*_NAMES, *_LISTS, *_NESTED))})["']\s*+:(?s:.{{0,2000}}?)"""
     rf"""["'](?:{"|".join(_ARGUMENTS)})["']\s*+:"""

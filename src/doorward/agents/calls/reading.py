@@ -7,6 +7,7 @@ value, of a quotation and of an example is never taken for something of its own.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 
@@ -18,6 +19,8 @@ from doorward.agents.calls.wanted import Reading, Wanted
 
 MOST_CALLS = 50
 MOST_FAULTS = 10
+_AT_ONCE = 4_000
+"""Characters that are read within a few hundredths of a second, whatever they are."""
 
 _THOUGHTS = r"think|thinking|thought|reasoning"
 _RESULTS = r"tool_response|tool_result|tool_output|function_results?|function_response|observation"
@@ -63,6 +66,11 @@ def read(answer: str) -> Reading:
     wanted by AIs alone, and what they only pass on is data.
     """
     return _Reader(answer).reading()
+
+
+async def read_aside(answer: str) -> Reading:
+    """The same, in a thread where it may take long: whoever writes an answer chooses what it costs to read it."""
+    return read(answer) if len(answer) <= _AT_ONCE else await asyncio.to_thread(read, answer)
 
 
 class _Reader:

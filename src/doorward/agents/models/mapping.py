@@ -50,7 +50,7 @@ def messages(prompt: Prompt) -> list[ModelMessage]:
     made = _Made(natively=bool(prompt.tools))
     for turn in prompt.turns:
         if turn.role == "user":
-            made.heard(_said(turn))
+            made.heard(turn.spoken)
         elif turn.role == "result":
             made.result(turn)
         else:
@@ -128,11 +128,6 @@ class _Made:
         if parts:
             self._done.append(ModelRequest(parts=parts))
         self._response, self._open, self._results, self._heard = [], {}, {}, []
-
-
-def _said(turn: Turn) -> str:
-    text = storable(turn.text)
-    return f"{visible(turn.speaker, lines=False)}: {text}" if turn.speaker and text.strip() else text
 
 
 def _call(call: Asked, id: str) -> ToolCallPart:

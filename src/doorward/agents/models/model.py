@@ -7,6 +7,9 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from doorward.agents import data
+from doorward.visible import storable, visible
+
 Fault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answer", "not_installed", "unknown"]
 
 
@@ -52,6 +55,20 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the call that it is the result of."""
     tool: str = ""
     """The tool that was called, when that is a result."""
+    marked: bool = False
+    """Whether the marks around data in it are ours, when that is a user: the call of another AI."""
+
+    @property
+    def spoken(self) -> str:
+        """What somebody said, as models read it: behind the name, every further line indented.
+
+        Several are shown one below the other, so nothing in one may look like the beginning of another, or like what
+        a command gave.
+        """
+        text = storable(self.text) if self.marked else data.harmless(storable(self.text))
+        if not self.speaker or not text.strip():
+            return text
+        return f"{visible(self.speaker, lines=False)}: " + "\n  ".join(text.splitlines())
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.calls.reading import read
+from doorward.agents.calls.reading import read_aside
 from doorward.agents.models.model import Asked, Piece, Prompt, Spent, Text, Turn
 from doorward.agents.models.standin_rules import Call, Match, book, matching, topic
 from doorward.agents.models.standin_telling import Result, in_a_row, quoted, told, understood
@@ -53,7 +53,7 @@ class StandIn:
             for one in asked:
                 yield one
         if text:
-            yield Text(_harmless(text))
+            yield Text(await _harmless(text))
         yield Spent(self.count(prompt.instructions), self.count(text))
 
     def count(self, text: str) -> int:
@@ -157,7 +157,7 @@ def _joined(parts: list[str]) -> str:
     return text
 
 
-def _harmless(text: str) -> str:
+async def _harmless(text: str) -> str:
     """What it says never holds a call: it quotes people, files and programs, and runs nothing that they wrote."""
-    reading = read(text)
+    reading = await read_aside(text)
     return quoted(text) if reading.calls or reading.faults else text

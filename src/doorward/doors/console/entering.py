@@ -1,7 +1,7 @@
-"""Letting a browser in and out: by a link or a password, and from then on by a cookie.
+"""Letting a browser in and out: by a link or a password, and from then on by a cookie and what its page keeps beside it.
 
-What these do is for `rooms/accounts.py`, which records each attempt. A cookie is HttpOnly, so no script of the page
-reads it, and SameSite=Strict, so no page of another site sends it.
+What these do is for `rooms/accounts.py`, which records each attempt. The cookie is HttpOnly, so no script of the page
+reads it, and SameSite=Strict, so no page of another site sends it. The proof is told once, in the answer of the login.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from doorward.doors.rest.governed import DOOR, Governed, as_json
 from doorward.doors.rest.own import ConsoleLogin, ConsoleSession, LoggedOut
 from doorward.errors import BadParams, NotAuthenticated
 from doorward.rooms.accounts import Attempt
-from doorward.rooms.browsers import Browsers
+from doorward.rooms.browsers import Browser
 from doorward.rooms.people import LOCAL
 
 LARGEST_BODY = 16_384
@@ -36,14 +36,8 @@ class Entering:
         """Whether this browser is logged in, and as whom. Nobody is refused: the page shows the way in then."""
         reading.query(request, [])
         reading.of_our_page(request)
-        secret = reading.cookie(request)
-        try:
-            return as_json(self._session(secret))
-        except NotAuthenticated:
-            response = as_json(ConsoleSession(False, __version__))
-            if secret:
-                response.delete_cookie(reading.COOKIE, path="/", httponly=True, samesite="strict")
-            return response
+        browser, note = self._present(request)
+        return as_json(self._session(browser) if browser is not None else ConsoleSession(False, __version__, note))
 
     async def login(self, request: Request) -> Response:
         """In by a link's code, or by a password."""
@@ -52,17 +46,18 @@ class Entering:
         reading.of_our_page(request)
         given = read(await reading.body(request, LARGEST_BODY), ConsoleLogin)
         agent, address = request.headers.get("user-agent", ""), reading.address(request)
+        before, _ = self._present(request)
         if given.code and not given.user and not given.password:
             attempt = Attempt("auth/link", DOOR, address)
-            entrance = await self._accounts.redeem(attempt, given.code, agent)
+            entrance = await self._accounts.redeem(attempt, given.code, agent, before, instead=given.instead)
         elif given.user and given.password and not given.code:
             attempt = Attempt("auth/login", DOOR, address, given.tenant or LOCAL, given.user)
-            entrance = await self._accounts.enter(attempt, given.password, agent)
+            entrance = await self._accounts.enter(attempt, given.password, agent, before)
         else:
             raise BadParams("The body must have either `code`, or `user` and `password`.")
-        response = as_json(self._session(entrance.secret))
+        response = as_json(self._session(entrance.browser, entrance.proof))
         response.set_cookie(
-            reading.COOKIE,
+            reading.cookie_name(request),
             entrance.secret,
             max_age=int(entrance.browser.expires_at - entrance.browser.created_at),
             path="/",
@@ -74,21 +69,31 @@ class Entering:
 
     async def logout(self, request: Request) -> Response:
         reading.query(request, [])
-        credential = await self._governed.vouched(request, "auth/logout")
-        if not credential.browser:
+        shown = await self._governed.vouched(request, "auth/logout")
+        if not shown.browser:
             raise BadParams("Only a browser that is logged in to the console logs out here; a token is revoked.")
-        await self._accounts.leave(Attempt("auth/logout", DOOR, reading.address(request)), credential.browser)
+        browser = self._browsers.known(shown.browser, shown.proof)
+        await self._accounts.leave(Attempt("auth/logout", DOOR, reading.address(request)), browser)
         response = as_json(LoggedOut(True))
-        response.delete_cookie(reading.COOKIE, path="/", httponly=True, samesite="strict")
+        response.delete_cookie(reading.cookie_name(request), path="/", httponly=True, samesite="strict")
         return response
 
-    def _session(self, secret: str) -> ConsoleSession:
-        browser = self._browsers.known(secret)
+    def _present(self, request: Request) -> tuple[Browser | None, str]:
+        """The session that a request shows both secrets of; or why its cookie is none."""
+        note = ""
+        for secret in reading.cookies(request):
+            try:
+                return self._browsers.known(secret, reading.proof(request)), ""
+            except NotAuthenticated as refusal:
+                note = refusal.message
+        return None, note
+
+    def _session(self, browser: Browser, proof: str = "") -> ConsoleSession:
         user = self._people.known(browser.tenant, browser.user)
         return ConsoleSession(
             True,
             __version__,
-            csrf=Browsers.proof(secret),
+            csrf=proof,
             id=browser.id,
             tenant=user.tenant,
             user=user.id,

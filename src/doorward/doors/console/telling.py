@@ -6,38 +6,44 @@ whoever comes again with it is told what is behind those places, after a restart
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+import time
+from collections.abc import AsyncGenerator, Iterable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from doorward.backends.context import Services
 from doorward.doors.rest import reading
+from doorward.doors.rest.followers import Frame, Waiting
 from doorward.doors.rest.governed import Governed
-from doorward.doors.rest.sse import EventStream, Places, framed, principal_of
-from doorward.doors.rest.streams import Streams
+from doorward.doors.rest.room_stream import Following, RoomStream, replaces
+from doorward.doors.rest.sse import EventStream, Places, framed, principal_of, with_head
+from doorward.doors.rest.streams import TOO_SLOW, Streams
 from doorward.errors import BadParams, DoorwardError
-from doorward.model import Credential
+from doorward.model import Caller, Credential
+from doorward.recent import Numbered
+from doorward.rooms.live import Notice
 
 SILENCE = 10.0
 """Seconds after which a page is told that the stream is alive. Comments would not reach it, and a connection can be
 dead without a word, as after a laptop slept."""
-_FRAME = re.compile(rb"event: ([^\n]*)\n(?:id: ([^\n]*)\n)?data: ([^\n]*)")
+_RECHECK = 5.0
+"""Seconds after which it is asked again whether somebody may still listen."""
+_TOGETHER = 0.1
+"""Seconds in which events of the house are gathered. What is said in the room goes at once, and takes them along."""
+_MOST_WAITING = 500
 _PLACE = re.compile(r"([\w-]{0,64})/([0-9]{0,18})")
-
-Source = AsyncGenerator[bytes, None]
-RoomTold = Callable[[Credential, str, int | None], Source]
-"""Everything in a room behind a revision, as it happens."""
 
 
 class Telling:
-    def __init__(self, governed: Governed, streams: Streams, room_told: RoomTold, services: Services) -> None:
+    def __init__(self, governed: Governed, streams: Streams, rooms: RoomStream, services: Services) -> None:
         self._governed = governed
         self._streams = streams
-        self._room_told = room_told
+        self._rooms = rooms
+        self._services = services
         console = services.settings.console
         self._places = Places(console.streams, console.streams_each)
 
@@ -49,56 +55,96 @@ class Telling:
         place = _PLACE.fullmatch(since or "/")
         if place is None:
             raise BadParams(f"since is the id of an event of this stream; given {since[:80]!r}.")
-        happened, revision, room = place[1], int(place[2] or -1), query.get("room", "")
-        happening = await self._streams.happening(credential, "", "", happened)
+        begun = await self._streams.begun(credential, "", "", place[1])
         who = principal_of(self._governed.gate.caller(credential))
+        room, at = query.get("room", ""), _Place(place[1], place[2])
+        return EventStream(lambda: self._told(credential, room, at, begun), self._places, who)
 
-        def source() -> Source:
-            sources = {"": happening}
+    async def _told(
+        self, credential: Credential, room: str, place: _Place, begun: dict[str, Any]
+    ) -> AsyncGenerator[bytes, None]:
+        waiting = Waiting[Notice | Numbered](_MOST_WAITING, replaces)
+        leave = self._services.recent.follow(lambda one: waiting.put(one, _TOGETHER))
+        following: Following | None = None
+        try:
+            first, since = self._streams.since(begun)
+            yield place.of_house([*first, *self._happened(self._caller(credential), since)])
             if room:
-                sources["room-"] = self._room_told(credential, room, revision if revision >= 0 else None)
-            return told(sources, happened, place[2])
-
-        return EventStream(source, self._places, who)
-
-
-async def told(sources: Mapping[str, Source], happened: str, revision: str) -> Source:
-    """Several streams as one. What comes of a room is named as such; of the house, by one name for all events."""
-    places = {"": happened, "room-": revision}
-    coming = {asyncio.ensure_future(anext(source)): name for name, source in sources.items()}
-    try:
-        while coming:
-            done, _ = await asyncio.wait(coming, timeout=SILENCE, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
-                yield framed("tick", {})
-            for one in done:
-                name = coming.pop(one)
                 try:
-                    piece = one.result()
-                except StopAsyncIteration:
-                    return
+                    following = await self._rooms.followed(credential, room, place.known, waiting.put)
+                    async with contextlib.aclosing(following.missed()) as pages:
+                        async for page in pages:
+                            yield place.of_room(page)
                 except DoorwardError as error:
-                    if not name:
-                        raise
-                    yield framed("room-error", {"code": error.code, "detail": error.message, "hint": error.hint})
-                    continue
-                if renamed := b"".join(_renamed(name, match, places) for match in _FRAME.finditer(piece)):
-                    yield renamed
-                coming[asyncio.ensure_future(anext(sources[name]))] = name
-    finally:
-        for one in coming:
-            one.cancel()
-        if coming:
-            await asyncio.wait(coming)
-        for source in sources.values():
-            with contextlib.suppress(RuntimeError):
-                await source.aclose()
+                    following = _none_after(following)
+                    yield _refused(error)
+            said = time.monotonic()
+            while not waiting.overflowed:
+                taken = await waiting.take(_RECHECK)
+                caller = self._caller(credential)
+                happened = self._happened(caller, (one for one in taken if isinstance(one, Numbered)))
+                piece = b""
+                if following is not None:
+                    try:
+                        notices = [one for one in taken if not isinstance(one, Numbered)]
+                        piece = place.of_room(following.heard(caller, notices))
+                    except DoorwardError as error:
+                        following = _none_after(following)
+                        piece = _refused(error)
+                piece += place.of_house(happened)
+                if not piece and time.monotonic() - said >= SILENCE:
+                    piece = framed("tick", {})
+                if piece:
+                    said = time.monotonic()
+                    yield piece
+            yield TOO_SLOW
+        finally:
+            leave()
+            waiting.close()
+            _none_after(following)
+
+    def _caller(self, credential: Credential) -> Caller:
+        return self._governed.gate.caller(credential)
+
+    def _happened(self, caller: Caller, events: Iterable[Numbered]) -> list[Frame]:
+        return self._streams.heard(caller, "", "", events)
 
 
-def _renamed(name: str, match: re.Match[bytes], places: dict[str, str]) -> bytes:
-    kind = match[1].decode()
-    if match[2] is not None:
-        places[name] = match[2].decode()
-    called = f"room-{kind}" if name else kind if kind in ("ready", "end") else "happened"
-    id = f"{places['']}/{places['room-']}"
-    return f"event: {called}\nid: {id}\n".encode() + b"data: " + match[3] + b"\n\n"
+class _Place:
+    """Where a page is in both, and how it is told of both: events of the house by one name for all."""
+
+    def __init__(self, happened: str, revision: str) -> None:
+        self._happened = happened
+        self._revision = revision
+
+    @property
+    def known(self) -> int | None:
+        """The revision of the room behind which the page wants to hear everything."""
+        return int(self._revision) if self._revision else None
+
+    def of_house(self, frames: Iterable[Frame]) -> bytes:
+        pieces = []
+        for name, id, data in frames:
+            self._happened = id or self._happened
+            called = name if name == "ready" else "happened"
+            pieces.append(with_head(called, f"{self._happened}/{self._revision}", data))
+        return b"".join(pieces)
+
+    def of_room(self, frames: Iterable[Frame]) -> bytes:
+        pieces = []
+        for name, id, data in frames:
+            self._revision = id or self._revision
+            pieces.append(with_head(f"room-{name}", f"{self._happened}/{self._revision}", data))
+        return b"".join(pieces)
+
+
+def _none_after(following: Following | None) -> Following | None:
+    """Follow the room no more."""
+    if following is not None:
+        following.leave()
+    return None
+
+
+def _refused(error: DoorwardError) -> bytes:
+    """The room is closed to the page; it goes on hearing of the house."""
+    return framed("room-error", {"code": error.code, "detail": error.message, "hint": error.hint})

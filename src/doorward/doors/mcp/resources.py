@@ -165,7 +165,7 @@ class Resources:
         if messages is None:
             return ""
         found = self._services.rooms.get(caller.tenant, messages[1])
-        if found is None or not caller.reaches(found.id) or found.member(caller) is None:
+        if found is None or not found.seen_by(caller):
             return f"There is no room {messages[1]!r} that you are a member of."
         return ""
 

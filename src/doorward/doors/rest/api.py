@@ -30,6 +30,7 @@ from doorward.doors.rest.streams import Streams
 from doorward.doors.rest.table import OPERATIONS
 from doorward.gate.gate import Gate
 from doorward.model import Outcome
+from doorward.model import Request as Asked
 from doorward.recipes.schema import PUBLISHED
 
 R = TypeVar("R", Route, Mount)
@@ -71,7 +72,7 @@ class Api:
             RoomStream(self._governed, services, streams.places),
             RoomFiles(self._governed, self._once, services),
         )
-        entering, telling = Entering(self._governed, services), Telling(self._governed, streams, room.told, services)
+        entering, telling = Entering(self._governed, services), Telling(self._governed, streams, room, services)
         return {
             "run": asking.run,
             "runCommand": asking.run_command,
@@ -101,7 +102,7 @@ class Api:
         async def handle(request: Request) -> Response:
             asked, body = await self._governed.asked(operation, command, request)
 
-            async def outcome() -> Outcome | None:
+            async def outcome(asked: Asked) -> Outcome | None:
                 return await self._governed.outcome(request, asked)
 
             def shown(one: Outcome | None) -> Response:
@@ -109,7 +110,7 @@ class Api:
 
             if operation.method == "POST":
                 return await self._once.answer(request, asked, body, outcome, shown)
-            return shown(await outcome())
+            return shown(await outcome(asked))
 
         return handle
 

@@ -16,6 +16,7 @@ TAGS = {
     "approvals": "Questions to people, and their answers",
     "rooms": "Rooms, their members and messages",
     "recipes": "The rules of rooms",
+    "personas": "The AIs of the house",
     "models": "What personas think with",
     "audit": "The record of everything that was asked",
     "data": "Collections of records",

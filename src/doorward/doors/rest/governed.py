@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,6 @@ from doorward.errors import BadParams, NotAuthenticated
 from doorward.gate.gate import Gate
 from doorward.model import Credential, Outcome
 from doorward.model import Request as Asked
-from doorward.rooms.browsers import Browsers
 
 DOOR = "rest"
 _NO_BEARER = "The Authorization header must be there once, as `Bearer TOKEN`; given was another form."
@@ -34,22 +34,23 @@ class Governed:
 
     async def vouched(self, request: Request, command: str) -> Credential:
         """What the request shows for its caller. A refusal comes before its body is read, and is recorded."""
-        shown = reading.credential(request)
-        if shown.browser:
-            await self._proven(request, command, shown.browser)
-        try:
-            self.gate.caller(shown)
-        except NotAuthenticated:
-            outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR))
-            if not reading.is_bearer(request):
-                outcome = msgspec.structs.replace(outcome, message=_NO_BEARER)
-            raise Answered(problems.of_outcome(outcome)) from None
-        return shown
+        offered = reading.credentials(request)
+        if offered[0].browser:
+            await self._of_our_page(request, command)
+        shown = offered[0]
+        for shown in offered:
+            with contextlib.suppress(NotAuthenticated):
+                self.gate.caller(shown)
+                return shown
+        outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR))
+        if not reading.is_bearer(shown):
+            outcome = msgspec.structs.replace(outcome, message=_NO_BEARER)
+        raise Answered(problems.of_outcome(outcome))
 
-    async def _proven(self, request: Request, command: str, secret: str) -> None:
-        """A cookie counts only with a request of the console's page; any other is refused, and that is recorded."""
+    async def _of_our_page(self, request: Request, command: str) -> None:
+        """A cookie goes along by itself; what a page of another site sends with it is refused, and that is recorded."""
         try:
-            reading.proven(request, Browsers.proof(secret))
+            reading.of_our_page(request)
         except HttpProblem as problem:
             nobody = Credential(token=reading.NOT_OUR_PAGE)
             outcome = await self.gate.handle(Asked(command=command, credential=nobody, door=DOOR))

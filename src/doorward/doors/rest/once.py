@@ -1,7 +1,8 @@
 """Idempotency keys: whoever asks again with the same key gets the first answer again, and nothing runs twice.
 
 Only what ran is remembered. A refusal changed nothing, so the same may be asked again; an answer that holds a secret,
-or is very long, is not kept, and asking again says so. A kept answer is given to a credential that reaches just as far
+or is very long, is not kept, and asking again says so. A command that takes a key itself, such as room/say, does nothing
+twice by that, so it is asked again where no answer is kept, be it that the server died in the middle. A kept answer is given to a credential that reaches just as far
 as the first, and only while the gate would still let it ask.
 """
 
@@ -43,6 +44,7 @@ class Once:
     def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
         self._approvals = services.approvals
+        self._registry = services.registry
         self._store = services.store
         self._clock = services.clock
         self._kept = sql.kept_seconds(services.settings.limits)
@@ -54,13 +56,14 @@ class Once:
         request: Request,
         asked: Asked,
         body: bytes,
-        outcome: Callable[[], Awaitable[Outcome | None]],
+        outcome: Callable[[Asked], Awaitable[Outcome | None]],
         shown: Callable[[Outcome | None], Response],
     ) -> Response:
         """The answer to a request, or the one that was given before to the same request with the same key."""
         key = _key(request)
         if not key:
-            return shown(await outcome())
+            return shown(await outcome(asked))
+        asked, repeatable = self._repeatable(asked, key)
         asker = self._gate.caller(asked.credential)
         caller, fingerprint = _who(asker), self._fingerprint(request, body)
         if (caller, key) in self._running:
@@ -71,15 +74,25 @@ class Once:
             if before is not None and not await self._holds(asker, before):
                 await self._store.write(sql.release(caller, key))
                 before = await self._before(caller, key, fingerprint)
-            if before is not None:
+            if before is not None and not (repeatable and before["body"] is None):
                 refused = await self._refusal(asker, asked)
                 return _again(before) if refused is None else shown(refused)
-            ended = await outcome()
+            ended = await outcome(asked)
             response = shown(ended)
             await self._remember(caller, key, ended, response)
             return response
         finally:
             self._running.discard((caller, key))
+
+    def _repeatable(self, asked: Asked, key: str) -> tuple[Asked, bool]:
+        """What is asked, with the key in it where its command takes one: that can be asked again at any time."""
+        try:
+            name = self._registry.resolve(asked.command).facts.once_by
+        except DoorwardError:
+            name = ""
+        if not name or asked.ticket:
+            return asked, False
+        return msgspec.structs.replace(asked, params={name: key, **(asked.params or {})}), True
 
     def _fingerprint(self, request: Request, body: bytes) -> str:
         """Exactly what was asked, as a keyed hash: nobody can guess a password in it from the database."""

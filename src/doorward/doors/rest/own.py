@@ -116,6 +116,8 @@ class ConsoleLogin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: Annotated[str, Meta(max_length=63)] = ""
     password: Secret = ""
     tenant: Annotated[str, Meta(max_length=63)] = ""
+    instead: bool = False
+    """Also where the browser is logged in as somebody else, whose session ends then."""
 
 
 class ConsoleSession(msgspec.Struct, frozen=True, rename="camel"):
@@ -123,8 +125,10 @@ class ConsoleSession(msgspec.Struct, frozen=True, rename="camel"):
 
     logged_in: bool
     version: str
+    note: str = ""
+    """Why it is not, where it once was."""
     csrf: str = ""
-    """What to send as the header Doorward-CSRF with every change."""
+    """What to send as the header Doorward-CSRF with every request. Only the answer of the login has it."""
     id: str = ""
     tenant: str = ""
     user: str = ""
@@ -340,7 +344,7 @@ OWN = (
         method="GET",
         path="/console/session",
         tag="console",
-        summary="Whether this browser is logged in, and what it shows with every change",
+        summary="Whether this browser is logged in, and as whom",
         answer=ConsoleSession,
         open=True,
     ),

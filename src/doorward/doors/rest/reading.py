@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -26,37 +25,53 @@ _NO_BEARER = "not a bearer token"
 _BEARER = re.compile(r"[Bb]earer +(\S+) *")
 
 
-COOKIE = "doorward_session"
 PROOF = "Doorward-CSRF"
 """The header in which the console's page shows what only it can know."""
 NOT_OUR_PAGE = "not a request of our page"
-"""Stands for a cookie that came without that, so that the gate refuses it."""
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Stands for a cookie that another site's page sent along, so that the gate refuses it."""
 _OUR_SITES = frozenset({"same-origin", "none"})
+_PORT = re.compile(r":([0-9]{1,5})$")
+_MOST_COOKIES = 8
+"""So many of one name are looked at; browsers send those of the narrowest path first."""
 
 
-def credential(request: Request) -> Credential:
-    """The bearer token, from the one header that carries it, or else the console's cookie. Who it speaks for is for
-    the gate to say."""
+def credentials(request: Request) -> list[Credential]:
+    """What may vouch for a request: the bearer token, from the one header that carries it, or else the console's
+    cookie and the page's proof. Who it speaks for is for the gate to say.
+
+    There are several only where the browser sends several cookies of the console's name, as when somebody else put one
+    there for a narrower path.
+    """
     given = request.headers.getlist("authorization")
-    if not given and (secret := cookie(request)):
-        return Credential(browser=secret)
+    if not given and (secrets := cookies(request)):
+        return [Credential(browser=secret, proof=proof(request)) for secret in secrets]
     match = _BEARER.fullmatch(given[0]) if len(given) == 1 else None
     if given and match is None:
-        return Credential(token=_NO_BEARER)
-    return Credential(token=match[1] if match else "")
+        return [Credential(token=_NO_BEARER)]
+    return [Credential(token=match[1] if match else "")]
 
 
-def is_bearer(request: Request) -> bool:
+def is_bearer(shown: Credential) -> bool:
     """Whether what vouches for a request, if anything does, is of the form that is taken here."""
-    return credential(request).token != _NO_BEARER
+    return shown.token != _NO_BEARER
 
 
-def cookie(request: Request) -> str:
-    """The secret in the console's cookie. Of two with its name one was put there by somebody else, so none counts."""
+def cookie_name(request: Request) -> str:
+    """The name of the console's cookie. Browsers keep cookies by host alone, so two houses on one host, on two ports,
+    would take each other's place without the port in it."""
+    port = _PORT.search(request.headers.get("host", ""))
+    return f"doorward_session_{port[1]}" if port else "doorward_session"
+
+
+def cookies(request: Request) -> list[str]:
+    """The secrets in cookies of the console's name."""
+    name = cookie_name(request)
     pairs = (part.partition("=") for line in request.headers.getlist("cookie") for part in line.split(";"))
-    found = [value.strip() for name, _, value in pairs if name.strip() == COOKIE]
-    return found[0] if len(found) == 1 else ""
+    return [value.strip() for given, _, value in pairs if given.strip() == name and value.strip()][:_MOST_COOKIES]
+
+
+def proof(request: Request) -> str:
+    return request.headers.get(PROOF, "")
 
 
 def of_our_page(request: Request) -> None:
@@ -64,18 +79,6 @@ def of_our_page(request: Request) -> None:
     site = request.headers.get("sec-fetch-site", "none")
     if site not in _OUR_SITES:
         raise HttpProblem("not_our_page", f"Only the console's own page asks for this; the request is {site[:20]}.")
-
-
-def proven(request: Request, proof: str) -> None:
-    """Refuse a request that comes with a cookie but not from the console's page: cookies go along by themselves."""
-    of_our_page(request)
-    given = request.headers.get(PROOF, "")
-    if request.method not in _SAFE and not hmac.compare_digest(given.encode(), proof.encode()):
-        what = "another was given" if given else "none was given"
-        raise HttpProblem(
-            "not_our_page",
-            f"A change that comes with the cookie needs the header {PROOF}, as /api/console/session gives it; {what}.",
-        )
 
 
 def address(request: Request) -> str:

@@ -49,7 +49,7 @@ class RoomFiles:
             request,
             asked,
             body,
-            lambda: self._governed.outcome(request, asked),
+            lambda one: self._governed.outcome(request, one),
             lambda one: answered(one, created=True),
         )
 

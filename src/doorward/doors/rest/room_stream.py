@@ -3,10 +3,8 @@ beside them who types, looks, thinks and writes at this moment."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections import OrderedDict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,10 +14,12 @@ from starlette.responses import Response
 from doorward.backends.context import Services
 from doorward.backends.room_message import shown
 from doorward.doors.rest import problems, reading
+from doorward.doors.rest.followers import Frame, Shared, Waiting
 from doorward.doors.rest.governed import DOOR, Governed, as_json
 from doorward.doors.rest.own import Told
 from doorward.doors.rest.resource import Answered
-from doorward.doors.rest.sse import EventStream, Places, framed, principal_of
+from doorward.doors.rest.sse import EventStream, Places, principal_of
+from doorward.doors.rest.streams import TOO_SLOW
 from doorward.errors import BadParams, NotFound, NotPermitted
 from doorward.ids import new_id
 from doorward.model import Caller, Credential, Outcome
@@ -33,7 +33,6 @@ _MOST_WAITING = 500
 _RECHECK = 5.0
 """Seconds after which it is asked again whether somebody may still listen."""
 _PAGE = 200
-_FRAMES_KEPT = 200
 _COMMAND = "room/messages"
 _NAMES: dict[type[Any], str] = {Typing: "typing", Present: "presence", Draft: "draft", Thinking: "thinking"}
 
@@ -44,8 +43,7 @@ class RoomStream:
         self._gate = governed.gate
         self._services = services
         self._places = places
-        self._frames: OrderedDict[int, tuple[Notice, bytes]] = OrderedDict()
-        """The newest notices as they are sent: many follow one room, and each notice is written once for all."""
+        self._frames = Shared(_frame)
 
     async def stream(self, request: Request) -> Response:
         reading.accepts(request, [reading.EVENT_STREAM])
@@ -73,58 +71,54 @@ class RoomStream:
         self._services.live.typing(room, caller.id)
         return as_json(Told(True))
 
-    async def told(self, credential: Credential, name: str, since: int | None) -> AsyncGenerator[bytes, None]:
-        """Everything in a room behind a revision, or from now on, for whoever makes a stream of more than this."""
+    async def followed(
+        self, credential: Credential, name: str, since: int | None, put: Callable[[Notice], None]
+    ) -> Following:
+        """Follow a room behind a revision, or from now on, for whoever makes a stream of more than this."""
         begun = await self._begun(credential, name)
         if begun.status != "done":
             raise NotPermitted(begun.message, hint=begun.hint, rule=begun.rule, retry_after=begun.retry_after)
-        async with contextlib.aclosing(self._told(credential, name, since)) as pieces:
-            async for piece in pieces:
-                yield piece
+        return self._followed(credential, name, since, put)
 
     async def _told(self, credential: Credential, name: str, since: int | None) -> AsyncGenerator[bytes, None]:
-        caller, room = self._listener(credential, name)
-        waiting = Waiting()
-        live, messages = self._services.live, self._services.messages
-        left = self._services.presence.enter(room.tenant, room.id, caller.id)
-        leave = live.follow(room.tenant, room.id, waiting.put)
+        waiting = Waiting[Notice](_MOST_WAITING, replaces)
+        following = self._followed(credential, name, since, waiting.put)
         try:
-            newest = await messages.revision(room)
-            known = since is not None and since <= newest
-            last = since if since is not None and known else newest
-            here = sorted(self._services.presence.here(room.tenant, room.id))
-            ready = {"room": room.id, "revision": last, "newest": newest, "whole": since is None or known, "here": here}
-            lasting = b"".join(self._frame(one) for one in live.now(room.tenant, room.id))
-            yield framed("ready", ready, str(last)) + lasting
-            while last < newest and (missed := await messages.since(room, last, _PAGE)):
-                self._listener(credential, name)
-                yield b"".join(_message(one) for one in missed)
-                last = missed[-1].revision
+            async with contextlib.aclosing(following.missed()) as pages:
+                async for page in pages:
+                    yield b"".join(frame.written() for frame in page)
             while True:
                 taken = await waiting.take(_RECHECK)
-                self._listener(credential, name)
-                new = [one for one in taken if not isinstance(one, Posted) or one.message.revision > last]
-                if new:
-                    yield b"".join(self._frame(one) for one in new)
-                last = max([last, *(one.message.revision for one in new if isinstance(one, Posted))])
+                heard = following.heard(self._gate.caller(credential), taken)
+                if heard:
+                    yield b"".join(frame.written() for frame in heard)
                 if waiting.overflowed:
-                    yield framed("end", {"reason": "You read too slowly; come again with Last-Event-ID."})
+                    yield TOO_SLOW
                     return
         finally:
-            left()
-            leave()
+            following.leave()
+
+    def _followed(
+        self, credential: Credential, name: str, since: int | None, put: Callable[[Notice], None]
+    ) -> Following:
+        return Following(
+            self._services, self._frames, lambda: self._gate.caller(credential), self._listened, name, since, put
+        )
 
     def _listener(self, credential: Credential, name: str) -> tuple[Caller, Room]:
-        """Whoever listens, and the room, if they still may: tokens are revoked and members taken out meanwhile."""
+        """Whoever listens, and the room, if they may."""
         caller = self._gate.caller(credential)
+        return caller, self._listened(caller, name)
+
+    def _listened(self, caller: Caller, name: str) -> Room:
+        """The room, if this caller may listen there: members are taken out and recipes changed meanwhile."""
         room = self._services.rooms.get(caller.tenant, name)
-        member = room is not None and (caller.id in room.members if room.direct else room.member(caller) is not None)
-        if room is None or not member or not caller.reaches(name):
+        if room is None or not room.seen_by(caller):
             raise NotFound(f"There is no room {name[:80]!r} that you are a member of.")
         ruling = self._services.rules_on(caller, _acting(caller, name), self._services.registry[_COMMAND])
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule)
-        return caller, room
+        return room
 
     async def _begun(self, credential: Credential, name: str) -> Outcome:
         """Ask the gate, as anybody who reads the room does: it decides, and it records that somebody listens.
@@ -142,48 +136,71 @@ class RoomStream:
         )
         return await self._gate.handle(asked)
 
-    def _frame(self, notice: Notice) -> bytes:
-        found = self._frames.get(id(notice))
-        if found is not None and found[0] is notice:
-            return found[1]
-        if isinstance(notice, Posted):
-            written = _message(notice.message)
-        else:
-            written = framed(_NAMES[type(notice)], msgspec.to_builtins(notice))
-        self._frames[id(notice)] = (notice, written)
-        if len(self._frames) > _FRAMES_KEPT:
-            self._frames.popitem(last=False)
-        return written
+
+class Following:
+    """One who follows a room: first what is behind a revision, from the database, and then what goes on.
+
+    Nothing is told twice, since both have revisions; and nothing is lost between the two, since from the beginning
+    whatever goes on is given to `put`.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        frames: Shared[Notice],
+        who: Callable[[], Caller],
+        listened: Callable[[Caller, str], Room],
+        name: str,
+        since: int | None,
+        put: Callable[[Notice], None],
+    ) -> None:
+        """`who` says who follows, and `listened` gives the room, as long as they may."""
+        self._services = services
+        self._frames = frames
+        self._who = who
+        self._listened = listened
+        self._since = since
+        self._last = 0
+        caller = who()
+        self._room = room = listened(caller, name)
+        self._left = services.presence.enter(room.tenant, room.id, caller.id)
+        self._leave = services.live.follow(room.tenant, room.id, put)
+
+    async def missed(self) -> AsyncGenerator[list[Frame], None]:
+        """How things stand, and what is behind the revision, page by page."""
+        room, since, services = self._room, self._since, self._services
+        newest = await services.messages.revision(room)
+        known = since is not None and since <= newest
+        self._last = since if since is not None and known else newest
+        ready = {
+            "room": room.id,
+            "revision": self._last,
+            "newest": newest,
+            "whole": since is None or known,
+            "here": sorted(services.presence.here(room.tenant, room.id)),
+        }
+        lasting = [self._frames.of(one) for one in services.live.now(room.tenant, room.id)]
+        yield [Frame.of("ready", ready, str(self._last)), *lasting]
+        while self._last < newest and (page := await services.messages.since(room, self._last, _PAGE)):
+            self._listened(self._who(), room.id)
+            yield [_message(one) for one in page]
+            self._last = page[-1].revision
+
+    def heard(self, caller: Caller, notices: Sequence[Notice]) -> list[Frame]:
+        """What of these notices is new to the caller, if they may still listen."""
+        self._listened(caller, self._room.id)
+        new = [one for one in notices if not isinstance(one, Posted) or one.message.revision > self._last]
+        self._last = max([self._last, *(one.message.revision for one in new if isinstance(one, Posted))])
+        return [self._frames.of(one) for one in new]
+
+    def leave(self) -> None:
+        self._left()
+        self._leave()
 
 
-class Waiting:
-    """Notices on their way to one follower: bounded, since one that reads slowly must not cost memory."""
-
-    def __init__(self) -> None:
-        self._notices: list[Notice] = []
-        self._more = asyncio.Event()
-        self.overflowed = False
-
-    def put(self, notice: Notice) -> None:
-        last = self._notices[-1] if self._notices else None
-        if isinstance(notice, Draft) and isinstance(last, Draft) and last.id == notice.id:
-            self._notices[-1] = notice
-        elif len(self._notices) >= _MOST_WAITING:
-            self.overflowed = True
-        else:
-            self._notices.append(notice)
-        self._more.set()
-
-    async def take(self, seconds: float) -> list[Notice]:
-        """What waits, as soon as there is any; nothing after a while without."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._more.wait()
-        except TimeoutError:
-            return []
-        self._more.clear()
-        taken, self._notices = self._notices, []
-        return taken
+def replaces(new: object, last: object) -> bool:
+    """Whether a notice makes the one before it needless: each draft is the whole text so far."""
+    return isinstance(new, Draft) and isinstance(last, Draft) and last.id == new.id
 
 
 def _acting(caller: Caller, room: str) -> str:
@@ -191,5 +208,11 @@ def _acting(caller: Caller, room: str) -> str:
     return "" if caller.kind == "human" and caller.rooms is None else room
 
 
-def _message(message: Message) -> bytes:
-    return framed("message", shown(message), str(message.revision))
+def _frame(notice: Notice) -> Frame:
+    if isinstance(notice, Posted):
+        return _message(notice.message)
+    return Frame.of(_NAMES[type(notice)], msgspec.to_builtins(notice))
+
+
+def _message(message: Message) -> Frame:
+    return Frame.of("message", shown(message), str(message.revision))

@@ -33,8 +33,13 @@ Source = Callable[[], AsyncGenerator[bytes, None]]
 
 def framed(name: str, data: Any, id: str = "") -> bytes:
     """One event. JSON has no line breaks of its own, so its text is one line of data."""
-    head = f"event: {name}\nid: {id}\n" if id else f"event: {name}\n"
-    return head.encode() + b"data: " + _encode(data) + b"\n\n"
+    return with_head(name, id, _encode(data))
+
+
+def with_head(name: str, id: str, data: bytes) -> bytes:
+    """One event whose data is JSON already."""
+    head = f"event: {name}\nid: {id}\ndata: " if id else f"event: {name}\ndata: "
+    return head.encode() + data + b"\n\n"
 
 
 def notice(one: Notice) -> bytes:
@@ -100,38 +105,92 @@ class EventStream(Response):
             await problems.of_error(refusal)(scope, receive, send)
             return
         events = self._source()
-        leaving = asyncio.ensure_future(_left(receive))
-        coming: asyncio.Future[bytes] | None = None
         with self._places.place(self._who):
             try:
-                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                while True:
-                    coming = coming or asyncio.ensure_future(anext(events))
-                    either: list[asyncio.Future[Any]] = [coming, leaving]
-                    await asyncio.wait(either, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
-                    if leaving.done():
-                        return
-                    piece = _COMMENT
-                    if coming.done():
-                        piece, coming = _taken(coming), None
-                    async with asyncio.timeout(_LONGEST_STALL):
-                        await send({"type": "http.response.body", "body": piece, "more_body": bool(piece)})
-                    if not piece:
-                        return
+                async with _Attended(receive, send) as client:
+                    await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                    while piece := await _next(events):
+                        await client.take(piece)
+                    await client.take(b"")
             except TimeoutError:
                 log.info("a client that took nothing was given up")
             finally:
-                leaving.cancel()
-                if coming is not None:
-                    coming.cancel()
-                    await asyncio.wait({coming})
                 await events.aclose()
 
 
-def _taken(coming: asyncio.Future[bytes]) -> bytes:
-    """What came; nothing at the end. A stream that breaks says so in its last words."""
+class _Attended:
+    """A client while something is sent to it. When it leaves, whatever is done for it is cancelled.
+
+    Hundreds may follow one room, so a piece costs neither a task nor a wait for several things at once: one task looks
+    whether the client is still there, and one timer whether it has heard anything lately.
+    """
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._heard = self._loop.time()
+        self._over = self._gone = False
+        self._commenting: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> _Attended:
+        self._serving = asyncio.current_task()
+        self._watching = self._loop.create_task(self._watch())
+        self._pulse = self._loop.call_later(KEEP_ALIVE, self._beat)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        """That the client is gone is an end like any other."""
+        self._over = True
+        self._pulse.cancel()
+        self._watching.cancel()
+        if self._commenting is not None:
+            self._commenting.cancel()
+        return bool(self._gone and kind is asyncio.CancelledError and self._serving and not self._serving.uncancel())
+
+    async def take(self, piece: bytes) -> None:
+        """Send a piece; an empty one is the end."""
+        if self._commenting is not None:
+            await asyncio.wait([self._commenting])
+            self._commenting = None
+        self._heard = self._loop.time()
+        await self._sent(piece)
+
+    async def _sent(self, piece: bytes) -> None:
+        async with asyncio.timeout(_LONGEST_STALL):
+            await self._send({"type": "http.response.body", "body": piece, "more_body": bool(piece)})
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._leave()
+
+    def _leave(self) -> None:
+        if not (self._over or self._gone) and self._serving is not None:
+            self._gone = True
+            self._serving.cancel()
+
+    def _beat(self) -> None:
+        """After a while of silence, say that the stream is still there."""
+        silent = self._loop.time() - self._heard
+        if silent >= KEEP_ALIVE and (self._commenting is None or self._commenting.done()):
+            self._commenting = self._loop.create_task(self._comment())
+            silent = 0.0
+        self._pulse = self._loop.call_later(max(KEEP_ALIVE - silent, 0.001), self._beat)
+
+    async def _comment(self) -> None:
+        try:
+            self._heard = self._loop.time()
+            await self._sent(_COMMENT)
+        except TimeoutError:
+            log.info("a client that took nothing was given up")
+            self._leave()
+
+
+async def _next(events: AsyncGenerator[bytes, None]) -> bytes:
+    """What comes; nothing at the end. A stream that breaks says so in its last words."""
     try:
-        return coming.result()
+        return await anext(events)
     except StopAsyncIteration:
         return b""
     except DoorwardError as error:
@@ -139,8 +198,3 @@ def _taken(coming: asyncio.Future[bytes]) -> bytes:
     except Exception:
         log.exception("a stream broke")
         return problem(Broken("This stream failed because of a defect in Doorward; the log has the details."))
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 from starlette.requests import Request
@@ -15,6 +15,7 @@ from doorward.backends.event import concerns, happened
 from doorward.command import as_object
 from doorward.doors.live import Feed
 from doorward.doors.rest import problems, reading, sse
+from doorward.doors.rest.followers import Frame, Shared, Waiting
 from doorward.doors.rest.governed import DOOR, Governed
 from doorward.doors.rest.resource import Answered
 from doorward.doors.rest.sse import EventStream, Places, Source, framed, principal_of
@@ -32,6 +33,7 @@ _TOGETHER = 0.02
 """Seconds in which what happens is gathered: a single call is several events, and many may listen."""
 _RECHECK = 5.0
 """Seconds after which it is asked again whether somebody may still listen."""
+TOO_SLOW = framed("end", {"reason": "You read too slowly; come again with Last-Event-ID."})
 
 
 class Streams:
@@ -41,6 +43,7 @@ class Streams:
         self._services = services
         rest = services.settings.rest
         self.places = Places(rest.event_clients, rest.event_clients_each)
+        self._frames = Shared(self._frame)
 
     def run(self, asked: Asked) -> Response:
         """A command with everything it has to say while it runs. Whoever leaves cancels it."""
@@ -119,46 +122,60 @@ class Streams:
         if len(last) > 64:
             raise BadParams(f"Last-Event-ID is the id of an event, of at most 64 characters; given {len(last)}.")
         room, only = query.get("room", ""), query.get("only", "")
-        told = await self.happening(credential, room, only, last)
-        return self._stream(credential, lambda: told)
+        begun = await self.begun(credential, room, only, last)
+        return self._stream(credential, lambda: self._told(credential, room, only, begun))
 
-    async def happening(self, credential: Credential, room: str, only: str, last: str) -> AsyncGenerator[bytes, None]:
-        """What happens behind the event with the id `last`, or from now on where that is empty."""
+    async def begun(self, credential: Credential, room: str, only: str, last: str) -> dict[str, Any]:
+        """What happened behind the event with the id `last`, or nothing so far where that is empty."""
         params = {"after": last, "only": only, "limit": MOST if last else 0}
-        begun = await self._asked(credential, room, "event/list", params)
-        return self._told(credential, room, only, begun)
+        return await self._asked(credential, room, "event/list", params)
+
+    def since(self, begun: dict[str, Any]) -> tuple[list[Frame], list[Numbered]]:
+        """What whoever has just begun to follow is told first, and what happened since they asked."""
+        ready = {"next": begun["next"], "missed": begun["missed"]}
+        first = Frame.of("ready", ready, "" if begun["items"] else begun["next"])
+        missed = [Frame.of(item["event"], item, item["id"]) for item in begun["items"]]
+        return [first, *missed], self._services.recent.after(begun["next"])[0]
+
+    def heard(self, caller: Caller, room: str, only: str, events: Iterable[Numbered]) -> list[Frame]:
+        """What a caller is told of these events, if they may still listen at all."""
+        self._allowed(caller, room, "event/list")
+        return [self._frames.of(one) for one in events if concerns(self._services, caller, one.event, only)]
 
     async def _told(
         self, credential: Credential, room: str, only: str, begun: dict[str, Any]
     ) -> AsyncGenerator[bytes, None]:
-        recent, waiting = self._services.recent, _Waiting()
-        leave = recent.follow(waiting.put)
+        waiting = Waiting[Numbered](_MOST_WAITING)
+        leave = self._services.recent.follow(lambda one: waiting.put(one, _TOGETHER))
         try:
-            since, _ = recent.after(begun["next"])
-            ready = {"next": begun["next"], "missed": begun["missed"]}
-            yield framed("ready", ready, "" if begun["items"] else begun["next"])
-            for item in begun["items"]:
-                yield framed(item["event"], item, item["id"])
+            first, events = self.since(begun)
+            yield b"".join(one.written() for one in first)
             while True:
-                caller = self._listener(credential, room, "event/list")
-                heard = (one for one in since if concerns(self._services, caller, one.event, only))
-                items = [happened(self._services, one.number, one.event) for one in heard]
-                if items:
-                    yield b"".join(framed(item["event"], item, item["id"]) for item in items)
+                heard = self.heard(self._gate.caller(credential), room, only, events)
+                if heard:
+                    yield b"".join(one.written() for one in heard)
                 if waiting.overflowed:
-                    yield framed("end", {"reason": "You read too slowly; come again with Last-Event-ID."})
+                    yield TOO_SLOW
                     return
-                since = await waiting.take(_RECHECK)
+                events = await waiting.take(_RECHECK)
         finally:
             leave()
+            waiting.close()
+
+    def _frame(self, one: Numbered) -> Frame:
+        item = happened(self._services, one.number, one.event)
+        return Frame.of(item["event"], item, item["id"])
 
     def _listener(self, credential: Credential, room: str, command: str) -> Caller:
         """Whoever listens, if they still may: tokens are revoked and recipes changed while a stream is open."""
         caller = self._gate.caller(credential)
+        self._allowed(caller, room, command)
+        return caller
+
+    def _allowed(self, caller: Caller, room: str, command: str) -> None:
         ruling = self._services.rules_on(caller, caller.acts_in(room), self._services.registry[command])
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule)
-        return caller
 
     async def _asked(self, credential: Credential, room: str, command: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of what a stream begins with; a refusal is the answer instead of a stream."""
@@ -167,34 +184,6 @@ class Streams:
         if outcome.status != "done":
             raise Answered(problems.of_outcome(outcome))
         return as_object(outcome.result)
-
-
-class _Waiting:
-    """Events on their way to one client: bounded, since a client that reads slowly must not cost memory."""
-
-    def __init__(self) -> None:
-        self._events: list[Numbered] = []
-        self._more = asyncio.Event()
-        self.overflowed = False
-
-    def put(self, one: Numbered) -> None:
-        if len(self._events) >= _MOST_WAITING:
-            self.overflowed = True
-        else:
-            self._events.append(one)
-        self._more.set()
-
-    async def take(self, seconds: float) -> list[Numbered]:
-        """What waits, as soon as there is any; nothing after a while without."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._more.wait()
-        except TimeoutError:
-            return []
-        await asyncio.sleep(_TOGETHER)
-        self._more.clear()
-        taken, self._events = self._events, []
-        return taken
 
 
 async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes | None, None]:

@@ -1,9 +1,10 @@
 // The console is a client of the REST door and nothing else. It speaks to the server that it came from, and takes no
 // address from anywhere: neither from the address bar nor from what somebody wrote.
 
+import { keepProof, proof } from "./proof.js";
 import { signal } from "./signal.js";
 
-/** Who is logged in: `{loggedIn, user, name, tenant, access, csrf, version, …}`, or null before it is known. */
+/** Who is logged in: `{loggedIn, user, name, tenant, access, version, …}`, or null before it is known. */
 export const session = signal(null);
 
 /** What the server said no to, in its own words. */
@@ -25,20 +26,9 @@ export class Problem extends Error {
   }
 }
 
-const SAFE = new Set(["GET", "HEAD"]);
-
 /** Ask once. Gives the answer's JSON (or the Response itself with `raw`); throws a Problem. */
 export async function request(method, path, { query, body, headers = {}, raw = false, signal: abort } = {}) {
-  const answer = await sent(method, path, query, body, headers, abort);
-  if (answer.status === 403 && !SAFE.has(method)) {
-    // Another tab may have logged in meanwhile: then the proof of this page belongs to a cookie that is gone.
-    const problem = await problemOf(answer.clone());
-    const before = session.value?.csrf;
-    if (problem.code === "not_our_page" && (await refresh()).csrf !== before && session.value.loggedIn) {
-      return read(await sent(method, path, query, body, headers, abort), raw);
-    }
-  }
-  return read(answer, raw);
+  return read(await sent(method, path, query, body, headers, abort), raw);
 }
 
 export const get = (path, query, options) => request("GET", path, { ...options, query });
@@ -70,21 +60,23 @@ export async function refresh() {
 }
 
 export async function login(given) {
-  const found = await post("/console/login", given);
+  const { csrf, ...found } = await post("/console/login", given);
+  keepProof(csrf);
   session.set(found);
   return found;
 }
 
 export async function logout() {
   await post("/console/logout", {});
-  session.set({ ...session.value, loggedIn: false, lost: false, csrf: "" });
+  keepProof("");
+  session.set({ ...session.value, loggedIn: false, lost: false });
 }
 
 /** A part of a path, safe whatever is in it. */
 export const part = (text) => encodeURIComponent(String(text));
 
-/** A path below /api with its query, for what is no fetch: images, downloads, streams. */
-export function address(path, query) {
+/** A path below /api with its query. */
+function address(path, query) {
   const whole = path.startsWith("/api/") ? path : `/api${path}`;
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -104,7 +96,7 @@ async function sent(method, path, query, body, headers, abort) {
     content = typeof body === "string" ? body : JSON.stringify(body);
     given["Content-Type"] ??= "application/json";
   }
-  if (!SAFE.has(method) && session.value?.csrf) given["Doorward-CSRF"] = session.value.csrf;
+  if (proof()) given["Doorward-CSRF"] = proof();
   const options = { method, headers: given, body: content, signal: abort, credentials: "same-origin", cache: "no-store" };
   try {
     return await fetch(address(path, query), { ...options, redirect: "error", referrerPolicy: "no-referrer" });

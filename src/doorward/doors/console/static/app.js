@@ -3,7 +3,8 @@
 import { logout, login, refresh, session } from "./api.js";
 import { Keys, PLACES, useKeys } from "./keys.js";
 import { start, stop } from "./live.js";
-import { codeInAddress, Login } from "./login.js";
+import { codeInAddress, Login, Other } from "./login.js";
+import { onOtherProof } from "./proof.js";
 import { begin, rooms, waiting } from "./state.js";
 import { setTheme, theme } from "./themes.js";
 import {
@@ -27,7 +28,7 @@ import {
 const NAMES = new Set(PLACES.map(([, name]) => name));
 const loaded = new Map();
 
-/** Where one is: /console/NAME[/ID[/REST]]?query, as the page's component gets it. */
+/** Where one is: /console/NAME[/ID[/REST]]?query, as the page's component gets it; `first` where no page is named. */
 function here() {
   const parts = location.pathname.split("/").slice(2).filter(Boolean);
   const name = parts[0] ?? "rooms";
@@ -38,12 +39,14 @@ function here() {
     given = [];
   }
   const query = Object.fromEntries(new URLSearchParams(location.search));
-  return { name, id: given[0] ?? "", rest: given.slice(1), query, path: location.pathname + location.search };
+  const path = location.pathname + location.search;
+  return { name, id: given[0] ?? "", rest: given.slice(1), query, path, first: !parts.length };
 }
 
 function App() {
   const who = useSignal(session);
   const [problem, setProblem] = useState(null);
+  const [other, setOther] = useState(null);
   useEffect(() => {
     const enter = async () => {
       const code = codeInAddress();
@@ -51,21 +54,27 @@ function App() {
         if (code) await login({ code });
         else await refresh();
       } catch (error) {
-        setProblem(error);
+        if (code && error.code === "conflict") setOther({ code, words: error.detail });
+        else setProblem(error);
         await refresh().catch(() => {});
       }
     };
     enter();
     const linked = () => location.hash.startsWith("#login=") && enter();
     addEventListener("hashchange", linked);
-    return () => removeEventListener("hashchange", linked);
+    const leave = onOtherProof(() => refresh().catch(() => {}));
+    return () => {
+      removeEventListener("hashchange", linked);
+      leave();
+    };
   }, []);
   if (!who && problem)
     return html`<main class="login" id="main"><div class="login-card"><h1>Doorward</h1>
       <${ErrorBox} problem=${problem} onRetry=${() => location.reload()} /></div></main>`;
   if (!who) return html`<p class="starting">Opening the console…</p>`;
-  if (!who.loggedIn) return html`<${Login} problem=${problem} lost=${who.lost} />`;
-  return html`<${Shell} key=${`${who.tenant}/${who.user}`} who=${who} />`;
+  if (!who.loggedIn) return html`<${Login} problem=${problem} lost=${who.lost} note=${who.note} />`;
+  return html`<${Shell} key=${`${who.tenant}/${who.user}`} who=${who} />
+    ${other && html`<${Other} link=${other} onClose=${() => setOther(null)} />`}`;
 }
 
 function Shell({ who }) {

@@ -48,8 +48,9 @@ export function Countdown({ until, from, onEnd }) {
 }
 
 /** `approval` is what approval/show gives; `onChange(approval, refusal)` is told of how it stands after one tried to decide,
- * and of why that did not count. Where it is kept as `approval.refusal`, it stays when the card moves. */
-export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
+ * and of why that did not count. Where it is kept as `approval.refusal`, it stays when the card moves. In its room it is
+ * a part of the message that asked. */
+export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom = false }) {
   const [busy, setBusy] = useState("");
   const [problem, setProblem] = useState(null);
   const [sure, setSure] = useState(false);
@@ -85,8 +86,10 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
     }
   };
   const Heading = `h${level}`;
-  return html`<article
+  const Whole = inRoom ? "div" : "article";
+  return html`<${Whole}
     class=${`card approval ${approval.state}`}
+    role=${inRoom ? "group" : undefined}
     id=${`approval-${approval.id}`}
     ref=${card}
     tabindex="0"
@@ -108,7 +111,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
     <p class="bits">
       ${approval.kind && html`<${Badge}>${{ ai: "AI", human: "person",
         service: "program" }[approval.kind] ?? approval.kind}</${Badge}>`}
-      ${approval.room && html`<span>in <a href=${`/console/rooms/${part(approval.room)}`}><${Visible}
+      ${approval.room && !inRoom && html`<span>in <a href=${`/console/rooms/${part(approval.room)}`}><${Visible}
         text=${approval.room} /></a></span>`}
       <span>asked <${Time} at=${approval.createdAt} /></span>
       ${approval.safety &&
@@ -134,9 +137,9 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
       ? html`<p class="quiet"><${Visible} text=${approval.cannotDecide} /></p>`
       : html`<div class="actions start">
           <${Button} kind="primary" busy=${busy === "approve"} disabled=${Boolean(busy)}
-            onClick=${approve}>Approve</${Button}>
+            onClick=${approve}>Approve<span class="unseen"> ${approval.command}</span></${Button}>
           <${Button} kind="danger" busy=${busy === "deny"} disabled=${Boolean(busy)}
-            onClick=${() => decide("deny")}>Deny</${Button}>
+            onClick=${() => decide("deny")}>Deny<span class="unseen"> ${approval.command}</span></${Button}>
           <span class="quiet keys" aria-hidden="true">On this card, <kbd>a</kbd> approves and <kbd>d</kbd> denies</span>
         </div>`)}
     ${sure &&
@@ -146,7 +149,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3 }) {
       <pre class="code wrap" tabindex="0" role="group" aria-label="Exactly this runs"><code><${Visible}
         text=${approval.shown} lines /></code></pre>
     </${Confirm}>`}
-  </article>`;
+  </${Whole}>`;
 }
 
 function Decisions({ approval }) {

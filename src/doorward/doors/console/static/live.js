@@ -1,12 +1,13 @@
 // What happens, as it happens: one stream for the whole tab, which goes on where it was after a drop or a restart.
 
-import { address, refresh, session } from "./api.js";
+import { refresh, session } from "./api.js";
+import { follow } from "./eventstream.js";
 import { signal } from "./signal.js";
 
 /** In words for people: "live", "reconnecting", "resting" (a hidden tab), "off". */
 export const connected = signal("off");
 
-const ROOM_KINDS = ["message", "typing", "presence", "draft", "thinking", "ready", "end", "error"];
+const ROOM = "room-";
 const WAITS = [300, 700, 1500, 3000, 5000];
 const BEFORE_REST = 20_000;
 const SILENCE = 25_000;
@@ -71,7 +72,7 @@ export function stop() {
 function close() {
   clearTimeout(timer);
   clearTimeout(watchdog);
-  source?.close();
+  source?.();
   source = null;
 }
 
@@ -87,28 +88,24 @@ function connect() {
   close();
   if (!started || !session.value?.loggedIn) return;
   const since = happened || revision ? `${happened}/${following ? revision : ""}` : "";
-  const mine = new EventSource(address("/console/stream", { room: following?.room, since }));
-  source = mine;
-  const on = (name, fn) =>
-    mine.addEventListener(name, (event) => {
-      if (source !== mine) return;
-      alive();
-      if (event.lastEventId) [happened, revision] = event.lastEventId.split("/");
-      fn(event.data ? JSON.parse(event.data) : null);
-    });
-  on("ready", (data) => {
+  source = follow("/console/stream", { query: { room: following?.room }, last: since, heard, ended: lost });
+  alive();
+}
+
+function heard(name, data, id) {
+  alive();
+  if (id) [happened, revision] = id.split("/");
+  if (name === "ready") {
     failures = 0;
     connected.set("live");
     if (data.missed) for (const fn of [...missed]) fn();
-  });
-  on("happened", (item) => {
-    for (const { prefix, fn } of [...listeners]) if (item.event.startsWith(prefix)) guarded(fn, item);
-  });
-  on("tick", () => {});
-  on("end", lost);
-  for (const kind of ROOM_KINDS) on(`room-${kind}`, (data) => following && guarded(following.fn, kind, data));
-  mine.onerror = () => source === mine && lost();
-  alive();
+  } else if (name === "happened") {
+    for (const { prefix, fn } of [...listeners]) if (data.event.startsWith(prefix)) guarded(fn, data);
+  } else if (name === "end") {
+    lost();
+  } else if (name.startsWith(ROOM) && following) {
+    guarded(following.fn, name.slice(ROOM.length), data);
+  }
 }
 
 // The server says something at least every ten seconds. A connection that says nothing for longer is dead, as after a

@@ -1,7 +1,7 @@
 // The way in: by a link, which works once, or by a password.
 
 import { login } from "./api.js";
-import { Button, ErrorBox, Field, html, useEffect, useRef, useState } from "./ui.js";
+import { Button, Confirm, ErrorBox, Field, html, useEffect, useRef, useState, Visible } from "./ui.js";
 
 /** The code in the address, if this page was opened by a link. It leaves the address at once. */
 export function codeInAddress() {
@@ -10,7 +10,17 @@ export function codeInAddress() {
   return found ? found[1] : "";
 }
 
-export function Login({ problem: given, lost }) {
+/** A link can be put before anybody, so whoever is logged in is asked before it makes them somebody else. */
+export function Other({ link, onClose }) {
+  return html`<${Confirm} title="Log in as somebody else?" words="Log in as the other" kind="primary" onClose=${onClose}
+    onYes=${() => login({ code: link.code, instead: true })}>
+    <p><${Visible} text=${link.words} /></p>
+    <p>What you do here from then on is done in the other's name, and your own session ends. If you did not ask for this
+      link yourself, leave it.</p>
+  </${Confirm}>`;
+}
+
+export function Login({ problem: given, lost, note }) {
   const [facts, setFacts] = useState({ tenant: "", user: "", password: "" });
   const [problem, setProblem] = useState(given ?? null);
   const [busy, setBusy] = useState(false);
@@ -35,7 +45,8 @@ export function Login({ problem: given, lost }) {
     <div class="login-card">
       <p class="brand"><span class="mark" aria-hidden="true"></span>Doorward</p>
       <h1>Log in</h1>
-      ${lost && !problem && html`<p class="note">You are logged out: the session ended, or was ended elsewhere.</p>`}
+      ${(lost || note) && !problem && html`<p class="note">${lost ? "You are logged out: the session ended, or was ended elsewhere."
+        : html`<${Visible} text=${note} /> Log in again.`}</p>`}
       <${ErrorBox} problem=${problem} />
       <section aria-labelledby="by-link">
         <h2 id="by-link">With a link</h2>

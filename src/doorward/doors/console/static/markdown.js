@@ -1,19 +1,22 @@
 // The few marks that people and models write, as nodes: bold, italic, code, links, lists, headings and quotes. What is
 // no such mark stays text. A link leads to http or https only, and shows where it leads.
 
+import { marks } from "./marks.js";
 import { html, Visible } from "./ui.js";
 
-const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([\w+.#-]*)\s*$/;
+const FENCE = /^\s{0,3}(`{3,}|~{3,})(.*)$/;
+const LANGUAGE = /^[\w+.#-]*$/;
 const BULLET = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
-const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const HEADING = /^\s{0,3}(#{1,6})\s+(.*)$/;
 const QUOTE = /^\s{0,3}>\s?(.*)$/;
-const INLINE =
-  /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|(?<![\w*])\*(?=[^\s*])([^*\n]*?[^\s*])\*(?![\w*])|(?<![\w_])_(?=[^\s_])([^_\n]*?[^\s_])_(?![\w_])|\[([^\]\n]{1,500})\]\((https?:\/\/[^\s()<>]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000})/g;
 const DEEPEST = 6;
+const LONGEST = 10_000;
 
-/** A text with its marks. `mentions` are ids that stand out behind an @. */
+/** A text with its marks. `mentions` are ids that stand out behind an @. What is very long is shown as it is. */
 export function Marked({ text, mentions }) {
-  return html`<div class="marked">${blocks(String(text ?? "").split(/\r\n|\n|\r/), mentions)}</div>`;
+  const whole = String(text ?? "");
+  if (whole.length > LONGEST) return html`<div class="marked long"><${Visible} text=${whole} lines /></div>`;
+  return html`<div class="marked">${blocks(whole.split(/\r\n|\n|\r/), mentions)}</div>`;
 }
 
 function blocks(lines, mentions) {
@@ -26,19 +29,20 @@ function blocks(lines, mentions) {
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at];
     const fence = FENCE.exec(line);
-    if (fence) {
+    const language = fence?.[2].trim();
+    if (fence && LANGUAGE.test(language)) {
       flush();
       const body = [];
       const end = new RegExp(`^\\s{0,3}${fence[1][0]}{${fence[1].length},}\\s*$`);
       for (at += 1; at < lines.length && !end.test(lines[at]); at += 1) body.push(lines[at]);
-      const label = fence[2] ? `Code, ${fence[2]}` : "Code";
+      const label = language ? `Code, ${language}` : "Code";
       out.push(html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${Visible} text=${body.join("\n")} lines /></code></pre>`);
       continue;
     }
     const heading = HEADING.exec(line);
     if (heading) {
       flush();
-      out.push(html`<p class="heading">${inline(heading[2], mentions)}</p>`);
+      out.push(html`<p class="heading">${inline(heading[2].trim(), mentions)}</p>`);
     } else if (BULLET.test(line)) {
       flush();
       const items = [];
@@ -75,23 +79,13 @@ function joined(lines, mentions) {
 
 function inline(text, mentions, depth = 0) {
   if (depth > DEEPEST) return html`<${Visible} text=${text} />`;
-  const out = [];
-  let from = 0;
-  for (const match of text.matchAll(INLINE)) {
-    const [whole, , code, bold, star, low, label, target, bare] = match;
-    if (match.index > from) out.push(words(text.slice(from, match.index), mentions));
-    from = match.index + whole.length;
-    if (code !== undefined) out.push(html`<code><${Visible} text=${code} /></code>`);
-    else if (bold !== undefined) out.push(html`<strong>${inline(bold, mentions, depth + 1)}</strong>`);
-    else if (star !== undefined || low !== undefined) out.push(html`<em>${inline(star ?? low, mentions, depth + 1)}</em>`);
-    else if (target !== undefined) out.push(link(target, label));
-    else {
-      const trailing = /[.,;:!?)\]]+$/.exec(bare)?.[0] ?? "";
-      out.push(link(bare.slice(0, bare.length - trailing.length)), trailing);
-    }
-  }
-  if (from < text.length) out.push(words(text.slice(from), mentions));
-  return out;
+  return marks(text).map((one) => {
+    if (typeof one === "string") return words(one, mentions);
+    if (one.code !== undefined) return html`<code><${Visible} text=${one.code} /></code>`;
+    if (one.bold !== undefined) return html`<strong>${inline(one.bold, mentions, depth + 1)}</strong>`;
+    if (one.soft !== undefined) return html`<em>${inline(one.soft, mentions, depth + 1)}</em>`;
+    return link(one.link, one.label);
+  });
 }
 
 function link(target, label) {

@@ -1,9 +1,12 @@
 // What an execution writes, as it writes it. Escapes of terminals are shown and not obeyed, since output may come from
 // anybody. The view stays at the end until somebody scrolls away from it.
 
-import { address, get, part } from "./api.js";
+import { part } from "./api.js";
+import { follow } from "./eventstream.js";
 import { Button, html, useEffect, useLayoutEffect, useRef, useState, Visible } from "./ui.js";
 import { NOTHING, withMore } from "./written.js";
+
+const MOST_TRIES = 5;
 
 /** Follow an execution: `{facts, written, ended, problem}`. Leaving stops nobody. */
 export function useExecution(id, on = true) {
@@ -11,7 +14,6 @@ export function useExecution(id, on = true) {
   useEffect(() => {
     set({ facts: null, written: NOTHING, ended: false, problem: null });
     if (!on) return undefined;
-    const source = new EventSource(address(`/executions/${part(id)}/stream`));
     let waiting = [];
     let frame = 0;
     const flush = () => {
@@ -23,35 +25,43 @@ export function useExecution(id, on = true) {
         written: pieces.reduce((written, piece) => withMore(written, piece.stream, piece.text), before.written),
       }));
     };
-    const heard = (name, fn) => source.addEventListener(name, (event) => event.data && fn(JSON.parse(event.data)));
-    heard("state", (facts) => set((before) => ({ ...before, facts: { ...facts, heardAt: Date.now() } })));
-    heard("output", (piece) => {
-      waiting.push(piece);
-      frame ||= setTimeout(flush, 50);
-    });
-    heard("progress", ({ fraction, message }) =>
-      set((before) => ({ ...before, facts: { ...before.facts, fraction, message } })),
-    );
-    heard("end", (facts) => {
-      source.close();
-      set((before) => ({ ...before, ended: true, facts: { ...before.facts, ...facts, heardAt: Date.now() } }));
-    });
-    heard("error", (problem) => {
-      source.close();
-      set((before) => ({ ...before, problem }));
-    });
-    source.onerror = async () => {
-      if (source.readyState !== EventSource.CLOSED) return;
-      try {
-        await get(`/executions/${part(id)}`);
-        set((before) => (before.ended ? before : { ...before,
-          problem: new Error("The stream of this execution ended; open the page again.") }));
-      } catch (problem) {
-        set((before) => ({ ...before, problem }));
-      }
+    const change = (fn) => set((before) => ({ ...before, ...fn(before) }));
+    let [leave, again, place, failures] = [() => {}, 0, "", 0];
+    const over = (fn) => {
+      leave();
+      change(fn);
     };
+    const told = {
+      state: (facts) => change(() => ({ facts: { ...facts, heardAt: Date.now() } })),
+      output: (piece) => {
+        waiting.push(piece);
+        frame ||= setTimeout(flush, 50);
+      },
+      progress: ({ fraction, message }) => change(({ facts }) => ({ facts: { ...facts, fraction, message } })),
+      end: (ending) => over(({ facts }) => ({ ended: true, facts: { ...facts, ...ending, heardAt: Date.now() } })),
+      error: (problem) => over(() => ({ problem })),
+    };
+    const listen = () => {
+      leave = follow(`/executions/${part(id)}/stream`, {
+        last: place,
+        heard: (name, data, at) => {
+          failures = 0;
+          place = at || place;
+          told[name]?.(data);
+        },
+        // What the server refuses stays refused; what broke off goes on where it was.
+        ended: (problem) => {
+          failures += 1;
+          if (problem?.status || failures > MOST_TRIES)
+            change(() => ({ problem: problem ?? new Error("The stream of this execution ended; open the page again.") }));
+          else again = setTimeout(listen, 500 * 2 ** failures);
+        },
+      });
+    };
+    listen();
     return () => {
-      source.close();
+      leave();
+      clearTimeout(again);
       clearTimeout(frame);
     };
   }, [id, on]);

@@ -16,6 +16,29 @@ export const waiting = signal([]);
 /** The room that is shown at this moment, whose messages count as read. */
 export const openRoom = signal("");
 
+const LAST = () => `doorward-room/${session.value?.tenant}/${session.value?.user}`;
+
+/** The room that one had open last in this browser is where one begins the next time. */
+export function rememberRoom(room) {
+  try {
+    localStorage.setItem(LAST(), room);
+  } catch {
+    // Storage may be switched off; then one begins in the first room.
+  }
+}
+
+/** Where one begins: the room that was open last, or `general`, or the first there is; "" where there is none. */
+export function firstRoom(mine) {
+  const names = mine.filter((one) => !one.archived).map((one) => one.room);
+  let last = "";
+  try {
+    last = localStorage.getItem(LAST()) ?? "";
+  } catch {
+    // As above.
+  }
+  return [last, "general", names[0]].find((one) => names.includes(one)) ?? "";
+}
+
 let again = {};
 
 /** Fetch anew, soon and once however many ask for it. */

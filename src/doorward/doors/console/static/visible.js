@@ -8,6 +8,7 @@ const NAMES = new Map([
   [0x0d, "carriage return"],
   [0x1b, "escape"],
   [0x7f, "delete"],
+  [0xa0, "no-break space"],
   [0xad, "soft hyphen"],
   [0x061c, "arabic letter mark"],
   [0x180e, "mongolian vowel separator"],
@@ -31,26 +32,38 @@ const NAMES = new Map([
   [0xfeff, "byte order mark"],
 ]);
 
-// Control and format characters, separators of lines, unpaired surrogates, private and unassigned characters. The
-// joiner is left alone between emoji, where it makes one of several.
-const HIDING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+// Control and format characters, blanks other than the common one, unpaired surrogates, private and unassigned characters,
+// what looks like a blank and is a letter or a mark, and variation selectors: what the terminal writes out as well. Left
+// alone are the two that make one emoji of several or draw one in colour, and only where they do that.
+const HIDING =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const MOST = 1_000;
 
-/** A text as parts: strings, and `{mark, name}` for each character that would not be seen. */
+/** A text as parts: strings, and `{mark, name}` for each character that would not be seen. Of a text that is full of them
+ * the later ones are strings too, since each mark is a thing of its own on the page. */
 export function visible(text, lines = false) {
   const parts = [];
   let from = 0;
+  const push = (part) => {
+    if (typeof part === "string" && typeof parts.at(-1) === "string") parts[parts.length - 1] += part;
+    else parts.push(part);
+  };
   for (const match of text.matchAll(HIDING)) {
     const code = match[0].codePointAt(0);
-    if (code === 0x09 || (code === 0x0a && lines)) continue;
+    if (code === 0x20 || code === 0x09 || (code === 0x0a && lines)) continue;
     if (code === 0x200d && joins(text, match.index)) continue;
-    if (match.index > from) parts.push(text.slice(from, match.index));
+    if (code === 0xfe0f && colours(text, match.index)) continue;
+    if (match.index > from) push(text.slice(from, match.index));
     const hex = code.toString(16).toUpperCase().padStart(4, "0");
-    parts.push({ mark: `U+${hex}`, name: NAMES.get(code) ?? `hidden character ${hex}` });
+    const mark = `U+${hex}`;
+    push(parts.length > MOST ? `‹${mark}›` : { mark, name: NAMES.get(code) ?? `hidden character ${hex}` });
     from = match.index + match[0].length;
   }
-  if (from < text.length) parts.push(text.slice(from));
+  if (from < text.length) push(text.slice(from));
   return parts;
 }
+
+const colours = (text, index) => /\p{Emoji}$/u.test(text.slice(Math.max(0, index - 2), index));
 
 const joins = (text, index) =>
   /\p{Extended_Pictographic}\uFE0F?$/u.test(text.slice(Math.max(0, index - 4), index)) &&

@@ -1,13 +1,23 @@
 // The rooms you are in, or one of them.
 
-import { rooms } from "../state.js";
-import { Badge, Button, Empty, html, Loading, Page, useSignal, useState, Visible } from "../ui.js";
+import { firstRoom, rooms } from "../state.js";
+import { Badge, Button, Empty, html, Loading, Page, useEffect, useSignal, useState, Visible } from "../ui.js";
 import { DirectRoom, NewRoom } from "../room/dialogs.js";
 import { Room } from "../room/room.js";
 
 export default function Rooms({ params, navigate }) {
   if (params.id) return html`<${Room} name=${params.id} key=${params.id} navigate=${navigate} around=${params.query.at} />`;
-  return html`<${Overview} navigate=${navigate} />`;
+  return params.first ? html`<${First} navigate=${navigate} />` : html`<${Overview} navigate=${navigate} />`;
+}
+
+/** Whoever comes in is in a room at once. */
+function First({ navigate }) {
+  const mine = useSignal(rooms);
+  const room = mine && firstRoom(mine);
+  useEffect(() => {
+    if (room) navigate(`/console/rooms/${encodeURIComponent(room)}`, { replace: true });
+  }, [room]);
+  return mine && !room ? html`<${Overview} navigate=${navigate} />` : html`<${Loading} label="Looking for your rooms…" />`;
 }
 
 function Overview({ navigate }) {

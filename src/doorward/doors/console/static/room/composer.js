@@ -1,7 +1,7 @@
 // Where one writes: Enter sends, Shift+Enter breaks the line, files come by button, paste or drop, @ completes members.
 
 import { Problem, request } from "../api.js";
-import { Button, ErrorBox, html, useEffect, useRef, useState, Visible } from "../ui.js";
+import { Button, ErrorBox, html, toast, useEffect, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
 
 const MOST_FILES = 8;
@@ -18,6 +18,10 @@ export function Composer({ path, members, replying, onUnreply, send }) {
   const area = useRef(null);
   const picker = useRef(null);
   const typed = useRef(0);
+  const here = useRef(true);
+  useEffect(() => () => {
+    here.current = false;
+  }, []);
   useEffect(() => {
     kept.set(path, { text, files });
   }, [text, files]);
@@ -61,7 +65,13 @@ export function Composer({ path, members, replying, onUnreply, send }) {
     try {
       await send(said, brought);
     } catch (error) {
-      // What was refused is not lost: it stands here again, with the server's sentence, unless more was written meanwhile.
+      // What was refused is not lost: it stands here again with the server's sentence, before what was written meanwhile.
+      if (!here.current) {
+        const now = kept.get(path) ?? { text: "", files: [] };
+        kept.set(path, { text: now.text ? `${said}\n${now.text}` : said, files: [...brought, ...now.files] });
+        toast(`Your message was not taken, and stands in the room's field again: ${error.detail || error.message}`);
+        return;
+      }
       setText((now) => (now ? `${said}\n${now}` : said));
       setFiles((now) => [...brought, ...now]);
       setProblem(error);

@@ -3,9 +3,10 @@
 import { get, session } from "../api.js";
 import { Button, Empty, ErrorBox, html, useEffect, useLayoutEffect, useMemo, useRef, useState, Visible } from "../ui.js";
 import { Draft, Said, Sending } from "./message.js";
+import { discard } from "./outbox.js";
 import { PAGE, withMessages } from "./timeline.js";
 
-export function History({ path, facts, state, setState, ready, mentions, firstUnread, onReply }) {
+export function History({ path, facts, state, sending, setState, ready, mentions, firstUnread, onReply }) {
   const place = useRef(null);
   const atEnd = useRef(true);
   const height = useRef(null);
@@ -61,7 +62,6 @@ export function History({ path, facts, state, setState, ready, mentions, firstUn
     if (atEnd.current && behind) setBehind(0);
     if (box.scrollTop < 200) older();
   };
-  const discard = (key) => setState((before) => ({ ...before, sending: before.sending.filter((one) => one.key !== key) }));
   const toEnd = () => {
     atEnd.current = true;
     setBehind(0);
@@ -72,9 +72,9 @@ export function History({ path, facts, state, setState, ready, mentions, firstUn
   let previous = null;
   const move = (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (!step || !event.target.matches("article")) return;
+    if (!step || !event.target.matches("article.said")) return;
     event.preventDefault();
-    const articles = [...place.current.querySelectorAll("article")];
+    const articles = [...place.current.querySelectorAll("article.said")];
     articles[articles.indexOf(event.target) + step]?.focus();
   };
   return html`<div class="history-wrap">
@@ -82,7 +82,7 @@ export function History({ path, facts, state, setState, ready, mentions, firstUn
       ${state.older && html`<p class="more"><${Button} kind="small quiet" busy=${busy} onClick=${older}>${busy ? "Loading…" : "Older messages"}</${Button}></p>`}
       ${!state.older && ready && html`<p class="beginning quiet">This is the beginning of <${Visible} text=${facts.title || facts.room} />.</p>`}
       <${ErrorBox} problem=${problem} onRetry=${older} />
-      ${ready && !list.length && !state.sending.length && html`<${Empty} title="Nothing was said here yet">Write the first message below.</${Empty}>`}
+      ${ready && !list.length && !sending.length && html`<${Empty} title="Nothing was said here yet">Write the first message below.</${Empty}>`}
       ${list.map((one) => {
         const day = new Date(one.at).toDateString();
         const dayBefore = previous && new Date(previous.at).toDateString();
@@ -94,7 +94,7 @@ export function History({ path, facts, state, setState, ready, mentions, firstUn
           <${Said} key=${one.id} message=${one} joined=${joined && !unread} mine=${one.sender === me} path=${path} facts=${facts} mentions=${mentions}
             reach=${one.id === last} answered=${one.replyTo ? byId.get(one.replyTo) ?? { id: one.replyTo } : null} onReply=${onReply} />`;
       })}
-      ${state.sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} onDiscard=${() => discard(one.key)} />`)}
+      ${sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} onDiscard=${() => discard(one.key)} />`)}
       ${state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}
     </div></div>
     ${behind > 0 && html`<${Button} kind="primary small to-end" onClick=${toEnd}>${behind} new below</${Button}>`}

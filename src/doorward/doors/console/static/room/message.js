@@ -1,9 +1,10 @@
 // A message as people see it: who, when, what, with the files and calls that hang on it.
 
-import { address, part, run, session } from "../api.js";
+import { run, session } from "../api.js";
 import { Marked } from "../markdown.js";
 import { Button, Confirm, ErrorBox, html, Time, toast, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
+import { Attached } from "./attached.js";
 import { CallCard } from "./card.js";
 
 const HUES = 12;
@@ -106,17 +107,6 @@ function Edit({ message, onDone }) {
     <div class="actions"><${Button} kind="small primary" busy=${busy} onClick=${save}>Save</${Button}>
       <${Button} kind="small" onClick=${onDone}>Leave it</${Button}></div>
   </div>`;
-}
-
-const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-
-function Attached({ file, path }) {
-  const where = address(`${path}/attachments/${part(file.id)}`);
-  const size = file.size < 1000 ? `${file.size} bytes` : file.size < 1e6 ? `${Math.round(file.size / 1000)} kB` : `${(file.size / 1e6).toFixed(1)} MB`;
-  const name = visibleText(file.name);
-  if (IMAGES.has(file.mediaType))
-    return html`<a class="attached-image" href=${where} target="_blank" rel="noopener"><img src=${where} alt=${name} loading="lazy" /></a>`;
-  return html`<a class="attached" href=${where} download=${name}><span aria-hidden="true">📄</span> ${name} <span class="quiet">${size}</span></a>`;
 }
 
 /** What this browser sends, shown before the server has said that it has it. */

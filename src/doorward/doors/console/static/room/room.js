@@ -1,8 +1,8 @@
 // One room: what was said, what goes on, and a place to write.
 
-import { get, newKey, part, post, Problem, run, session } from "../api.js";
+import { get, part, Problem, run, session } from "../api.js";
 import { onEvent, onMissed, onRoom } from "../live.js";
-import { markRead, openRoom } from "../state.js";
+import { markRead, openRoom, rememberRoom } from "../state.js";
 import {
   Button,
   ErrorBox,
@@ -12,14 +12,16 @@ import {
   useCallback,
   useEffect,
   useRef,
+  useSignal,
   useState,
   Visible,
 } from "../ui.js";
 import { visibleText } from "../visible.js";
 import { Composer } from "./composer.js";
 import { History } from "./history.js";
+import { outbox, outgoing, send, settle } from "./outbox.js";
 import { Panel } from "./panel.js";
-import { EMPTY, heard, PAGE, withMessages } from "./timeline.js";
+import { EMPTY, heard, PAGE, unseen, withMessages } from "./timeline.js";
 
 const TYPING = 4000;
 
@@ -35,6 +37,7 @@ export function Room({ name, navigate }) {
   const path = `/rooms/${part(name)}`;
   const latest = useRef(state);
   latest.current = state;
+  const sending = unseen(outgoing(useSignal(outbox), name), state.messages, session.value.user);
 
   const loadFacts = useCallback(async () => {
     const [room, found] = await Promise.all([get(path), get("/personas").catch(() => ({ items: [] }))]);
@@ -61,6 +64,7 @@ export function Room({ name, navigate }) {
         const [room, revision] = await Promise.all([loadFacts(), loadNewest()]);
         if (gone) return;
         setFirstUnread(room.unread > 0 ? (room.read ?? 0) : -1);
+        rememberRoom(name);
         leave = onRoom(name, listen, revision);
         setReady(true);
       } catch (error) {
@@ -93,52 +97,16 @@ export function Room({ name, navigate }) {
     document.title = `${visibleText(facts?.title ?? name)} · Doorward`;
   }, [facts?.title]);
 
-  useReadMark(name, state, ready);
+  useReadMark(name, state, ready, facts?.read ?? 0);
 
-  const post_ = async (entry, again = false) => {
-    setState((before) => ({
-      ...before,
-      sending: [...before.sending.filter((one) => one.key !== entry.key), { ...entry, problem: null }],
-    }));
-    try {
-      const body = { text: entry.text };
-      if (entry.attachments.length) body.attachments = entry.attachments.map((one) => one.id);
-      if (entry.replyTo) body.replyTo = entry.replyTo;
-      const said = await post(`${path}/messages`, body, { headers: { "Idempotency-Key": entry.key } });
-      setState((before) => ({
-        ...before,
-        // The stream brings the message itself; where it was faster, nothing is left to show.
-        sending: before.messages.some((one) => one.id === said.message)
-          ? before.sending.filter((one) => one.key !== entry.key)
-          : before.sending.map((one) => (one.key === entry.key ? { ...one, message: said.message } : one)),
-      }));
-      if (said.note) setProblem(new Problem({ title: "Nothing was decided", detail: said.note }));
-      return true;
-    } catch (error) {
-      // What the server refused goes back to the composer; what did not arrive waits here and is sent again.
-      const lost = !(error instanceof Problem) || error.status === 0 || error.status >= 500 || error.code === "key_in_use";
-      const kept = { ...entry, problem: error, refused: !lost };
-      setState((before) => ({
-        ...before,
-        sending: before.sending.flatMap((one) => (one.key !== entry.key ? [one] : lost || again ? [kept] : [])),
-      }));
-      if (lost || again) return true;
-      throw error;
-    }
+  useEffect(() => settle(name, new Set(state.messages.map((one) => one.id))), [state.messages, sending]);
+
+  const say_ = async (text, attachments) => {
+    const after = latest.current.messages.at(-1)?.position ?? 0;
+    const said = await send(name, { text, attachments, replyTo: replying?.id ?? "", after });
+    setReplying(null);
+    if (said?.note) setProblem(new Problem({ title: "Nothing was decided", detail: said.note }));
   };
-
-  const send = (text, attachments) =>
-    post_({ key: newKey(), text, attachments, replyTo: replying?.id ?? "", at: Date.now() / 1000 }).then((sent) => {
-      setReplying(null);
-      return sent;
-    });
-
-  // After a drop, what did not arrive is sent again with the same key, so that it cannot come twice.
-  useEffect(() => {
-    const unsent = () => latest.current.sending.filter((one) => one.problem && !one.refused).forEach((one) => post_(one, true));
-    const timer = setInterval(unsent, 4000);
-    return () => clearInterval(timer);
-  }, [path]);
 
   if (problem && !facts)
     return html`<section class="page"><h1 id="page-title" tabindex="-1"><${Visible} text=${name} /></h1><${ErrorBox} problem=${problem} /></section>`;
@@ -149,14 +117,14 @@ export function Room({ name, navigate }) {
     <div class="room-body">
       <div class="room-main">
         <${History}
-          path=${path} facts=${facts} state=${state} setState=${setState} ready=${ready} mentions=${mentions}
+          path=${path} facts=${facts} state=${state} sending=${sending} setState=${setState} ready=${ready} mentions=${mentions}
           firstUnread=${firstUnread} onReply=${setReplying} />
         <${Activity} state=${state} setState=${setState} name=${name} />
         ${problem && html`<div class="room-problem"><${ErrorBox} problem=${problem} /><${Button} kind="small quiet" onClick=${() => setProblem(null)}>Close</${Button}></div>`}
-        <${Suggestions} personas=${personas} state=${state} send=${send} archived=${facts.archived} direct=${facts.direct} members=${facts.kinds} />
+        <${Suggestions} personas=${personas} messages=${[...state.messages, ...sending]} send=${say_} archived=${facts.archived} direct=${facts.direct} members=${facts.kinds} />
         ${facts.archived
           ? html`<p class="note composer-closed">This room is archived: it can be read, and nothing is said or run in it.</p>`
-          : html`<${Composer} path=${path} members=${facts} replying=${replying} onUnreply=${() => setReplying(null)} send=${send} />`}
+          : html`<${Composer} path=${path} members=${facts} replying=${replying} onUnreply=${() => setReplying(null)} send=${say_} />`}
       </div>
       ${panel && html`<${Panel} kind=${panel} facts=${facts} personas=${personas} here=${state.here} onClose=${() => setPanel("")} reload=${loadFacts} path=${path} navigate=${navigate} />`}
     </div>
@@ -217,10 +185,9 @@ function Activity({ state, setState, name }) {
   </div>`;
 }
 
-function Suggestions({ personas, state, send, archived, direct, members }) {
-  const asked = state.messages.filter((one) => one.kind === "human").length + state.sending.length;
-  if (archived || asked > 4) return null;
-  const said = new Set(state.messages.map((one) => one.text.replace(/^@\S+ /, "")));
+function Suggestions({ personas, messages, send, archived, direct, members }) {
+  if (archived || messages.filter((one) => (one.kind ?? "human") === "human").length > 4) return null;
+  const said = new Set(messages.map((one) => one.text.replace(/^@\S+ /, "")));
   const all = personas
     .flatMap((one) => (one.suggestions ?? []).map((text) => ({ persona: one, text })))
     .filter(({ text }) => !said.has(text))
@@ -232,22 +199,28 @@ function Suggestions({ personas, state, send, archived, direct, members }) {
   </div>`;
 }
 
-// What is shown in front of a person counts as read; the server keeps how far.
-function useReadMark(name, state, ready) {
+// What is shown in front of a person counts as read, and the server keeps how far. Of several pages the one says so that
+// the person has before them, once things are quiet; and none says what the server knows, or what one said oneself.
+function useReadMark(name, state, ready, read) {
   const marked = useRef(0);
-  const last = state.messages.at(-1);
+  marked.current = Math.max(marked.current, read);
+  const last = state.messages.findLast((one) => one.sender !== session.value.user)?.position ?? 0;
   useEffect(() => {
+    if (!ready || last <= marked.current) return undefined;
     const mark = () => {
-      if (!ready || !last || document.visibilityState !== "visible" || marked.current >= last.position) return;
-      marked.current = last.position;
+      if (last <= marked.current || document.visibilityState !== "visible" || !document.hasFocus()) return;
+      marked.current = last;
       markRead(name);
-      run("room/mark", { name, position: last.position }).catch(() => {});
+      run("room/mark", { name, position: last }).catch(() => {});
     };
-    const timer = setTimeout(mark, marked.current ? 2000 : 400);
-    document.addEventListener("visibilitychange", mark);
+    const timer = setTimeout(mark, 1000);
+    const back = () => setTimeout(mark, 400);
+    document.addEventListener("visibilitychange", back);
+    addEventListener("focus", back);
     return () => {
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", mark);
+      document.removeEventListener("visibilitychange", back);
+      removeEventListener("focus", back);
     };
-  }, [last?.id, ready]);
+  }, [last, ready]);
 }

@@ -5,7 +5,6 @@ export const PAGE = 40;
 
 export const EMPTY = {
   messages: [],
-  sending: [],
   drafts: [],
   typing: {},
   thinking: {},
@@ -31,9 +30,23 @@ export function withMessages(state, messages) {
     ...state,
     revision,
     messages: [...known.values()].sort(order),
-    sending: state.sending.filter((one) => !known.has(one.message)),
     typing: Object.fromEntries(Object.entries(state.typing).filter(([member]) => !senders.has(member))),
   };
+}
+
+/** What is being sent and is not among the messages yet. The stream can be faster than the answer that says which message
+ * it became, so one of the same words that came since counts as it. */
+export function unseen(sending, messages, me) {
+  const known = new Set(messages.map((one) => one.id));
+  const taken = new Set(sending.map((one) => one.message));
+  return sending.filter((entry) => {
+    if (entry.message || entry.problem) return !known.has(entry.message);
+    const same = messages.find(
+      (one) => one.sender === me && one.position > entry.after && one.text === entry.text && !taken.has(one.id),
+    );
+    if (same) taken.add(same.id);
+    return !same;
+  });
 }
 
 /** The state after a notice of the room's stream. */

@@ -1,0 +1,110 @@
+"""What is on its way to those who follow something: written once for all of them, and waiting for each within bounds.
+
+Many follow the same room and the same house, so whatever is done for each of them alone is to be little.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from doorward.doors.rest.sse import with_head
+
+T = TypeVar("T")
+
+_KEPT = 200
+_encode = msgspec.json.Encoder().encode
+
+
+class Frame(NamedTuple):
+    """One event of a stream. Its data is written already; under which name and id it is sent, each stream says."""
+
+    name: str
+    id: str
+    data: bytes
+
+    @classmethod
+    def of(cls, name: str, data: Any, id: str = "") -> Frame:
+        return cls(name, id, _encode(data))
+
+    def written(self) -> bytes:
+        return with_head(self.name, self.id, self.data)
+
+
+class Shared(Generic[T]):
+    """The newest things as they are sent: each is written once, however many hear of it."""
+
+    def __init__(self, write: Callable[[T], Frame]) -> None:
+        self._write = write
+        self._frames: OrderedDict[int, tuple[T, Frame]] = OrderedDict()
+
+    def of(self, one: T) -> Frame:
+        found = self._frames.get(id(one))
+        if found is not None and found[0] is one:
+            return found[1]
+        frame = self._write(one)
+        self._frames[id(one)] = (one, frame)
+        if len(self._frames) > _KEPT:
+            self._frames.popitem(last=False)
+        return frame
+
+
+class Waiting(Generic[T]):
+    """What waits for one follower: bounded, since one that reads slowly must not cost memory."""
+
+    def __init__(self, most: int, replaces: Callable[[T, T], bool] | None = None) -> None:
+        """`replaces` says whether something new makes the one before it needless."""
+        self._most = most
+        self._replaces = replaces
+        self._kept: list[T] = []
+        self._loop = asyncio.get_running_loop()
+        self._due = False
+        self._woken: asyncio.Future[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
+        self.overflowed = False
+
+    def put(self, one: T, within: float = 0.0) -> None:
+        """Keep one more. It may wait for others, but no longer than so many seconds."""
+        if self._replaces is not None and self._kept and self._replaces(one, self._kept[-1]):
+            self._kept[-1] = one
+        elif len(self._kept) >= self._most:
+            self.overflowed = True
+        else:
+            self._kept.append(one)
+        if not within or self.overflowed:
+            self._wake()
+        elif self._soon is None and not self._due:
+            self._soon = self._loop.call_later(within, self._wake)
+
+    async def take(self, seconds: float) -> list[T]:
+        """What waits, as soon as it has to go; after so many seconds whatever there is."""
+        if not self._due:
+            self._woken = self._loop.create_future()
+            timer = self._loop.call_later(seconds, self._wake)
+            try:
+                await self._woken
+            finally:
+                timer.cancel()
+                self._woken = None
+        self._due = False
+        self._forget_timer()
+        taken, self._kept = self._kept, []
+        return taken
+
+    def close(self) -> None:
+        """Nobody takes anything any more."""
+        self._forget_timer()
+
+    def _wake(self) -> None:
+        self._due = True
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    def _forget_timer(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None

@@ -1,0 +1,97 @@
+"""What becomes of what a person types into `doorward chat`, when something waits for their answer."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from doorward.cli.chat_room import Chat
+from doorward.cli.chat_way import Happened
+from doorward.clock import iso
+from doorward.model import Outcome
+
+LATER, EARLIER = 60.0, -1.0
+
+
+class House:
+    """A way to a room in which approvals wait, each for so many seconds; keeps what is asked of it."""
+
+    def __init__(self, **waiting: float) -> None:
+        self._items = [
+            {
+                "id": id,
+                "room": "general",
+                "command": "file/write",
+                "state": "pending",
+                "expiresAt": iso(time.time() + seconds),
+            }
+            for id, seconds in waiting.items()
+        ]
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def ask(self, command: str, **params: Any) -> Outcome:
+        self.asked.append((command, params))
+        results: dict[str, Any] = {
+            "room/show": {"members": {"owner": "owner"}, "recipe": "casual-chat"},
+            "room/messages": {"revision": 0, "items": []},
+            "approval/list": {"items": self._items},
+        }
+        shown = [one for one in self._items if one["id"] == params.get("id")]
+        result = shown[0] if shown else results.get(command, {})
+        return Outcome(call="c", command=command, status="done", code="ok", message="", result=result)
+
+
+class Keys:
+    """Lines that a person types at a terminal."""
+
+    people = True
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = lines
+
+    def screen(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    async def lines(self) -> AsyncIterator[str]:
+        for line in self._lines:
+            yield line
+
+    def refresh(self) -> None:
+        pass
+
+
+async def typed(house: House, line: str, *, people: bool = True) -> tuple[str, dict[str, Any]]:
+    """What is asked for when somebody types this in a room where these things wait."""
+    chat: Any = Chat(house, "general", people=people)  # type: ignore[arg-type]
+    await chat.begin(0)
+    await chat._take(Happened("room-ready", {}, ""))
+    await chat.talk(Keys(line))
+    return house.asked[-1]
+
+
+@pytest.mark.parametrize(("line", "verb"), [("y", "approve"), ("No", "deny")])
+async def test_a_person_at_a_terminal_answers_with_one_letter(line: str, verb: str) -> None:
+    assert await typed(House(a1=LATER), line) == (f"approval/{verb}", {"id": "a1"})
+
+
+@pytest.mark.parametrize("house", [House(), House(a1=EARLIER)])
+async def test_where_nothing_waits_any_more_a_y_is_said_in_the_room(house: House) -> None:
+    assert await typed(house, "y") == ("room/say", {"name": "general", "text": "y"})
+
+
+async def test_what_nobody_can_decide_any_more_does_not_make_an_answer_unclear() -> None:
+    assert await typed(House(old=EARLIER, new=LATER), "y") == ("approval/approve", {"id": "new"})
+
+
+async def test_when_several_things_wait_a_letter_decides_none(capsys: pytest.CaptureFixture[str]) -> None:
+    command, _ = await typed(House(a1=LATER, a2=LATER), "y")
+    assert command == "approval/show"
+    assert "approve a1 (file/write), approve a2 (file/write)" in capsys.readouterr().err
+
+
+async def test_a_y_that_no_person_typed_is_said_in_the_room() -> None:
+    assert await typed(House(a1=LATER), "y", people=False) == ("room/say", {"name": "general", "text": "y"})
