@@ -112,6 +112,12 @@ def test_any_bytes_give_settings_or_a_sentence(text: bytes, tmp_path: Path) -> N
     assert "is not valid" in said
 
 
+def test_a_fault_in_a_provider_names_the_provider(file: Path) -> None:
+    file.write_text('[models.providers.good]\nkind = "openai"\n[models.providers.bad]\nkind = "openai"\nkey = "x"\n')
+    with pytest.raises(Unusable, match=r"unknown field `key` - at `\$\.models\.providers\.bad`"):
+        load(file)
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "doorward.toml").mkdir()
     with pytest.raises(Unusable, match="cannot be read: Is a directory"):

@@ -317,7 +317,8 @@ def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, An
 def shortened(value: Any, limit: int = 80) -> str:
     """A value as it may stand in an error sentence: never long, never with control characters."""
     text = _JSON_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+    length = len(value if isinstance(value, str) else text)
+    return text if len(text) <= limit else f"{text[:limit]}… ({length} characters)"
 
 
 def _type_word(spec: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -385,10 +385,24 @@ def load(file: Path) -> Settings:
         return Settings()
     except OSError as error:
         raise Unusable(f"The settings file {file} cannot be read: {error.strerror}.") from error
+    given: dict[str, Any] = {}
     try:
-        return msgspec.convert(tomllib.loads(text.decode()), Settings)
+        given = tomllib.loads(text.decode())
+        return msgspec.convert(given, Settings)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise Unusable(
-            f"The settings file {file} is not valid: {error}.",
+            f"The settings file {file} is not valid: {_named(str(error), given)}.",
             hint="docs/SETTINGS.md lists every setting with its default.",
         ) from error
+
+
+def _named(fault: str, given: dict[str, Any]) -> str:
+    """A fault with the name of the provider that it is in, where it only says that it is in one of them."""
+    if "$.models.providers[...]" not in fault:
+        return fault
+    for name, one in given["models"]["providers"].items():
+        try:
+            msgspec.convert(one, Provider)
+        except msgspec.ValidationError:
+            return fault.replace("providers[...]", f"providers.{name[:80]}")
+    return fault

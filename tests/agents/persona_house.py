@@ -12,6 +12,7 @@ from doorward.agents.models.model import Asked, Model, ModelFailed, Piece, Promp
 from doorward.model import Outcome
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
+from settling import settled
 
 Line = str | list[Piece | Exception] | Callable[[Prompt], AsyncGenerator[Piece, None]]
 
@@ -71,7 +72,7 @@ class Speaking:
     async def say(self, text: str, *, name: str = "general") -> None:
         """The owner says something, and everybody who wants to answer has done so."""
         await self.driver.owner("room/say", text=text, name=name)
-        await self.company.settled()
+        await settled(self.company)
 
     async def persona(self, id: str, **fields: Any) -> None:
         body = {"personaId": id, "displayName": id.title(), "rooms": ["general"], "model": "scripted", **fields}
@@ -103,7 +104,7 @@ class Speaking:
         waiting = (await self.driver.owner("approval/list")).result["items"]
         pending = [one for one in waiting if one["state"] == "pending"]
         outcome = await self.driver.owner(f"approval/{verdict}", id=pending[-1]["id"])
-        await self.company.settled()
+        await settled(self.company)
         return outcome
 
     async def records(self) -> list[dict[str, Any]]:

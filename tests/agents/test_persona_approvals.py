@@ -14,6 +14,7 @@ from doorward.command import Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.rooms.live import Notice, Thinking
 from doorward.store import open_calls
+from settling import settled, time_told
 
 WRITE = "EXECUTE: file/write --path=note.txt --content=hello"
 Opened = Callable[..., AbstractAsyncContextManager[Any]]
@@ -65,8 +66,8 @@ async def test_what_nobody_decides_about_in_time_is_told_as_a_no(driver: Any, cl
     async with speaking(driver, WRITE, "What now?") as house:
         await parked(house)
         clock.advance(31)
-        await house.company.look()
-        await house.company.settled()
+        await time_told(house.company)
+        await settled(house.company)
         (card,) = await house.cards()
         assert "Nobody decided in time" in card.summary
         assert (await house.said("guide"))[-1] == "What now?"
@@ -127,12 +128,12 @@ async def test_after_a_restart_what_was_decided_meanwhile_resumes_once(opened: O
         waiting = (await driver.owner("approval/list")).result["items"]
         await driver.owner("approval/approve", id=waiting[0]["id"])
         async with speaking(driver, "Written.") as house:
-            await house.company.settled()
+            await settled(house.company)
             assert note(driver)
             assert (await house.cards())[0].state == "done"
             assert (await house.said("guide"))[-1] == "Written."
     async with opened() as driver, speaking(driver) as house:
-        await house.company.settled()
+        await settled(house.company)
         assert [one["status"] for one in await house.records()] == ["parked", "started", "done"]
         assert house.model.shown == []
 

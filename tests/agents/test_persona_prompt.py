@@ -8,6 +8,7 @@ from persona_house import Scripted, speaking
 
 from doorward.agents import data
 from doorward.agents.models.model import Asked, Prompt, Turn
+from doorward.agents.models.standin import StandIn
 from doorward.agents.prompting import Scene, prompt
 from doorward.facts import Role
 from doorward.personas.persona import Persona
@@ -111,6 +112,22 @@ def test_data_cannot_end_its_own_marks_and_carries_no_secret() -> None:
     assert marked.endswith("</data>")
     assert "sk-abcdefghij" not in marked
     assert data.unmarked(data.marked("plain\ntext")) == "plain\ntext"
+
+
+def test_data_that_is_nothing_but_blanks_is_marked_as_well() -> None:
+    """Were every blank a place to begin anew, this would take an hour."""
+    blanks = "<" + " " * 200_000
+    assert data.marked(blanks) == f"<data>\n{blanks}\n</data>"
+
+
+def test_the_house_model_is_shown_no_more_than_can_be_put_together_at_once() -> None:
+    history = [said(number, f"{number} " + "lorem ipsum " * 8_000) for number in range(60)]
+    persona = Persona(persona_id="ada", display_name="Ada", context_tokens=4_000, answer_tokens=500)
+    scene = Scene(persona=persona, room=ROOM, history=tuple(history), topic=history[-1])
+    given = prompt(scene, [], None, StandIn(), ())
+    assert sum(len(turn.text) for turn in given.turns) <= 200_000
+    assert given.turns[-1].text == history[-1].text
+    assert "58 earlier messages of the room are not shown" in given.instructions
 
 
 async def test_a_model_is_offered_exactly_what_its_room_lets_it_run(driver: Any) -> None:

@@ -40,6 +40,7 @@ def said(text: str, sender: str = "p0", kind: Kind = "human", **more: object) ->
         ("could somebody please look", True),
         ("approve", False),
         ("deny 1m7j6pkg0km1nv3p", False),
+        ("deny everything?", True),
         ("@p1 what do you think?", False),
         ("wie viele Räume gibt es？", True),
     ],
@@ -87,3 +88,21 @@ def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_other
     assert not speaks(ADA, room("ada"), "always", said("@ada", deleted_at=2.0))
     assert not speaks(ADA, room("ada", archived=True), "always", said("@ada"))
     assert not speaks(ADA, room("bob"), "always", said("@ada"))
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("We decided to use PostgreSQL with a normalized schema.", False),
+        ("Lunch is at noon.", False),
+        ("deny everything", False),
+        ("@ada lunch is at noon.", True),
+        ("hello", True),
+        ("thanks a lot", True),
+        ("git status", True),
+        ("How many rooms do we have?", True),
+    ],
+)
+def test_who_thinks_by_rules_keeps_silent_where_nothing_is_asked(text: str, spoken: bool) -> None:
+    assert speaks(ADA, room("ada", people=1), "", said(text), thinks_by_rules=True) is spoken
+    assert speaks(ADA, room("ada", people=1), "", said(text))

@@ -10,6 +10,7 @@ from persona_house import asked, speaking
 
 from doorward.agents.models.model import Asked, ModelFailed, Piece, Prompt, Text
 from doorward.rooms.live import Draft, Notice, Thinking
+from settling import settled
 
 
 async def test_a_persona_runs_a_command_sees_the_result_and_answers(driver: Any) -> None:
@@ -23,7 +24,12 @@ async def test_a_persona_runs_a_command_sees_the_result_and_answers(driver: Any)
         assert "general" in card.summary
         assert "general" in house.model.shown[1].turns[-1].text
         (record,) = await house.records()
-        assert (record["caller"], record["kind"], record["behalf"], record["room"]) == ("guide", "ai", "", "general")
+        assert (record["caller"], record["kind"], record["behalf"], record["room"]) == (
+            "guide",
+            "ai",
+            "owner",
+            "general",
+        )
     assert [one.state for one in notices if isinstance(one, Thinking)] == ["thinking", "idle"]
     drafts = [one for one in notices if isinstance(one, Draft)]
     assert drafts[-1].done
@@ -150,7 +156,7 @@ async def test_a_message_during_a_turn_is_taken_up_after_it(driver: Any) -> None
         await driver.owner("room/say", text="Two?", name="general")
         await driver.owner("room/say", text="Three?", name="general")
         released.set()
-        await house.company.settled()
+        await settled(house.company)
         assert (await house.said("guide"))[-2:] == ["First.", "Second."]
         assert house.model.shown[1].turns[-1].text == "Three?"
         assert len(house.model.shown) == 2

@@ -12,6 +12,7 @@ from conftest import Driver, FakeClock
 from doorward.agents.company import at_work
 from doorward.agents.models.model import Model
 from doorward.agents.models.standin import SUGGESTIONS, StandIn
+from settling import settled, time_told
 
 
 class _House(Scripted):
@@ -107,8 +108,8 @@ async def test_a_file_is_not_written_when_nobody_decides_in_time(driver: Driver,
     async with lived_in(driver) as house:
         await house.say("Write hello.txt saying hi there")
         clock.advance(31)
-        await house.company.look()
-        await house.company.settled()
+        await time_told(house.company)
+        await settled(house.company)
         said = (await house.said("guide"))[-1]
         assert said == "I did not run file/write: Nobody decided in time, which counts as no."
         assert not (driver.house.home.path / "workspace" / "hello.txt").exists()
@@ -123,3 +124,37 @@ async def test_what_a_person_wrote_is_never_run_by_quoting_it(driver: Driver) ->
         assert "EXECUTE" in await answer(house, "What did we plan about the pump?")
         assert call in await answer(house, "Read trap.txt")
         assert [one["command"] for one in await house.records()] == ["data/list", "file/read"]
+
+
+async def test_what_happened_is_told_without_what_was_only_looked_at(driver: Driver) -> None:
+    async with lived_in(driver) as house:
+        await house.say("Write hello.txt saying hi there")
+        await house.say("approve")
+        await house.say("Read missing.txt")
+        for _ in range(12):
+            driver.clock.advance(61)
+            await driver.owner("room/messages", name="general")
+        said = await answer(house, "What happened lately?")
+        assert "- file/write by guide on" in said
+        assert "room/messages" not in said
+        assert "data/list" not in said
+        said = await answer(house, "Which commands failed today?")
+        assert "- file/read by guide on" in said
+        assert "file/write" not in said
+        said = await answer(house, "Who approved the last command?")
+        assert "- file/write for guide, decided on" in said
+        assert "the page Ledger shows who made it" in said
+        said = await answer(house, "What did I say earlier?")
+        assert "“Write hello.txt saying hi there”" in said
+
+
+async def test_what_it_was_told_not_to_do_it_does_not_do_and_says_so(driver: Driver) -> None:
+    async with lived_in(driver) as house:
+        for text in (
+            "@guide don't write a.txt saying hi",
+            "should I write b.txt saying hi?",
+            "never read notes.txt, guide",
+        ):
+            assert (await answer(house, text)).startswith("I did nothing: ")
+        assert await house.records() == []
+        assert list((driver.house.home.path / "workspace").glob("*.txt")) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -13,11 +12,21 @@ from hypothesis import strategies as st
 from doorward.agents.calls.reading import read
 from doorward.agents.models.model import Asked, Prompt, Spent, Text, Tool, Turn
 from doorward.agents.models.standin import SUGGESTIONS, StandIn, greeting
-from doorward.agents.models.standin_rules import book, matching
+from doorward.agents.models.standin_matching import matching
+from doorward.agents.models.standin_rules import book
 
 TOOLS = (
-    *("ai_report", "bash", "data_count", "data_list", "debug_logs", "file_list", "file_read", "file_search"),
-    *("file_write", "room_list", "room_search", "room_who", "shell_git_log", "shell_git_status"),
+    *("ai_report", "bash", "data_count", "data_list", "debug_logs", "file_delete", "file_list", "file_read"),
+    *(
+        "file_search",
+        "file_write",
+        "room_list",
+        "room_search",
+        "room_show",
+        "room_who",
+        "shell_git_log",
+        "shell_git_status",
+    ),
 )
 
 
@@ -27,7 +36,7 @@ async def asked(
     """The calls and the words of one answer."""
     said = {waits: "Do it.\n\nIt waits for a person's approval before it runs."}
     offered = tuple(Tool(name, said.get(name, "Do it."), {}) for name in tools)
-    prompt = Prompt(instructions="You are Guide, an AI in the room 'lab'.", turns=turns, tools=offered)
+    prompt = Prompt(instructions="You are Guide, known as @guide, an AI in the room 'lab'.", turns=turns, tools=offered)
     pieces = [piece async for piece in StandIn(lambda: now).answer(prompt)]
     assert isinstance(pieces[-1], Spent)
     calls = [(one.name, json.loads(one.arguments)) for one in pieces if isinstance(one, Asked)]
@@ -64,9 +73,9 @@ def found(*items: dict[str, Any]) -> str:
         ("Read notes.txt", [("file_read", {"path": "notes.txt"})]),
         ("show me `docs/plan.md`", [("file_read", {"path": "docs/plan.md"})]),
         ("what does notes.txt say?", [("file_read", {"path": "notes.txt"})]),
-        ('search for "hello world" in the files', [("file_search", {"pattern": "hello world"})]),
-        ("search the files for pump", [("file_search", {"pattern": "pump"})]),
-        ("Which files mention doorward?", [("file_search", {"pattern": "doorward"})]),
+        ('search for "hello world" in the files', [("file_search", {"pattern": "hello world", "ignoreCase": True})]),
+        ("search the files for pump", [("file_search", {"pattern": "pump", "ignoreCase": True})]),
+        ("Which files mention doorward?", [("file_search", {"pattern": "doorward", "ignoreCase": True})]),
         ("write hello.txt saying hi", [("file_write", {"path": "hello.txt", "content": "hi"})]),
         ("create a file called a/b.md with the text x y", [("file_write", {"path": "a/b.md", "content": "x y"})]),
         ("write 'hi you' to hello.txt", [("file_write", {"path": "hello.txt", "content": "hi you"})]),
@@ -107,7 +116,7 @@ async def test_another_command_is_used_where_the_first_is_not_offered() -> None:
 async def test_it_says_so_when_nothing_that_it_needs_is_offered() -> None:
     calls, text = await asked(user("run the command ls"), tools=("file_list",))
     assert calls == []
-    assert text.startswith("That needs bash, which is not offered to me in this room.")
+    assert text == "That needs bash, which I am not offered here: this room's recipe or my own access leaves it out."
     assert await asked(user("How many rooms?"), tools=()) == ([], book().no_commands)
 
 
@@ -133,8 +142,16 @@ async def test_it_says_before_it_asks_that_a_person_must_agree() -> None:
 async def test_what_it_does_not_understand_it_says_so_and_runs_nothing(question: str) -> None:
     calls, text = await asked(user(question))
     assert calls == []
-    assert text.startswith("I am the built-in helper, without a language model")
-    assert "openai:" in text
+    assert text == book().not_understood[0]
+    assert len(text.splitlines()) == 2
+
+
+async def test_it_does_not_say_the_same_about_not_understanding_again_and_again() -> None:
+    first, again = book().not_understood
+    turns = (user("tell me a joke"), Turn(role="assistant", text=first), user("sing"))
+    assert await asked(*turns) == ([], again)
+    assert len(again) < len(first) / 2
+    assert await asked(*turns, Turn(role="assistant", text=again), user("dance")) == ([], again)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +172,19 @@ async def test_small_talk_runs_nothing(question: str, beginning: str) -> None:
     assert text.startswith(beginning)
 
 
-async def test_help_tells_what_is_offered_here() -> None:
+async def test_help_tells_what_is_offered_here_and_nothing_else() -> None:
     _, text = await asked(user("help"), tools=("data_list", "file_read"))
     assert "2 commands are offered to me, in the areas data and file." in text
+    assert '- look at files: "Read notes.txt"\n' in text
+    assert "Run the command" not in text
+    assert "Write hello.txt" not in text
+
+
+async def test_a_greeting_suggests_only_what_is_offered_here() -> None:
+    assert (await asked(user("hello"), tools=("file_list",)))[1] == (
+        "Hello! You could ask me:\n- What files are in the workspace?"
+    )
+    assert await asked(user("hello"), tools=()) == ([], book().no_commands)
 
 
 async def test_what_was_found_is_told_from_the_results() -> None:
@@ -229,7 +256,7 @@ async def test_advice_to_models_changes_nothing() -> None:
 
 
 async def test_every_ability_that_it_shows_is_understood() -> None:
-    shown = [question for one in book().abilities for question in re.findall(r'"([^"]+)"', one)]
+    shown = [question for asks in book().abilities.values() for question in asks]
     assert len(shown) > 10
     for question in shown:
         calls, _ = await asked(user(question))
@@ -266,7 +293,59 @@ def test_the_rules_name_only_what_exists() -> None:
     """Every teller is there that a call names, and every template can be filled."""
     for rule in book().rules:
         assert rule.patterns or rule.when
-        assert rule.calls or rule.text or rule.say == "help", rule.name
+        assert rule.calls or rule.text or rule.say in ("help", "hello"), rule.name
         for call in rule.calls:
             assert call.shown_as in ("", *book().tellers), rule.name
             assert set(call.tools) <= set(TOOLS), rule.name
+            if set(call.tools) & {"bash", "file_delete", "file_write"}:
+                assert rule.acts == "changes", rule.name
+                assert rule.ask
+                assert not rule.when, "words alone never lead to a change"
+                assert all(pattern.startswith("^") for pattern in rule.patterns), rule.name
+
+
+async def test_it_says_what_it_did_not_do_and_how_to_ask_for_it() -> None:
+    assert await asked(user("don't write a.txt saying hi")) == (
+        [],
+        "I did nothing: you speak of what not to do, or of what is not so, and I do not guess what that leaves.\n"
+        'To have it done, ask for it plainly, such as: write notes.txt saying "hello" (between quotation marks any '
+        "words may stand)",
+    )
+    _, text = await asked(user("please never read notes.txt"))
+    assert text.startswith("I did nothing: ")
+
+
+async def test_words_in_quotation_marks_are_written_as_they_are() -> None:
+    calls, _ = await asked(user('write a.txt saying "do not touch this, if you can?"'))
+    assert calls == [("file_write", {"path": "a.txt", "content": "do not touch this, if you can?"})]
+    calls, _ = await asked(user("run the command `find . -not -name x`"))
+    assert calls == [("bash", {"command": "find . -not -name x"})]
+
+
+async def test_a_text_that_is_too_long_to_take_in_is_not_written_in_part() -> None:
+    calls, text = await asked(user(f"write a.txt saying {'x ' * 4_000}"))
+    assert calls == []
+    assert "more than 4,000 characters" in text
+
+
+async def test_the_name_of_the_persona_is_not_looked_for() -> None:
+    for question in ("@guide what did we say about wombats?", "Guide, what did we say about wombats, @guide?"):
+        ((_, params),), _ = await asked(user(question))
+        assert params["filter"]["$and"][0] == {"$or": [{"text": {"$ilike": "%wombat%"}}]}
+
+
+async def test_what_somebody_said_before_is_looked_for_by_who_said_it() -> None:
+    ((_, params),), _ = await asked(user("what did I say earlier?"))
+    assert params["filter"] == {"$and": [{"sender": "owner"}, {"room": "lab"}, {"deletedAt": None}]}
+    said = {"at": "2026-11-16T08:00:00Z", "text": "Lunch?"}
+    _, text = await asked(
+        user("what did I say earlier?"), result("data_list", found({"text": "what did I say earlier?"}, said))
+    )
+    assert text == "You said this:\n- on 2026-11-16 08:00: “Lunch?”"
+
+
+async def test_names_in_a_list_cannot_be_taken_for_several() -> None:
+    turn = result("data_list", found({"name": "ag, owner and guide"}, {"name": "general"}))
+    assert (await asked(user("list rooms"), turn))[1] == (
+        "We have 2 rooms that I can see: “ag, owner and guide” and general."
+    )

@@ -219,10 +219,16 @@ async def test_a_quorum_needs_different_people(lab):
         parked = await ask(driver)
         await decide(driver, "approve", parked.ticket)
         twice = await decide(driver, "approve", parked.ticket)
+        shown = (await driver.owner("approval/show", id=parked.ticket)).result
+        waits = [
+            (await driver.owner("approval/list")).result["items"][0]["waitsForYou"],
+            (await driver.ask("approval/list", token=anna, room="")).result["items"][0]["waitsForYou"],
+        ]
         early = await resume(driver, parked.ticket)
         await driver.ask("approval/approve", token=anna, room="", params={"id": parked.ticket})
         ran = await resume(driver, parked.ticket)
     assert (twice.code, early.code, ran.status) == ("conflict", "not_approved", "done")
+    assert (shown["cannotDecide"], waits) == ("You have said your word.", [False, True])
 
 
 async def test_what_is_shown_is_what_runs_with_hidden_characters_written_out(lab):

@@ -23,7 +23,7 @@ def edited(driver, **commands) -> str:
 
 
 async def test_it_says_of_every_command_what_the_gate_would_decide(driver):
-    await driver.owner("room/join", name="general", member="helper")
+    await driver.owner("room/join", name="general", member="helper", kind="ai")
     found = await preview(driver, inRoom="general")
     (rights,) = [one for one in found["items"] if "any agent" in one["who"]]
     decided = dict.fromkeys(rights["allowed"], "allowed") | dict.fromkeys(rights["approval"], "approval")

@@ -46,9 +46,13 @@ def chromium() -> str:
 
 
 @contextlib.contextmanager
-def browser(playwright: Playwright) -> Iterator[Browser]:
+def browser(playwright: Playwright, *, keeping: bool = False) -> Iterator[Browser]:
+    """A browser; one that is `keeping` has the pages ready that one has left, for the way back."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, *sandbox])
+    without = ["--disable-back-forward-cache"] if keeping else []
+    browser = playwright.chromium.launch(
+        executable_path=chromium(), args=[*FLAGS, *sandbox], ignore_default_args=without
+    )
     try:
         yield browser
     finally:

@@ -12,8 +12,8 @@ def test_the_first_thing_that_up_prints_is_a_link_which_opens_the_console_once(c
     link = line.split()[-1]
     page = console.stranger()
     page.goto(link)
-    expect(page.get_by_role("navigation", name="Console")).to_be_visible()
-    assert "login=" not in page.url
+    expect(page.get_by_role("log", name="Messages")).to_contain_text("This is the beginning of")
+    assert page.url == f"{console.url}/console/rooms/general"
     (cookie,) = page.context.cookies()
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert page.evaluate("document.cookie") == ""
@@ -23,6 +23,27 @@ def test_the_first_thing_that_up_prints_is_a_link_which_opens_the_console_once(c
     other.goto(link)
     expect(other.get_by_role("alert")).to_contain_text("it was used, has expired")
     expect(other.get_by_role("navigation", name="Console")).to_have_count(0)
+
+
+def test_the_link_of_somebody_else_asks_first_and_a_page_without_its_proof_logs_in_again(console: Console) -> None:
+    console.owner.result("user/create", id="anna", name="Anna", access="read")
+    console.owner.result("user/password", user="anna", password="four words make one")
+    console.expected = ("409",)
+    anna = console.stranger()
+    anna.goto(f"{console.url}/console/")
+    anna.get_by_label("User").fill("anna")
+    anna.get_by_role("textbox", name="Password").fill("four words make one")
+    anna.get_by_role("button", name="Log in").click()
+    anna.get_by_role("navigation", name="Console").wait_for()
+    anna.goto(console.link)
+    question = anna.get_by_role("dialog", name="Log in as somebody else?")
+    expect(question).to_contain_text("logged in as 'anna', and the link is for 'owner'")
+    question.get_by_role("button", name="Leave it").click()
+    expect(anna.get_by_text("Anna", exact=True)).to_be_visible()
+    anna.evaluate("localStorage.clear()")
+    anna.reload()
+    expect(anna.get_by_text("does not show the proof that belongs to it. Log in again.")).to_be_visible()
+    expect(anna.get_by_role("navigation", name="Console")).to_have_count(0)
 
 
 def test_whoever_has_no_link_sees_how_to_get_one_and_nothing_else(console: Console) -> None:

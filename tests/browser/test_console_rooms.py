@@ -53,7 +53,7 @@ def test_an_ai_is_asked_a_suggested_question_runs_a_command_and_answers(console:
     card = page.get_by_role("group", name=re.compile("^Call of data.*, done$"))
     expect(card).to_be_visible()
     expect(card.get_by_role("link", name="Record")).to_be_visible()
-    expect(log(page).get_by_role("article", name="guide").last).to_contain_text("We have 1 room")
+    expect(log(page).get_by_role("article", name="guide").last).to_contain_text("We have 2 rooms")
 
 
 def test_text_that_tries_to_be_more_is_shown_and_does_nothing(console: Console) -> None:
@@ -126,7 +126,11 @@ def listening(console: Console, room: str) -> Iterator[http.client.HTTPResponse]
     """A browser of the same person, as far as its stream goes."""
     (cookie,) = console.logged_in["cookies"]
     connection = http.client.HTTPConnection(console.server.host, console.server.port, timeout=30)
-    headers = {"Cookie": f"{cookie['name']}={cookie['value']}", "Sec-Fetch-Site": "same-origin"}
+    ((proof,),) = [
+        [one["value"] for one in origin["localStorage"] if one["name"] == "doorward-proof"]
+        for origin in console.logged_in["origins"]
+    ]
+    headers = {"Cookie": f"{cookie['name']}={cookie['value']}", "Doorward-CSRF": proof, "Sec-Fetch-Site": "same-origin"}
     connection.request("GET", f"/api/console/stream?room={room}", headers={**headers, "Accept": "text/event-stream"})
     with contextlib.closing(connection), connection.getresponse() as answer:
         assert answer.status == 200

@@ -18,7 +18,7 @@ SHUT = OPEN.replace('"tiers": ["information"]', '"tiers": ["information"], "blac
 def _lab(serving: Console) -> None:
     serving.owner.result("recipe/put", id="lab", text=OPEN)
     serving.owner.result("room/create", name="lab", recipe="lab")
-    serving.owner.result("room/join", name="lab", member="helper")
+    serving.owner.result("room/join", name="lab", member="helper", kind="ai")
 
 
 def counted(console: Console) -> dict[str, object]:

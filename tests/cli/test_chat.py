@@ -55,6 +55,11 @@ def test_what_waits_is_shown_in_a_pipe_too_where_yes_is_a_word_like_any_other(se
     assert shown.json["result"]["state"] == "pending"
 
 
+def test_with_nothing_said_the_exit_code_says_so(server: Server, shared: Doorward) -> None:
+    ended = shared("chat", "hall", "--last=0", stdin="x" * 100_001 + "\n")
+    assert (ended.code, "100000" in ended.err, "100001 characters" in ended.err) == (3, True, True)
+
+
 def test_a_room_that_is_not_there_is_named_with_those_that_are(server: Server, shared: Doorward) -> None:
     ended = shared("chat", "nowhere", stdin="hello\n")
     assert ended.code == 3

@@ -95,3 +95,46 @@ async def test_when_several_things_wait_a_letter_decides_none(capsys: pytest.Cap
 
 async def test_a_y_that_no_person_typed_is_said_in_the_room() -> None:
     assert await typed(House(a1=LATER), "y", people=False) == ("room/say", {"name": "general", "text": "y"})
+
+
+class Saying(House):
+    """A way to a room in which whatever is said ends like this."""
+
+    def __init__(self, status: Any, **result: Any) -> None:
+        super().__init__()
+        self._said = Outcome(
+            call="c", command="room/say", status=status, code="not_permitted", message="No.", result=result
+        )
+
+    async def ask(self, command: str, **params: Any) -> Outcome:
+        outcome = await super().ask(command, **params)
+        return self._said if command == "room/say" else outcome
+
+
+@pytest.mark.parametrize(("status", "code"), [("refused", 3), ("failed", 1), ("done", 0)])
+async def test_what_could_not_be_said_gives_the_exit_code(status: str, code: int) -> None:
+    chat: Any = Chat(Saying(status), "general", people=False)  # type: ignore[arg-type]
+    await chat._entered("hello")
+    assert chat.code == code
+
+
+async def test_why_a_word_decided_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    await typed(Saying("done", note="Nothing waits for a decision in this room."), "approve")
+    assert "Nothing waits for a decision" in capsys.readouterr().err
+
+
+async def test_what_a_person_saw_is_marked_as_read_once_for_all_of_it() -> None:
+    house = House()
+    chat: Any = Chat(house, "general", people=True)  # type: ignore[arg-type]
+    for position in (4, 5):
+        message = {"id": f"m{position}", "sender": "anna", "kind": "human", "text": "hi", "at": iso(0)}
+        await chat._take(Happened("room-message", {**message, "position": position}, ""))
+    await chat.leave()
+    assert house.asked == [("room/mark", {"name": "general", "position": 5})]
+
+
+async def test_who_sits_here_is_not_told_that_they_type() -> None:
+    chat: Any = Chat(House(), "general", people=True)  # type: ignore[arg-type]
+    for member in ("owner", "anna"):
+        await chat._take(Happened("room-typing", {"member": member}, ""))
+    assert chat.status() == "anna is typing"

@@ -9,6 +9,7 @@ import pytest
 
 from doorward.cli import chat_shown
 from doorward.cli.chat_shown import Shown
+from doorward.cli.wrapping import cells
 
 
 def told(**changes: Any) -> dict[str, Any]:
@@ -86,3 +87,36 @@ def test_what_waits_for_a_person_is_shown_exactly_with_the_difference() -> None:
     assert "  file/write x\\u0007" in text
     assert "It would change:\n  +new" in text
     assert "(a1)" in text
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_long_lines_are_broken_between_words_and_go_on_below(columns: int) -> None:
+    words = " ".join(["some words of a longer story"] * 12)
+    shown = Shown(lambda: columns)
+    attached = [card("done", summary=words, seconds=1)]
+    lines = plain(shown.message(told(text=f"{words}\n    {words}", attachments=attached))).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert all(line.startswith("      ") for line in lines[1:])
+    assert set(" ".join(lines[1:]).split()) <= {
+        *words.split(),
+        ">",
+        "data/list",
+        '{"collection":"rooms"}:',
+        "done",
+        "in",
+        "1.0",
+        "s",
+    }
+
+
+def test_a_word_without_an_end_and_wide_characters_fit_too() -> None:
+    lines = plain(Shown(lambda: 40).message(told(text="x" * 100 + " " + "字" * 50))).splitlines()
+    assert "".join(line.strip() for line in lines).count("x") == 100
+    assert "".join(lines).count("字") == 50
+    assert all(cells(line) <= 40 for line in lines)
+
+
+def test_a_call_that_goes_on_after_a_person_agreed_does_not_say_that_it_needs_one() -> None:
+    assert plain(Shown().message(told(text="", attachments=[card("running", code="approval_needed")]))).endswith(
+        ": runs"
+    )

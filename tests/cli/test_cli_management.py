@@ -53,7 +53,8 @@ class TestInit:
 class TestRoomsAndRecipes:
     def test_a_room_is_made_joined_left_and_closed(self, doorward: Doorward) -> None:
         assert doorward("rooms", "create", "lab", "--recipe=research-chat").json["result"]["recipe"] == "research-chat"
-        assert doorward("rooms", "join", "lab", "robbie").json["result"]["members"] == {
+        assert doorward("rooms", "join", "lab", "robbie").code == 1
+        assert doorward("rooms", "join", "lab", "robbie", "--agent").json["result"]["members"] == {
             "owner": "owner",
             "robbie": "member",
         }

@@ -26,4 +26,5 @@ def test_it_lists_what_would_flip_and_tells_a_script_by_its_exit_code(doorward: 
     same = doorward("recipe", "diff", str(doorward.home / "recipes" / "code-collaboration.json"))
     assert (same.code, json.loads(same.out)["result"]["flipped"]) == (0, 0)
     new.write_text("{")
-    assert doorward("recipe", "diff", str(new)).code in (1, 3)
+    wrong = doorward("recipe", "diff", str(new))
+    assert (wrong.code, "The recipe that was given is not valid" in wrong.err) == (1, True)

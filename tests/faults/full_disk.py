@@ -138,6 +138,7 @@ async def refuses_and_recovers(disk: Disk) -> None:
         assert (await ask("lab/touch")).status == "done"
         disk.fill()
         refused = await ask.until_refused("lab/touch")
+        assert ask.house.services.store.failing
         _is_a_refusal_of_the_ledger(refused)
         ran, looked = len(parts.ran), len(parts.looked)
         workspace = disk.folder / "home" / "workspace"
@@ -152,6 +153,7 @@ async def refuses_and_recovers(disk: Disk) -> None:
         assert not (workspace / "a.txt").exists()
         disk.free()
         assert (await ask("lab/touch")).status == "done"
+        assert not ask.house.services.store.failing
         assert (await ask("lab/look")).status == "done"
         assert (await ask("file/write", path="a.txt", content="x")).status == "done"
         await _holds(ask, parts)

@@ -123,10 +123,30 @@ async def test_a_room_that_does_not_exist_is_said_and_joined_when_it_comes(opene
         assert (await driver.owner("persona/show", id="ada")).result["persona"]["awaited"] == ["never"]
 
 
+async def test_no_file_puts_a_persona_into_a_room_of_two(driver: Any) -> None:
+    await driver.owner("user/create", id="anna", access="read")
+    room = (await driver.owner("room/direct", member="anna")).result["room"]
+    params = {"id": "ada", "text": text("ada", rooms=["general", room])}
+    refused = await driver.ask("persona/put", by="", room="", params=params)
+    assert (refused.code, "rooms[1]" in refused.message) == ("bad_params", True)
+    await driver.house.services.personas.memberships.follow({"guide": ([], [room])})
+    assert members(driver, room) == {"anna", "owner"}
+
+
+async def test_a_closed_room_is_joined_when_it_is_open_again(driver: Any) -> None:
+    await driver.owner("room/create", name="lab", recipe="support")
+    await driver.owner("room/archive", name="lab")
+    put = await driver.owner("persona/put", id="ada", text=text("ada", rooms=["lab"]))
+    assert (put.result["awaited"], "ada" in members(driver, "lab")) == (["lab"], False)
+    await driver.owner("room/reopen", name="lab")
+    await driver.house.services.personas.memberships.settle()
+    assert "ada" in members(driver, "lab")
+
+
 async def test_changes_of_personas_are_shown_before_and_can_be_undone(driver: Any) -> None:
     body = text("ada", bio="First.", rooms=["general"])
     tried = await driver.ask("persona/put", by="", room="", params={"id": "ada", "text": body}, dry_run=True)
-    assert tried.result["effect"] == {"before": None, "after": json.loads(body)}
+    assert tried.result["effect"] == {"before": None, "after": json.loads(body), "remarks": []}
     assert "ada" not in members(driver)
     made = await driver.owner("persona/put", id="ada", text=body)
     changed = await driver.owner("persona/put", id="ada", text=text("ada", bio="Second."))
@@ -157,6 +177,10 @@ async def test_another_tenant_sees_no_persona(driver: Any) -> None:
     token = await driver.token("eves", user="eve", kind="human", access="root", tenant="others")
     listed = await driver.ask("persona/list", room="", token=token)
     assert listed.result == {"items": [], "problems": {}}
+    (folder(driver) / "canary.json").write_text('{"personaId": "canary", "bio": 1}')
+    await driver.house.services.personas.load()
+    assert "canary.json" in (await driver.owner("persona/list")).result["problems"]
+    assert (await driver.ask("persona/list", room="", token=token)).result["problems"] == {}
     shown = await driver.ask("persona/show", room="", token=token, params={"id": "guide"})
     assert shown.code == "not_found"
 
@@ -172,3 +196,13 @@ async def test_an_edited_file_takes_effect_at_once(driver: Any) -> None:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
     assert driver.house.services.personas.get("local", "ada") is not None
+
+
+async def test_a_persona_whose_model_nobody_provides_is_accepted_with_a_remark(driver: Any) -> None:
+    given = {"id": "ada", "text": text("ada", model="nope:large", rooms=["general"])}
+    tried = await driver.ask("persona/put", by="", room="", params=given, dry_run=True)
+    saved = await driver.owner("persona/put", **given)
+    assert "There is no provider of the model 'nope:large'" in saved.result["remarks"][0]
+    assert tried.result["effect"]["remarks"] == saved.result["remarks"]
+    listed = {one["id"]: one["remarks"] for one in (await driver.owner("persona/list")).result["items"]}
+    assert (listed["ada"], listed["guide"]) == (saved.result["remarks"], [])

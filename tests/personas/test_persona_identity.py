@@ -1,4 +1,4 @@
-"""Who a persona is at the gate: itself, in its rooms, and nobody else under its name."""
+"""Who a persona is at the gate: itself, in its rooms, for whoever asked it, and nobody else under its name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import doorward
+from doorward.facts import Access
 from doorward.model import Credential, Outcome, Request
 from doorward.settings import Energy, Settings
 
@@ -18,20 +19,49 @@ async def ask(driver: Any, credential: Credential, room: str = "general", comman
     )
 
 
+def asked(by: str = "owner", persona: str = "guide", room: str = "general", **more: Any) -> Credential:
+    return Credential(persona=persona, asker=by, room=room, **more)
+
+
 async def test_a_persona_acts_in_its_rooms_by_its_own_membership_only(driver: Any) -> None:
-    guide = Credential(persona="guide")
-    assert (await ask(driver, guide)).status == "done"
-    assert (await ask(driver, guide, room="")).code == "not_permitted"
+    assert (await ask(driver, asked())).status == "done"
     await driver.owner("room/create", name="lab", recipe="research-chat")
-    outside = await ask(driver, guide, room="lab")
-    assert (outside.code, outside.rule) == ("not_permitted", "room lab: members only")
+    assert (await ask(driver, asked(), room="")).code == "not_permitted"
+    for room in ("general", "lab"):
+        outside = await ask(driver, asked(room=room), room="lab")
+        assert (outside.code, outside.rule) == ("not_permitted", "room lab: members only")
 
 
 async def test_only_a_persona_that_is_there_and_nothing_beside_it_is_believed(driver: Any) -> None:
-    assert (await ask(driver, Credential(persona="nobody"))).code == "not_authenticated"
+    assert (await ask(driver, asked(persona="nobody"))).code == "not_authenticated"
     token = await driver.token("helper", rooms=["general"])
     for more in ({"owner": True}, {"token": token}, {"speak_as": "helper"}, {"kind": "service"}, {"browser": "x"}):
-        assert (await ask(driver, Credential(persona="guide", **more))).status == "refused"
+        assert (await ask(driver, asked(**more))).status == "refused"
+
+
+async def test_a_persona_does_nothing_without_a_person_who_asked_and_may_act_there(driver: Any) -> None:
+    for nobody in ("", "helper", "guide"):
+        assert (await ask(driver, asked(nobody))).code == "not_authenticated"
+    await driver.owner("user/create", id="bob", access="edit")
+    assert "bob, for whom you act" in (await ask(driver, asked("bob"))).message
+    await driver.owner("room/join", name="general", member="bob")
+    assert (await ask(driver, asked("bob"))).status == "done"
+    await driver.owner("user/change", id="bob", active=False)
+    assert (await ask(driver, asked("bob"))).code == "not_authenticated"
+
+
+async def test_a_persona_knows_what_all_people_who_hear_it_may_know(driver: Any) -> None:
+    await driver.owner("user/create", id="bob", access="edit")
+    await driver.owner("room/direct", member="bob")
+    for name in ("lab", "hall"):
+        await driver.owner("room/create", name=name, recipe="research-chat")
+    gate = driver.house.gate
+    assert gate.caller(asked()).rooms == ("general", "hall", "lab")
+    await driver.owner("room/join", name="lab", member="bob")
+    await driver.owner("room/join", name="general", member="bob")
+    assert gate.caller(asked()).rooms == ("general", "lab")
+    assert gate.caller(asked()).access is Access.EDIT
+    assert gate.caller(asked(room="nowhere")).rooms == ()
 
 
 async def test_nobody_else_carries_the_name_of_a_persona_and_no_persona_that_of_another(driver: Any) -> None:
@@ -60,7 +90,7 @@ def test_no_door_can_say_that_it_speaks_for_a_persona() -> None:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Credential"
-        and ({one.arg for one in node.keywords} & {"persona", None} or len(node.args) > 0)
+        and ({one.arg for one in node.keywords} & {"persona", "asker", "room", None} or len(node.args) > 0)
     ]
     assert set(naming) == {"agents", "gate"}
 
@@ -69,8 +99,8 @@ async def test_a_persona_has_a_pool_of_energy_of_its_own(opened: Any) -> None:
     async with opened(changes=Settings(energy=Energy(enabled=True))) as driver:
         text = {"personaId": "ada", "displayName": "Ada", "energy": {"start": 0, "recoveryPerSecond": 0.5}}
         await driver.owner("persona/put", id="ada", text=json.dumps({**text, "rooms": ["general"]}))
-        tired = await ask(driver, Credential(persona="ada"))
+        tired = await ask(driver, asked(persona="ada"))
         assert (tired.code, tired.retry_after) == ("out_of_energy", 0.002)
-        assert (await ask(driver, Credential(persona="guide"))).status == "done"
+        assert (await ask(driver, asked())).status == "done"
         listed = (await driver.owner("persona/list")).result["items"]
         assert {one["id"]: one["energy"]["status"] for one in listed} == {"ada": "urgent", "guide": "high"}

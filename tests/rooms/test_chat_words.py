@@ -56,3 +56,12 @@ async def test_who_may_not_decide_is_told_so_and_has_spoken_all_the_same(driver)
     late = await say(driver, f"approve {ticket}")
     assert "Nothing waits" in late["note"]
     assert len((await driver.owner("room/messages", name="general")).result["items"]) == 2
+
+
+async def test_what_is_nearly_a_word_of_decision_is_answered_with_how_it_is_said(driver):
+    assert "note" not in await say(driver, "Deny.")
+    ticket = await waiting(driver)
+    for text in ("APPROVE!", "approve nonsense1234567"):
+        said = await say(driver, text)
+        assert ("decided" in said, ticket in said["note"]) == (False, True)
+    assert "note" not in await say(driver, "I disapprove")

@@ -35,7 +35,7 @@ async def test_each_change_of_a_room_can_be_undone_and_the_undo_too(driver):
     before = (await rooms(driver))["lab"]
     for command, params in (
         ("room/recipe", {"name": "lab", "recipe": "support"}),
-        ("room/join", {"name": "lab", "member": "helper"}),
+        ("room/join", {"name": "lab", "member": "helper", "kind": "ai"}),
         ("room/archive", {"name": "lab"}),
         ("room/change", {"name": "lab", "title": "The lab", "topic": "Pumps"}),
     ):
@@ -78,7 +78,8 @@ async def test_a_room_under_an_unknown_recipe_or_without_owner_cannot_be_made(dr
 
 async def test_an_agent_is_never_owner_or_admin_and_makes_no_rooms(driver):
     await driver.owner("room/create", name="lab", recipe="admin")
-    admin = await driver.ask("room/join", by="", room="", params={"name": "lab", "member": "helper", "role": "admin"})
+    office = {"name": "lab", "member": "helper", "kind": "ai", "role": "admin"}
+    admin = await driver.ask("room/join", by="", room="", params=office)
     made = await driver.ask("room/create", room="lab", params={"name": "den", "recipe": "admin"})
     assert (admin.code, made.code) == ("bad_params", "not_permitted")
 
@@ -160,3 +161,19 @@ async def test_names_that_would_confuse_are_refused(driver, name):
 async def test_the_owner_keeps_root(driver):
     outcome = await driver.ask("user/change", by="", room="", params={"id": "owner", "access": "read"})
     assert outcome.code == "conflict"
+
+
+async def test_who_joins_a_room_is_somebody_known_or_said_to_be_an_agent(driver):
+    await driver.owner("user/create", id="anna", access="full")
+    await driver.token("helper-bot", kind="service")
+
+    async def join(member, **more):
+        return await driver.ask("room/join", by="", room="", params={"name": "general", "member": member, **more})
+
+    nobody = await join("ana")
+    assert (nobody.code, "; the nearest: anna." in nobody.message) == ("not_found", True)
+    assert (await join("anna", kind="ai")).message == "'anna' is known here as a person, and not as an AI."
+    assert [(await join(one)).status for one in ("anna", "guide", "helper-bot")] == ["done"] * 3
+    assert (await join("newcomer", kind="ai")).status == "done"
+    kinds = {one["member"]: one["kind"] for one in (await driver.owner("room/who", name="general")).result["items"]}
+    assert kinds == {"owner": "human", "anna": "human", "guide": "ai", "helper-bot": "service", "newcomer": "ai"}

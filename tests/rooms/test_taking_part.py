@@ -20,7 +20,7 @@ TALK = {
 async def lab(driver):
     await driver.owner("recipe/put", id="talk", text=json.dumps(TALK))
     await driver.owner("room/create", name="lab", recipe="talk")
-    await driver.owner("room/join", name="lab", member="helper")
+    await driver.owner("room/join", name="lab", member="helper", kind="ai")
     return driver
 
 
@@ -55,6 +55,7 @@ async def test_an_agent_waits_hears_answers_and_waits_on(lab):
     await as_agent(lab, "room/say", text="I am.")
     own = (await as_agent(lab, "room/wait", after=heard["next"], seconds=0)).result
     assert (own["items"], own["next"]) == ([], heard["next"] + 1)
+    assert (await lab.ask("room/wait", room="lab", params={"after": 0, "seconds": 0})).result["items"] == heard["items"]
     edited = heard["items"][0]["id"]
     await lab.owner("room/edit", name="lab", message=edited, text="Are you well?")
     changed = (await as_agent(lab, "room/wait", after=own["next"], seconds=0)).result
@@ -82,7 +83,7 @@ async def test_waiting_can_be_cancelled_and_ends_for_whoever_is_taken_out(lab):
 
 
 async def test_an_agent_speaks_in_its_room_only_and_changes_only_its_own(lab):
-    await lab.owner("room/join", name="general", member="helper")
+    await lab.owner("room/join", name="general", member="helper", kind="ai")
     elsewhere = await lab.ask("room/say", room="lab", params={"name": "general", "text": "x"})
     owners = (await lab.owner("room/say", name="lab", text="mine")).result["message"]
     edited = await as_agent(lab, "room/edit", message=owners, text="x")

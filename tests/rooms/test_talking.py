@@ -121,6 +121,7 @@ async def test_words_find_messages_of_ones_own_rooms_as_they_are_now(driver, ann
     assert await found("pump") == ["pump again", 'The PUMP\'s pressure is "high" (café)']
     assert len(await found("press pum")) == 0
     assert len(await found("pump press")) == len(await found('"high"')) == len(await found("cafe")) == 1
+    assert len(await found("pump & press")) == 1
     assert await found("NOT OR * ( : ^ -") == await found("...") == await found("\x00") == []
     page = (await anna("room/search", words="pump", limit=1)).result
     assert await found("pump", before=page["next"]) == ['The PUMP\'s pressure is "high" (café)']
@@ -220,7 +221,10 @@ async def test_a_message_sent_again_with_its_key_is_there_once_also_after_a_rest
     async with opened() as driver:
         first = await driver.owner("room/say", name="general", text="hello", key="k1")
         at_once = await asyncio.gather(
-            *(driver.ask("room/say", by="", room="", params={"name": "general", "text": "two", "key": "k2"}) for _ in "ab")
+            *(
+                driver.ask("room/say", by="", room="", params={"name": "general", "text": "two", "key": "k2"})
+                for _ in "ab"
+            )
         )
         await driver.owner("room/edit", name="general", message=first.result["message"], text="hello all")
     async with opened() as driver:

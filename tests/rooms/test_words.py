@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.rooms.words import verdict
+from doorward.rooms.words import begins_with_one, verdict
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,20 @@ def test_the_word_alone_or_with_an_id_decides(text, word, approval):
 )
 def test_anything_else_decides_nothing(text):
     assert verdict(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("APPROVE!", True),
+        ("Deny.", True),
+        ("approve nonsense1234567", True),
+        ("`approve`", True),
+        ("approve", False),
+        ("approved it yesterday", False),
+        ("I disapprove", False),
+        ("", False),
+    ],
+)
+def test_what_begins_like_a_decision_and_is_none_is_known(text, meant):
+    assert begins_with_one(text) is meant

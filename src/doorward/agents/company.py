@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from doorward.agents import greeting
+from doorward.agents.models.model import ModelFailed
+from doorward.agents.prompting import FREE
 from doorward.agents.speaking import speaks
 from doorward.agents.surroundings import Models, Surroundings
 from doorward.agents.waiting import Waiting
-from doorward.agents.worker import STOPPED, Worker, give_up
+from doorward.agents.worker import STOPPED, Worker, give_up, say_it_broke
 from doorward.backends.context import Services
 from doorward.errors import DoorwardError, NotFound
 from doorward.events import ApprovalDecided, Event, MessageReceived, PersonaLoaded, RoomChanged
@@ -26,6 +28,10 @@ from doorward.visible import visible
 
 log = logging.getLogger(__name__)
 
+_AGAIN = 30.0
+"""Seconds after which is tried again what could not be done at the beginning."""
+_STILL_WAITED_FOR = 300.0
+"""Seconds after which nobody waits for an answer any more that a process owed that has ended."""
 _GONE = "It is not in this room any more."
 
 
@@ -33,8 +39,8 @@ _GONE = "It is not in this room any more."
 async def at_work(gate: Gate, services: Services, models: Models) -> AsyncIterator[Company]:
     """While this lasts, personas answer in their rooms. At the end every turn is ended, and its record kept."""
     company = Company(Surroundings(gate, services, models))
-    await company.begin()
     try:
+        await company.begin()
         yield company
     finally:
         await company.end()
@@ -51,16 +57,63 @@ class Company:
         """By room, how many turns AIs took since a person said something."""
         self._considering: set[asyncio.Task[None]] = set()
         self._leave: list[Callable[[], None]] = []
+        self._began = around.services.clock.now()
+        self._again: asyncio.TimerHandle | None = None
         self._ended = False
 
     async def begin(self) -> None:
+        """Hear what is said from now on, and take up what an earlier process left."""
         services = self._around.services
         heard = (MessageReceived, ApprovalDecided, PersonaLoaded, RoomChanged)
         self._leave.append(services.events.subscribe(self._hear, *heard))
         services.personas.stop = self.stop
-        for call in await open_calls.all_open(services.store):
+        await self._arrive(None)
+        self._soon(self._answer_late())
+
+    async def _arrive(self, left: list[OpenCall] | None) -> None:
+        """Take up the calls that an earlier process left, all of them or these, and greet.
+
+        What cannot be stored now, such as on a full disk, is tried again later, and personas work meanwhile.
+        """
+        services = self._around.services
+        failed: list[OpenCall] = []
+        whole = True
+        try:
+            if left is None:
+                # Later there are calls of this process as well, which are none of these.
+                stored = await open_calls.all_open(services.store)
+                left = [one for one in stored if self._again is None or one.at < self._began]
+            for call in left:
+                if not await self._taken_up(call):
+                    failed.append(call)
+            await greeting.greet(services)
+        except DoorwardError as error:
+            log.warning("the personas cannot do all that they begin with; it is tried again: %s", error)
+            whole = False
+        if (failed or not whole) and not self._ended:
+            rest = failed if left is not None else None
+            self._again = asyncio.get_running_loop().call_later(_AGAIN, lambda: self._soon(self._arrive(rest)))
+
+    async def _taken_up(self, call: OpenCall) -> bool:
+        try:
             await self._take_up(call)
-        await greeting.greet(services)
+        except DoorwardError as error:
+            log.warning("a call that %s left in %s cannot be ended now: %s", call.persona, call.room, error)
+            return False
+        return True
+
+    async def _answer_late(self) -> None:
+        """Answer what was said last in a room, shortly before the process ended that should have answered.
+
+        Whoever spoke or ran anything since has answered, and what is said from now on is heard of anyway.
+        """
+        services = self._around.services
+        for room in services.rooms.of(LOCAL):
+            here = self._personas_in(room)
+            newest = await services.messages.newest(room, 1) if here and not room.archived else []
+            for message in newest:
+                if message.kind == "human" and self._began - _STILL_WAITED_FOR <= message.at < self._began:
+                    await self._consider(room, message.id, here, message.sender)
 
     async def end(self) -> None:
         """End all turns; what they were doing is on record, and their cards say so."""
@@ -68,6 +121,8 @@ class Company:
         self._around.services.personas.stop = None
         for leave in self._leave:
             leave()
+        if self._again is not None:
+            self._again.cancel()
         for task in self._considering:
             task.cancel()
         await asyncio.gather(*self._considering, return_exceptions=True)
@@ -98,16 +153,6 @@ class Company:
             await self._give_up(call, reason)
         return len(calls)
 
-    async def look(self) -> None:
-        """See now what has been decided, or has expired, of all that waits."""
-        await self._waiting.look()
-
-    async def settled(self) -> None:
-        """Wait until nobody has anything to do."""
-        while self._considering or self._workers:
-            tasks = [one.task for one in self._workers.values() if one.task is not None]
-            await asyncio.wait([*self._considering, *tasks])
-
     def _hear(self, event: Event) -> None:
         if event.tenant != LOCAL:
             return
@@ -128,10 +173,14 @@ class Company:
         by_person = said_by is not None and said_by.kind == "human"
         if by_person:
             self._turns.pop(room.id, None)
-        found = [self._around.services.personas.get(LOCAL, one.id) for one in room.members.values() if one.kind == "ai"]
-        here = [one for one in found if one is not None and one.id != event.sender]
+        here = [one for one in self._personas_in(room) if one.id != event.sender]
         if here:
-            self._soon(self._consider(room, event.message, here, event.sender if by_person else event.behalf))
+            asker = event.sender if by_person else event.behalf
+            self._soon(self._consider(room, event.message, here, asker), room, here[0].id)
+
+    def _personas_in(self, room: Room) -> list[Persona]:
+        found = [self._around.services.personas.get(LOCAL, one.id) for one in room.members.values() if one.kind == "ai"]
+        return [one for one in found if one is not None]
 
     async def _consider(self, room: Room, id: str, here: list[Persona], asker: str) -> None:
         """Who of those who are here takes this up, for the person who said it or for whom it was said."""
@@ -143,8 +192,15 @@ class Company:
         recipe = services.recipes.recipe(room.recipe)
         pattern = recipe.strategy.conversation_pattern if recipe is not None else ""
         for persona in here:
-            if speaks(persona, room, pattern, message) and self._granted(room):
+            by_rules = self._thinks_by_rules(persona)
+            if speaks(persona, room, pattern, message, thinks_by_rules=by_rules) and self._granted(room):
                 self._worker(persona.id, room.id).hear(message, asker)
+
+    def _thinks_by_rules(self, persona: Persona) -> bool:
+        try:
+            return self._around.models.find(persona.model).name in FREE
+        except ModelFailed:  # it says so when it is asked
+            return False
 
     def _granted(self, room: Room) -> bool:
         """Whether AIs may take one more turn in a room before a person says something again."""
@@ -202,14 +258,18 @@ class Company:
             await worker.stop(_GONE)
         await self._give_up_all(persona, room, _GONE)
 
-    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(_logged(work))
+    def _soon(self, work: Coroutine[Any, Any, None], room: Room | None = None, persona: str = "") -> None:
+        """Do it as a task of its own; should it break, the persona says so in the room where somebody waits for it."""
+        task = asyncio.get_running_loop().create_task(self._logged(work, room, persona))
         self._considering.add(task)
         task.add_done_callback(self._considering.discard)
 
-
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except DoorwardError as error:
-        log.warning("a message could not be brought to the personas: %s", error)
+    async def _logged(self, work: Coroutine[Any, Any, None], room: Room | None, persona: str) -> None:
+        try:
+            await work
+        except DoorwardError as error:
+            log.warning("a message could not be brought to the personas: %s", error)
+        except Exception:
+            log.exception("a message could not be brought to the personas")
+            if room is not None:
+                await say_it_broke(self._around, room, persona)

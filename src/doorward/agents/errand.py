@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from doorward.agents.calls.wanted import Wanted
 from doorward.agents.surroundings import Surroundings
 from doorward.approvals.approvals import Approval
 from doorward.command import Command
-from doorward.errors import Refused
+from doorward.errors import DoorwardError, Refused
 from doorward.executions.notices import Notice, Started
 from doorward.model import Credential, Outcome, Request
 from doorward.personas.persona import Persona
@@ -25,6 +26,8 @@ from doorward.store import open_calls
 from doorward.store.open_calls import OpenCall
 from doorward.store.sqlite import Statement
 from doorward.visible import storable, visible
+
+log = logging.getLogger(__name__)
 
 DOOR = "chat"
 SUMMARY = 500
@@ -120,7 +123,10 @@ class Errands:
             response=response,
         )
         running = msgspec.structs.replace(card, state="running", approval=approval.id, summary="")
-        message = await self._around.services.messages.revise(message, attachments=[running])
+        # Its row is closed when it was tried before and came too fast.
+        message = await self._around.services.messages.revise(
+            message, attachments=[running], also=lambda _: (open_calls.put(call),)
+        )
         return await self._ask(request, message, running, call)
 
     async def _ask(self, request: Request, message: Message, card: Card, call: OpenCall) -> Back:
@@ -134,7 +140,10 @@ class Errands:
         if outcome.status == "parked":
             waiting = msgspec.structs.replace(call, approval=outcome.ticket)
             parked = shown.as_it_ended(outcome, approval=outcome.ticket)
-            message = await shown.put(parked, open_calls.put(waiting))
+            try:
+                message = await shown.put(parked, open_calls.put(waiting))
+            except DoorwardError as error:  # people are asked all the same, so their answer must be waited for
+                log.warning("the card of a call that waits for %s could not be stored: %s", outcome.ticket, error)
             return Back(outcome=outcome, card=message, text=text, waits=waiting)
         message = await shown.put(shown.as_it_ended(outcome, approval=request.ticket), open_calls.close(call.card))
         return Back(outcome=outcome, card=message, text=text)

@@ -1,6 +1,7 @@
 """What a model is shown for one answer: who it is, who is here, what was said, what it may run, what came of it.
 
-Everything is counted by the model's own count. What does not fit is left out, oldest first, and said to be.
+Everything is counted by the model's own count. What does not fit is left out, oldest first, and said to be. It is put
+together in a thread: hiding secrets and counting tokens in long messages takes its time.
 """
 
 from __future__ import annotations
@@ -113,11 +114,12 @@ def _cost(command: Command, one: Tool, budget: _Budget) -> int:
     """What a tool takes of a model's tokens: counted once, as long as the model counts a measure the same way."""
     key = (budget.name, budget.cost(_MEASURE), len(one.description))
     known = _COSTS.setdefault(command, {})
-    if key not in known:
+    cost = known.get(key)
+    if cost is None:
         if len(known) >= _MOST_COSTS:
             known.clear()
-        known[key] = budget.cost(f"{one.name} {one.description} {json.dumps(one.schema)}")
-    return known[key]
+        cost = known[key] = budget.cost(f"{one.name} {one.description} {json.dumps(one.schema)}")
+    return cost
 
 
 def tool(command: Command, policy: Policy | None) -> Tool:

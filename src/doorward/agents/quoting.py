@@ -15,9 +15,9 @@ from doorward.names import folded
 from doorward.registry import Registry
 
 NOT_MADE = (
-    "It was not made: the same call stands in what somebody else wrote or in what a command gave, so it was taken for a "
-    "quotation. When you mean it yourself, call the tool instead of writing it down, or write it in other words, such "
-    "as with one more parameter."
+    "It was not made: the same call stands in what somebody else wrote or in what a command gave, so it was taken for "
+    "a quotation. When you mean it yourself, call the tool instead of writing it down, or write it in other words, "
+    "such as with one more parameter."
 )
 NOT_READ = (
     "It was not made: somebody wrote so much in this room that looks like calls that yours cannot be told from a "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
+from doorward.agents.models.standin_matching import matching
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
@@ -26,15 +27,13 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 """How questions and requests begin, in English; in other languages a question mark, or naming the persona, tells."""
-_GREETING = re.compile(r"hello|hi|hey|hallo|good|greetings|thanks|thank|thx|bye|goodbye|welcome")
-_SHORT = 5
-"""Words that a greeting has at most; what is longer says something."""
 
 
 def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thinks_by_rules: bool = False) -> bool:
     """Whether this message is for this persona to answer. Its own messages, and the cards of calls, never are.
 
-    One that thinks by rules, without a language model, has nothing to say to a statement unless that names it.
+    One that thinks by rules, without a language model, has nothing to say to what is neither asked nor has a rule,
+    unless that names it.
     """
     if message.sender == persona.id or room.archived or pattern == "silent" or persona.id not in room.members:
         return False
@@ -44,7 +43,7 @@ def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thin
         return True
     if message.kind != "human" or pattern == "on-mention" or verdict(message.text) is not None:
         return False
-    if thinks_by_rules and not asks(message.text) and not greets(message.text):
+    if thinks_by_rules and not asks(message.text) and matching(message.text, _names(persona)) is None:
         return False
     if pattern == "always" or room.direct or _alone_with(room, persona.id):
         return True
@@ -75,10 +74,8 @@ def asks(text: str) -> bool:
     return bool(words) and (_ASKING.fullmatch(words[0]) is not None or "please" in words)
 
 
-def greets(text: str) -> bool:
-    """Whether a text is no more than a greeting, a farewell or thanks."""
-    words = re.findall(r"\w+", text[:200].lower())
-    return 0 < len(words) <= _SHORT and _GREETING.fullmatch(words[0]) is not None
+def _names(persona: Persona) -> tuple[str, str]:
+    return (persona.id, persona.display_name)
 
 
 def _alone_with(room: Room, persona: str) -> bool:

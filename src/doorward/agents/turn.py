@@ -9,18 +9,19 @@ from collections.abc import Sequence
 
 from doorward.agents.answering import Answer, answer
 from doorward.agents.calls.native import native
-from doorward.agents.calls.reading import read
+from doorward.agents.calls.reading import read_aside
 from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.drafts import Drafting
 from doorward.agents.errand import Errands
 from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
 from doorward.agents.prompting import Scene, prompt
+from doorward.agents.quoting import Quotations
 from doorward.agents.surroundings import Surroundings
 from doorward.command import Command
 from doorward.errors import Refused
 from doorward.ids import new_id
 from doorward.personas.persona import Persona
-from doorward.rooms.message import Message
+from doorward.rooms.message import Card, Message
 from doorward.rooms.messages import LARGEST_MESSAGE
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Room
@@ -30,10 +31,6 @@ log = logging.getLogger(__name__)
 
 NOTHING_SAID = "(I have nothing to say to that.)"
 _MOST_FAULTS = 20
-_QUOTED = (
-    "It was not made: the same call stands in what a command gave you, so it was taken for a quotation. When you mean "
-    "it yourself, call the tool instead of writing a line."
-)
 _INTENT = re.compile(
     r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
     r"|i (?:have )?(?:run|ran|executed|called|used)|using the|call(?:ing)? the|use the)\b",
@@ -59,6 +56,7 @@ class TurnTaking:
         self._so_far: list[Turn] = []
         self._corrected = False
         self._patient = True
+        self._quotations = Quotations(around.services.registry)
 
     async def take(self, topic: Message, results: Sequence[Turn] = ()) -> None:
         """Answer a message; with results, go on with what came of a call that waited, whose card that message is."""
@@ -107,7 +105,7 @@ class TurnTaking:
         drafting = Drafting(services.live, self._room, self._persona.id)
         try:
             model = self._around.models.find(self._persona.model)
-            given = prompt(scene, offered, policy, model, self._so_far)
+            given = await asyncio.to_thread(prompt, scene, offered, policy, model, tuple(self._so_far))
             got = await self._answer(model, given, drafting)
         except ModelFailed as failure:
             drafting.done()
@@ -116,7 +114,7 @@ class TurnTaking:
         except asyncio.CancelledError:
             drafting.done()
             raise
-        return await self._heard(got, offered, drafting)
+        return await self._heard(got, offered, drafting, scene, given)
 
     async def _answer(self, model: Model, given: Prompt, drafting: Drafting) -> Answer:
         """The model's answer. One that is asked too often, and says that it will soon be free, is waited for once."""
@@ -133,12 +131,14 @@ class TurnTaking:
         self._around.services.live.thinking(self._room, self._persona.id, "thinking")
         return await answer(model, given, limits, drafting.told)
 
-    async def _heard(self, got: Answer, offered: Sequence[Command], drafting: Drafting) -> bool:
+    async def _heard(
+        self, got: Answer, offered: Sequence[Command], drafting: Drafting, scene: Scene, given: Prompt
+    ) -> bool:
         if got.cut:
-            prose = read(got.text).prose
+            prose = (await read_aside(got.text)).prose
             await self._say(f"{prose}\n\n({got.cut})" if prose else f"({got.cut})", drafting)
             return True
-        reading, unreadable = _reading(got)
+        reading, unreadable = await _reading(got)
         if not reading.calls and not unreadable:
             if not self._corrected and only_talks(reading.prose, offered):
                 drafting.done()
@@ -146,12 +146,13 @@ class TurnTaking:
                 return False
             await self._say(reading.prose or NOTHING_SAID, drafting)
             return True
+        repeated = [""] * len(reading.calls) if got.asked else await self._repeated(reading, scene, given)
         if reading.prose:
             await self._say(reading.prose, drafting)
         else:
             drafting.done()
         self._so_far.append(Turn(role="assistant", text=got.text, calls=got.asked))
-        await self._run(reading)
+        await self._run(reading, repeated)
         for id, fault in unreadable[:_MOST_FAULTS]:
             self._so_far.append(Turn(role="result", text=fault, answers=id))
         if len(unreadable) > _MOST_FAULTS:
@@ -159,8 +160,11 @@ class TurnTaking:
             self._so_far.append(Turn(role="result", text=f"{left} more calls of this answer cannot be read either."))
         return bool(self.waits)
 
-    async def _run(self, reading: Reading) -> None:
-        """Make the calls of one answer, one after the other, and remember what came of each."""
+    async def _run(self, reading: Reading, repeated: Sequence[str]) -> None:
+        """Make the calls of one answer, one after the other, and remember what came of each.
+
+        `repeated` says of each why it is not made, should it be somebody else's.
+        """
         most = self._around.services.settings.personas.calls
         response = new_id()
         full = ""
@@ -172,8 +176,8 @@ class TurnTaking:
                 for unread in reading.calls[number + 1 :] if wanted.id else ():
                     self._result(unread, "It was not made, for the same reason.")
                 break
-            if quoted(wanted, self._so_far):
-                self._result(wanted, _QUOTED)
+            if repeated[number]:
+                self._result(wanted, repeated[number])
                 continue
             back = await self.errands.run(wanted, response, self._rounds)
             self._result(wanted, back.text)
@@ -181,6 +185,19 @@ class TurnTaking:
                 self.waits.append(back.waits)
             if back.outcome.status == "refused" and back.outcome.rule.startswith("recipe: maxCommandsPerResponse"):
                 full = back.outcome.message
+
+    async def _repeated(self, reading: Reading, scene: Scene, given: Prompt) -> list[str]:
+        """Of each call in a text why it is not made, should it stand in what others wrote or what a command gave.
+
+        The persona's own earlier messages count as well: what it ran is not in them, and what it showed of others is.
+        """
+        said = given.turns[: len(given.turns) - len(self._so_far)]
+        results = [turn for turn in self._so_far if turn.role == "result"]
+        others = [one for one in scene.history if one.sender != self._persona.id]
+        cards = [part for one in others for part in one.attachments if isinstance(part, Card)]
+        made = [Wanted(name=card.command, params=card.params) for card in cards]
+        texts = [turn.text for turn in (*said, *results)]
+        return await asyncio.to_thread(self._quotations.why_not, reading.calls, texts, made)
 
     def _result(self, wanted: Wanted, text: str) -> None:
         self._so_far.append(Turn(role="result", text=text, answers=wanted.id, tool=wanted.name[:64]))
@@ -213,13 +230,13 @@ class TurnTaking:
                 drafting.done(message)
 
 
-def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
+async def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
     """The calls of an answer: those that came over the provider's own wire or, without such, those in its text.
 
     Beside them what cannot be read as a call: the provider's id of it, if it has one, and why not.
     """
     if not got.asked:
-        reading = read(got.text)
+        reading = await read_aside(got.text)
         return reading, [("", fault) for fault in reading.faults]
     calls: list[Wanted] = []
     faults: list[tuple[str, str]] = []
@@ -230,15 +247,6 @@ def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
         else:
             calls.append(found)
     return Reading(calls=tuple(calls), prose=got.text.strip()), faults
-
-
-def quoted(wanted: Wanted, so_far: Sequence[Turn]) -> bool:
-    """Whether a call in the text of an answer stands word for word in what a command gave: a file that is shown."""
-    if wanted.id or not wanted.raw.strip():
-        return False
-    raw = re.escape(wanted.raw.strip())
-    call = re.compile(raw if wanted.raw.strip()[0] in "<{[`" else rf"EXECUTE\s*:\s*{raw}", re.IGNORECASE)
-    return any(call.search(turn.text) for turn in so_far if turn.role == "result")
 
 
 def only_talks(text: str, offered: Sequence[Command]) -> bool:

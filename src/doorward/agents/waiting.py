@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from doorward.agents.surroundings import Surroundings
 from doorward.approvals.approvals import Approval
-from doorward.errors import NotFound
+from doorward.errors import DoorwardError, NotFound
 from doorward.events import ApprovalDecided
 from doorward.store.open_calls import OpenCall
+
+log = logging.getLogger(__name__)
 
 Over = Callable[[OpenCall], None]
 """Told when a call needs to wait no longer: it was decided, or nobody decided in time."""
 _LATE = 0.05
 """Seconds behind the hour at which something expires, so that it has."""
+_AGAIN = 30.0
+"""Seconds after which a call is looked at again that could not be looked at."""
 
 
 class Waiting:
@@ -65,7 +70,12 @@ class Waiting:
         await asyncio.gather(*self._looking, return_exceptions=True)
 
     async def _look_at(self, call: OpenCall) -> None:
-        approval = await approval_of(self._around, call)
+        try:
+            approval = await approval_of(self._around, call)
+        except DoorwardError as error:
+            log.warning("it cannot be seen now whether the call %s was decided about: %s", call.card, error)
+            self._expiry[call.approval] = self._around.services.clock.now() + _AGAIN
+            return
         if approval is None or approval.state != "pending":
             self._let_go(call)
         elif self._calls.get(call.approval) is call:  # nobody decided while it was looked at

@@ -22,7 +22,7 @@ from doorward.personas.persona import Persona
 from doorward.rooms.message import Message
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Room
-from doorward.store import open_calls
+from doorward.store import approvals, open_calls
 from doorward.store.open_calls import OpenCall
 from doorward.visible import visible
 
@@ -76,8 +76,7 @@ class Worker:
             task.cancel()
             await asyncio.wait([task])
             if self.task is task:  # it was stopped before it began, so that nothing of it ran
-                self.task = None
-                self._done()
+                self._ended()
 
     def _start(self) -> None:
         if self.task is None:
@@ -99,14 +98,17 @@ class Worker:
             if self._says and room is not None:
                 await asyncio.shield(asyncio.ensure_future(self._last_words(room)))
         finally:
-            self.task = None
-            if self._decided or self._heard:
-                self._start()  # it came while the last words of what was stopped were said
-            else:
-                self._done()
+            self._ended()
             if room is not None:
                 waits = self._waiting.of(self._persona, self._room)
                 live.thinking(room, self._persona, "waiting" if waits else "idle")
+
+    def _ended(self) -> None:
+        self.task = None
+        if self._decided or self._heard:
+            self._start()  # it came while what was stopped came to its end
+        else:
+            self._done()
 
     async def _give_up(self, room: Room | None) -> None:
         """Leave what was to be done, since the persona is gone, or the room."""
@@ -126,21 +128,19 @@ class Worker:
             log.warning("a turn of %s in %s could not be taken to its end: %s", self._persona, self._room, error)
         except Exception:
             log.exception("a turn of %s in %s broke", self._persona, self._room)
-            await self._around.services.messages.say(
-                room,
-                persona.id,
-                "ai",
-                _BROKE,
-            )
+            await say_it_broke(self._around, room, persona.id)
 
     async def _take(self, turn: TurnTaking, message: Message, *results: Turn) -> None:
         self._turn = turn
         try:
             await turn.take(message, results)
+        except asyncio.CancelledError:  # whoever stops it looks after what it leaves
+            turn.waits.clear()
+            raise
         finally:
             self._turn = None
-        for call in turn.waits:
-            await self._waiting.add(call)
+            for call in turn.waits:  # also when the turn broke off: people are asked, and their answer counts
+                await self._waiting.add(call)
 
     async def _go_on(self, persona: Persona, room: Room, call: OpenCall) -> None:
         """Do what people decided about a call, and take the turn further once none of its calls waits any more."""
@@ -196,8 +196,18 @@ class Worker:
         await self._around.services.messages.say(room, self._persona, "ai", self._says)
 
 
+async def say_it_broke(around: Surroundings, room: Room, persona: str) -> None:
+    """Tell the room that nothing comes, and where the reason is found."""
+    try:
+        await around.services.messages.say(room, persona, "ai", _BROKE)
+    except DoorwardError as error:
+        log.warning("the room %s could not be told that %s does not answer: %s", room.id, persona, error)
+
+
 async def give_up(around: Surroundings, call: OpenCall, room: Room | None, reason: str) -> None:
-    """End a call that will not go on, whatever is left of its card."""
+    """End a call that will not go on, whatever is left of its card, and the question to people that it waits for."""
+    if call.approval:
+        await around.services.store.write(approvals.lapse(call.approval, around.services.clock.now()))
     if room is not None:
         with contextlib.suppress(NotFound):
             await close(around, call, await around.services.messages.get(room, call.card), reason, failed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -122,6 +123,10 @@ class Approvals:
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
         return await sql.decisions(self._store, approval.id)
+
+    async def decided_by(self, decider: Caller, approvals: Sequence[Approval]) -> set[str]:
+        """Those of these, newest first, about which somebody has said their word."""
+        return await sql.decided_by(self._store, decider.id, approvals[-1].id, approvals[0].id) if approvals else set()
 
     async def decide(self, decider: Caller, id: str, verdict: Verdict) -> Approval:
         """Record a person's verdict, if that person may give it and it is not too late."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
@@ -36,7 +37,11 @@ class ApprovalFacts(TypedDict):
     usedBy: Annotated[str | None, Meta(description="The call that used it up; null while none did")]
 
 
-class Page(Listing[ApprovalFacts]):
+class Listed(ApprovalFacts):
+    waitsForYou: Annotated[bool, Meta(description="Whether you may decide about it, and have not yet")]
+
+
+class Page(Listing[Listed]):
     next: Annotated[str | None, Meta(description="What to give as `before` for older ones; null for no more")]
 
 
@@ -74,8 +79,12 @@ async def list_approvals(
 ) -> Page:
     """List approvals of the rooms you are in, newest first."""
     found = await ctx.house.approvals.newest(ctx.caller.tenant, limit, before)
-    items = [
-        _shown(one)
+    decided = await ctx.house.approvals.decided_by(ctx.caller, found)
+    items: list[Listed] = [
+        {
+            **_shown(one),
+            "waitsForYou": one.state == "pending" and one.id not in decided and not _cannot_decide(ctx, one),
+        }
         for one in found
         if (not pending or one.state == "pending") and (_in_room(ctx, one) or _own(ctx, one))
     ]
@@ -113,7 +122,7 @@ async def show(ctx: Context, id: Id) -> Detailed:
         "approvers": json.loads(approval.approvers),
         "quorum": approval.quorum,
         "safety": command.facts.safety if command is not None else None,
-        "cannotDecide": _cannot_decide(ctx, approval),
+        "cannotDecide": _cannot_decide(ctx, approval, decisions),
         "shown": approval.shown,
         "difference": visible(approval.foreseen),
         "decisions": [{**one, "at": iso(one["at"])} for one in decisions],
@@ -182,7 +191,9 @@ def _why(ctx: Context, approval: Approval, command: Command | None) -> str:
     return f"When this was asked for, {command.name} needed a person's word; as things stand now it would not."
 
 
-def _cannot_decide(ctx: Context, approval: Approval) -> str:
+def _cannot_decide(ctx: Context, approval: Approval, decisions: Sequence[Mapping[str, Any]] = ()) -> str:
+    if any(one["decider"] == ctx.caller.id for one in decisions):
+        return "You have said your word."
     try:
         ctx.house.approvals.may_decide(ctx.caller, approval)
     except NotPermitted as denial:

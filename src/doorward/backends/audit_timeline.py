@@ -17,6 +17,7 @@ from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.store import ledger, ledger_counts
 from doorward.store.ledger_counts import PERIOD
+from doorward.store.rooms import DIRECT
 from doorward.store.scope import Scope
 
 family = Family("audit", category="history")
@@ -91,9 +92,10 @@ async def timeline(
 
 
 def _check_private(ctx: Context, room: str) -> None:
-    """Of a room of two nobody else learns how busy it is, but for whoever answers for the house."""
+    """Of a room of two nobody else learns how busy it is, nor that there is one, but for who answers for the house."""
     found = ctx.house.rooms.get(ctx.caller.tenant, room)
-    if found is not None and found.direct and not found.seen_by(ctx.caller) and ctx.caller.access < Access.ROOT:
+    secret = not found.seen_by(ctx.caller) if found is not None and found.direct else found is None
+    if room.startswith(DIRECT) and secret and ctx.caller.access < Access.ROOT:
         raise ctx.house.rooms.unknown(ctx.caller.tenant, room)
 
 

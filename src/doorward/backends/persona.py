@@ -30,6 +30,7 @@ class PersonaFacts(TypedDict):
     access: str
     rooms: Annotated[list[str], Meta(description="Those of your rooms that it is in")]
     awaited: Annotated[list[str], Meta(description="Rooms that its file names and that do not exist, or are closed")]
+    remarks: Annotated[list[str], Meta(description="Why it cannot answer as things are; empty when nothing is known")]
     suggestions: Annotated[list[str], Meta(description="Questions to ask it")]
     energy: Annotated[dict[str, Any] | None, Meta(description="Its energy, while energy is switched on")]
 
@@ -50,6 +51,7 @@ class PersonaInForce(TypedDict):
     now: Literal["in force"]
     replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
     awaited: Annotated[list[str], Meta(description="Rooms that it names and that do not exist or are closed")]
+    remarks: Annotated[list[str], Meta(description="Why it cannot answer as things are; empty when nothing is known")]
 
 
 class PersonaRemoved(TypedDict):
@@ -130,20 +132,22 @@ async def put(
     """Check a persona, write its file, and put it into the rooms it names. One that is not valid changes nothing."""
     old = ctx.house.personas.text(id)
     new = text.encode()
-    _checked(ctx, id, new)
+    persona = _checked(ctx, id, new)
     await ctx.store.write(
         before_images.keep(ctx.call, kind="persona", target=id, before=old, after=_digest(new), at=_now(ctx))
     )
     await ctx.house.personas.save(id, new)
     awaited = ctx.house.personas.memberships.awaited(id)
-    return {"id": id, "now": "in force", "replaced": old is not None, "awaited": awaited}
+    remarks = _remarks(ctx, persona)
+    return {"id": id, "now": "in force", "replaced": old is not None, "awaited": awaited, "remarks": remarks}
 
 
 @put.shows_effect
 async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
-    _checked(ctx, id, text.encode())
+    persona = _checked(ctx, id, text.encode())
     old = ctx.house.personas.text(id)
-    return {"before": strictjson.loads(old) if old is not None else None, "after": strictjson.loads(text)}
+    before = strictjson.loads(old) if old is not None else None
+    return {"before": before, "after": strictjson.loads(text), "remarks": _remarks(ctx, persona)}
 
 
 @family.command(
@@ -245,14 +249,21 @@ def _facts(ctx: Context, persona: Persona) -> PersonaFacts:
         "access": persona.access,
         "rooms": sorted(rooms),
         "awaited": ctx.house.personas.memberships.awaited(persona.id) if full else [],
+        "remarks": _remarks(ctx, persona) if full else [],
         "suggestions": list(persona.suggestions),
         "energy": ctx.house.energy_of(persona.caller),
     }
 
 
-def _checked(ctx: Context, id: str, text: bytes) -> None:
+def _remarks(ctx: Context, persona: Persona) -> list[str]:
+    """A model may be set up later, so that one that is missing is no fault of the file; but it is said."""
+    problem = ctx.house.models.problem(persona.model)
+    return [problem] if problem else []
+
+
+def _checked(ctx: Context, id: str, text: bytes) -> Persona:
     try:
-        ctx.house.personas.check(id, text)
+        return ctx.house.personas.check(id, text)
     except BadPersona as error:
         raise BadParams(error.message, hint=error.hint) from error
 

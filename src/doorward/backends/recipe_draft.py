@@ -17,6 +17,7 @@ from doorward.errors import BadParams, NotFound
 from doorward.recipes.policy import Policy
 from doorward.recipes.recipe import LARGEST, BadRecipe, is_recipe_id, parse
 
+_NAMELESS = "draft"
 _LINE = re.compile(r"line (\d{1,9}), column (\d{1,9})")
 Text = Annotated[
     str, Meta(description="The recipe as JSON; left out, the one that is in force under the id", max_length=LARGEST)
@@ -50,7 +51,13 @@ def draft(ctx: Context, id: str, text: str) -> Policy:
 
 def drafted(id: str, text: str) -> Policy:
     """The policy that a text makes; BadRecipe when it makes none. Without an id, the text's own counts."""
-    return Policy(parse(text.encode(errors="surrogatepass"), f"{id or _own_id(text)}.json"))
+    name = id or _own_id(text)
+    try:
+        return Policy(parse(text.encode(errors="surrogatepass"), f"{name or _NAMELESS}.json"))
+    except BadRecipe as error:
+        if name:
+            raise
+        raise BadRecipe("that was given", error.field, error.reason) from error
 
 
 def fault_in(text: str, error: BadRecipe) -> Fault:
@@ -70,9 +77,9 @@ def _own_id(text: str) -> str:
     try:
         value = strictjson.loads(text, max_bytes=LARGEST)
     except strictjson.NotJson:
-        return "draft"
+        return ""
     own = value.get("recipeId") if isinstance(value, dict) else None
-    return own if isinstance(own, str) and is_recipe_id(own) else "draft"
+    return own if isinstance(own, str) and is_recipe_id(own) else ""
 
 
 def _place(node: Node, field: str) -> int:

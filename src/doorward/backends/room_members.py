@@ -84,7 +84,7 @@ def _with_member(
         raise Conflict(f"Room {name!r} is a room of two; make another room for more.")
     kind = _known_kind(ctx, member) or given
     if not kind:
-        raise _nobody(ctx, member, ', or is new and said to be an AI or a program: kind "ai" or "service"')
+        raise _nobody(ctx, member, ', or new here and said to be one: kind "ai" or "service", or --agent')
     if given and given != kind:
         raise BadParams(f"{member!r} is known here as {_A_KIND[kind]}, and not as {_A_KIND[given]}.")
     if kind != "human" and role != "member":

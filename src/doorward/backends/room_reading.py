@@ -80,7 +80,7 @@ async def mark(
 )
 async def wait(
     ctx: Context,
-    name: Name,
+    name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
     after: Annotated[
         int | None, Meta(description="Only what came behind this revision; by default what comes from now on")
     ] = None,
@@ -90,7 +90,7 @@ async def wait(
 
     With room/say an agent takes part in a room this way: it waits, answers, and waits again after `next`.
     """
-    room = seen(ctx, name)
+    room = seen(ctx, name or ctx.call.room)
     newest = await ctx.house.messages.revision(room)
     place = newest if after is None else min(max(int(after), 0), newest)
     come = asyncio.Event()
@@ -109,7 +109,7 @@ async def wait(
                     await come.wait()
             except TimeoutError:
                 pass
-            items, place = await _behind(ctx, seen(ctx, name), place)
+            items, place = await _behind(ctx, seen(ctx, room.id), place)
     finally:
         here()
         leave()

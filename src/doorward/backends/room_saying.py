@@ -17,7 +17,7 @@ from doorward.facts import Access, Effects, Safety, Tier
 from doorward.rooms.message import Card, Message
 from doorward.rooms.messages import LARGEST_MESSAGE
 from doorward.rooms.rooms import Room
-from doorward.rooms.words import Verdict, verdict
+from doorward.rooms.words import Verdict, begins_with_one, verdict
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 from doorward.store.sqlite import Statement
@@ -112,6 +112,8 @@ async def say(
     word = verdict(text) if ctx.caller.kind == "human" else None
     if word is not None:
         await _decide(ctx, room, word, said)
+    elif ctx.caller.kind == "human" and begins_with_one(text) and (waiting := await _waiting(ctx, room)):
+        said["note"] = f"Nothing was decided: only the bare word decides, {_ways(waiting)}"
     return said
 
 
@@ -232,8 +234,7 @@ def _sent_before(ctx: Context, message: Message, text: str, reply_to: str) -> Sa
 
 async def _decide(ctx: Context, room: Room, word: Verdict, said: Said) -> None:
     """Carry a person's word to the one approval that it means, and say what came of it."""
-    newest = await ctx.house.approvals.newest(room.tenant, _LOOKED_THROUGH)
-    waiting = [one for one in newest if one.room == room.id and one.state == "pending"]
+    waiting = await _waiting(ctx, room)
     meant = [one for one in waiting if word.approval in ("", one.id)]
     if len(meant) != 1:
         said["note"] = _undecided(word, waiting, len(meant))
@@ -249,6 +250,16 @@ async def _decide(ctx: Context, room: Room, word: Verdict, said: Said) -> None:
         "state": outcome.result["state"],
         "command": approval.command,
     }
+
+
+async def _waiting(ctx: Context, room: Room) -> list[Approval]:
+    newest = await ctx.house.approvals.newest(room.tenant, _LOOKED_THROUGH)
+    return [one for one in newest if one.room == room.id and one.state == "pending"]
+
+
+def _ways(waiting: list[Approval]) -> str:
+    ids = "; ".join(f"{one.id} ({one.command} by {one.caller})" for one in waiting[:10])
+    return f"approve or deny, alone or with the id behind it. There waits: {ids}."
 
 
 def _undecided(word: Verdict, waiting: list[Approval], meant: int) -> str:

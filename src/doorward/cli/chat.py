@@ -35,10 +35,11 @@ def command(room: str, last: int, seconds: float | None) -> None:
     Works with and without a running server. With input from a pipe each line is said, and once the AIs have answered
     it ends: echo 'how many rooms are there?' | doorward chat
     """
-    asyncio.run(_chat(room, last, seconds))
+    click.get_current_context().exit(asyncio.run(_chat(room, last, seconds)))
 
 
-async def _chat(room: str, last: int, seconds: float | None) -> None:
+async def _chat(room: str, last: int, seconds: float | None) -> int:
+    """The exit code: at a terminal a person saw for themselves what could not be said."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
@@ -54,8 +55,10 @@ async def _chat(room: str, last: int, seconds: float | None) -> None:
         with typed.screen():
             limit = seconds if typed.people or seconds is not None else _IN_A_PIPE
             await _until_over(chat, typed, stopping, limit)
+        await chat.leave()
     finally:
         await way.end()
+    return 0 if people else chat.code
 
 
 async def _until_over(chat: Chat, typed: Typed, stopping: asyncio.Event, seconds: float | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -14,8 +15,10 @@ from doorward.cli import chat_shown, report
 from doorward.cli.chat_input import Typed
 from doorward.cli.chat_shown import Shown
 from doorward.cli.chat_way import Happened, Way
+from doorward.cli.wrapping import columns, indented
 from doorward.errors import DoorwardError, Refused
 from doorward.model import Outcome
+from doorward.rooms.people import OWNER
 from doorward.visible import visible
 
 HELP = """\
@@ -29,12 +32,15 @@ What you type is said in the room. Beside that:
 A line that begins with // is said with one slash less."""
 _COMMANDS = ("/who", "/search", "/older", "/help", "/quit")
 _ANSWERS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
+_HELP_INDENT = 20
 _PAGE = 20
 _AGAIN = 1.0
 """Seconds after which somebody who was cut off comes again."""
 _SILENCE = 2.0
 """Seconds without a word, with no AI at work, after which nothing more is waited for."""
 _TYPING_LASTS = 5.0
+_MARKED_AFTER = 1.0
+"""Seconds after which the house is told that a person has read something."""
 
 
 class _Waits(NamedTuple):
@@ -66,6 +72,11 @@ class Chat:
         self._waiting: dict[str, _Waits] = {}
         """The approvals of this room that were put to the person, oldest first."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._marking: asyncio.Task[None] | None = None
+        self._read, self._marked = 0, 0
+        """Up to where in the room all was shown to the person, and up to where the house was told so."""
+        self.code = 0
+        """The exit code: that of the first thing that could not be said."""
 
     async def begin(self, last: int) -> None:
         """Show what was said last. A room that is not there, or not ours, ends it here."""
@@ -77,7 +88,7 @@ class Chat:
             self._show_page(page["items"])
         where = f"You are in {self._room} (recipe {facts['recipe']}). /help says what you can do."
         click.echo(click.style(where, dim=True))
-        for one in (await self._done("approval/list", pending=True))["items"]:
+        for one in reversed((await self._done("approval/list", pending=True))["items"]):
             if one["room"] == self._room:
                 await self._put_to_person(str(one["id"]))
 
@@ -157,14 +168,23 @@ class Chat:
         elif word == "/older":
             await self._older()
         elif word == "/help":
-            click.echo(HELP)
+            for line in HELP.splitlines():
+                click.echo(indented(line, columns(), _HELP_INDENT if line.startswith(" ") else 0))
         elif word.startswith("/") and not word.startswith("//"):
             click.echo(f"There is no {word[:40]!r} here; valid: {', '.join(_COMMANDS)}.", err=True)
         elif self._people and text.lower() in _ANSWERS and (waiting := self.waiting()):
             await self._decide(_ANSWERS[text.lower()], waiting)
         else:
             said = line.replace("//", "/", 1) if text.startswith("//") else line
-            await self._ask("room/say", name=self._room, text=said)
+            await self._say(said)
+
+    async def _say(self, text: str) -> None:
+        """Say something, and tell what came of it where that is not what the person may expect."""
+        outcome = await self._outcome("room/say", name=self._room, text=text)
+        self.code = self.code or report.EXIT_CODES[outcome.status if outcome is not None else "failed"]
+        note = outcome.result.get("note") if outcome is not None and isinstance(outcome.result, dict) else None
+        if note:
+            click.echo(indented(visible(str(note), lines=False), columns(), 0), err=True)
 
     async def _decide(self, verb: str, waiting: dict[str, str]) -> None:
         if len(waiting) > 1:
@@ -205,6 +225,7 @@ class Chat:
             self._print(self._shown.message(item))
         if ordered:
             self._oldest = str(ordered[0]["id"])
+            self._seen(int(ordered[-1]["position"]))
         return bool(ordered)
 
     async def _take(self, happened: Happened) -> None:
@@ -212,7 +233,8 @@ class Chat:
         if happened.name == "room-message":
             await self._message(data)
         elif happened.name == "room-typing":
-            self._typing[str(data["member"])] = time.monotonic() + _TYPING_LASTS
+            if data["member"] != OWNER:  # who sits here
+                self._typing[str(data["member"])] = time.monotonic() + _TYPING_LASTS
         elif happened.name == "room-presence":
             (self._here.add if data["here"] else self._here.discard)(str(data["member"]))
         elif happened.name == "room-draft":
@@ -233,9 +255,30 @@ class Chat:
         elif happened.name == "happened":
             await self._event(data)
 
+    def _seen(self, position: int) -> None:
+        """A person saw what stands there. The house is told a little later, and of all that came meanwhile at once."""
+        self._read = max(self._read, position)
+        if self._people and self._read > self._marked and (self._marking is None or self._marking.done()):
+            self._marking = asyncio.get_running_loop().create_task(self._mark(_MARKED_AFTER))
+
+    async def _mark(self, after: float = 0.0) -> None:
+        await asyncio.sleep(after)
+        position = self._read
+        with contextlib.suppress(DoorwardError):  # it stays unread then
+            await self._way.ask("room/mark", name=self._room, position=position)
+            self._marked = position
+
+    async def leave(self) -> None:
+        """Say how far the person has read, if that is not known yet."""
+        if self._marking is not None:
+            self._marking.cancel()
+        if self._people and self._read > self._marked:
+            await self._mark()
+
     async def _message(self, data: dict[str, Any]) -> None:
         self._heard.set()
         self._print(self._shown.message(data))
+        self._seen(int(data.get("position", 0)))
         self._drafts = {id: draft for id, draft in self._drafts.items() if draft[0] != data.get("sender")}
         self._typing.pop(str(data.get("sender")), None)
 
@@ -267,6 +310,13 @@ class Chat:
 
     async def _ask(self, command: str, **params: Any) -> dict[str, Any] | None:
         """The result of a command, or None when there is none, which the person is told."""
+        outcome = await self._outcome(command, **params)
+        if outcome is None or outcome.status != "done":
+            return None
+        return dict(outcome.result) if isinstance(outcome.result, dict) else {}
+
+    async def _outcome(self, command: str, **params: Any) -> Outcome | None:
+        """How a command ended; the person is told where that is not well. None: nobody answered."""
         try:
             outcome: Outcome = await self._way.ask(command, **params)
         except DoorwardError as error:
@@ -274,8 +324,7 @@ class Chat:
             return None
         if outcome.status != "done":
             report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
-            return None
-        return dict(outcome.result) if isinstance(outcome.result, dict) else {}
+        return outcome
 
     @staticmethod
     def _print(lines: list[str]) -> None:

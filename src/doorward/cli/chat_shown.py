@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
 import click
 import msgspec
 
+from doorward.cli.wrapping import cells, columns, indented, wrapped
 from doorward.model import Kind
 from doorward.rooms.message import Attachment, Card, File
 from doorward.visible import visible
@@ -24,6 +25,8 @@ _WORDS = {
 _COLOURS = {"parked": "yellow", "done": "green", "refused": "red", "failed": "red"}
 _KINDS = {"ai": "cyan", "human": "green"}
 _LONGEST_PARAMS = 200
+_INDENT = 6
+"""Columns before whatever goes on below the first line of a message."""
 
 
 class Said(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,7 +44,9 @@ class Said(msgspec.Struct, frozen=True, rename="camel"):
 class Shown:
     """What of a room is on the screen, so that a message that changed is told as a change and nothing comes twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Callable[[], int] = columns) -> None:
+        """`columns` says how wide the screen is by now; 0 for one that breaks no lines."""
+        self._columns = columns
         self._texts: dict[str, str] = {}
         self._cards: dict[tuple[str, int], str] = {}
 
@@ -56,13 +61,27 @@ class Shown:
         text = "" if gone else message.text
         self._texts[message.id] = text
         if before is None and gone:
-            yield _line(message, "", "(taken back)")
+            yield self._line(message, "", "(taken back)")
         elif before is None and (text or not message.attachments):
-            yield _line(message, text)
+            yield self._line(message, text)
         elif gone and before:
-            yield _line(message, "", f"(took back: {_short(before)})")
+            yield self._line(message, "", f"(took back: {_short(before)})")
         elif before is not None and text != before:
-            yield _line(message, text, "(changed)" if before else "")
+            yield self._line(message, text, "(changed)" if before else "")
+
+    def _line(self, message: Said, text: str, note: str = "") -> str:
+        """A message with its first line beside the name. Only `note` is styled: it is ours, and others' text is not."""
+        at, sender = message.at.astimezone().strftime("%H:%M"), visible(message.sender, lines=False)
+        width, beside = self._columns(), len(at) + cells(sender) + 3
+        lines: list[str] = []
+        for line in visible(text).split("\n") if text else []:
+            lines += wrapped(line, width, _INDENT if lines else beside, _INDENT)
+        if note:
+            noted = wrapped(note, width, _INDENT if lines else beside, _INDENT)
+            lines += [click.style(one, dim=True) for one in noted]
+        first, *rest = lines or [""]
+        name = click.style(sender, fg=_KINDS.get(message.kind), bold=True)
+        return "\n".join([f"{at} {name}: {first}", *(f"{' ' * _INDENT}{line}" for line in rest)])
 
     def _attached(self, message: Said) -> Iterator[str]:
         for place, one in enumerate(message.attachments):
@@ -77,13 +96,17 @@ class Shown:
             return
         self._cards[message.id, place] = card.state
         state = click.style(_WORDS[card.state], fg=_COLOURS.get(card.state))
-        code = f" ({card.code})" if card.code not in ("", "ok") and card.state != "parked" else ""
+        code = f" ({card.code})" if card.code and card.state in ("refused", "failed") else ""
         took = f" in {card.seconds:.1f} s" if card.seconds is not None and card.state in ("done", "failed") else ""
         called = f"{visible(card.command, lines=False)} {_params(card.params)}".rstrip()
-        yield f"      > {called}: {state}{code}{took}"
+        width = self._columns()
+        ends = f"{state}{code}{took}"
+        line = indented(f"      > {called}:", width, 8)
+        fits = not width or cells(line.rpartition("\n")[2]) + 1 + cells(click.unstyle(ends)) <= width
+        yield f"{line} {ends}" if fits else f"{line}\n        {ends}"
         if card.summary and card.state not in ("waiting", "running"):
             for line in visible(card.summary).splitlines():
-                yield f"        {line}"
+                yield indented(f"        {line}", width, 8)
 
 
 def approval(shown: dict[str, Any], people: bool) -> list[str]:
@@ -98,15 +121,6 @@ def approval(shown: dict[str, Any], people: bool) -> list[str]:
         lines += ["It would change:", *(f"  {line}" for line in visible(text).splitlines())]
     how = "Say yes with approve or y, no with deny or n." if people else "Say yes with approve, no with deny."
     return [*lines, f"{how} ({visible(str(shown.get('id', '')), lines=False)})"]
-
-
-def _line(message: Said, text: str, note: str = "") -> str:
-    """A message with its first line beside the name. Only `note` is styled: it is ours, and text of others is not."""
-    at = message.at.astimezone().strftime("%H:%M")
-    name = click.style(visible(message.sender, lines=False), fg=_KINDS.get(message.kind), bold=True)
-    lines = visible(text).split("\n") if text else []
-    first, *rest = [*lines, *([click.style(note, dim=True)] if note else [])] or [""]
-    return "\n".join([f"{at} {name}: {first}", *(f"      {line}" for line in rest)])
 
 
 def _short(text: str) -> str:

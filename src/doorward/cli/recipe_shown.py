@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import click
+import msgspec
 
 from doorward.cli import report
 from doorward.model import Outcome
@@ -49,9 +50,13 @@ def _flip(flip: dict[str, Any]) -> None:
     click.echo(f"    decided by   {visible(flip['before'])}")
     click.echo(f"    then by      {visible(flip['rule'])}")
     for one in flip["examples"]:
-        params = " ".join(f"{key}={value}" for key, value in one["params"].items()) if one["params"] else ""
+        params = " ".join(f"{key}={_written(value)}" for key, value in (one["params"] or {}).items())
         click.echo(click.style(f"    {one['call']}  {visible(params, lines=False)[:100]}", dim=True))
     click.echo()
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _callers(flip: dict[str, Any]) -> str:

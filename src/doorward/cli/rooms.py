@@ -23,17 +23,20 @@ def list_(as_json: bool) -> None:
     """List the rooms you are in."""
     outcome = client.run(Ask(command="room/list"))
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
-        report.result({"items": [_in_short(room) for room in outcome.result["items"]]})
+        rooms = outcome.result["items"]
+        titles = any(room["title"] != room["room"] for room in rooms)
+        report.result({"items": [_in_short(room, titles) for room in rooms]})
         return
     click.get_current_context().exit(report.show(outcome, as_json))
 
 
-def _in_short(room: dict[str, Any]) -> dict[str, Any]:
-    """A room as one line of a table."""
+def _in_short(room: dict[str, Any], titles: bool) -> dict[str, Any]:
+    """A room as one line of a table, with its title where some room has one of its own."""
     members = [name if role == "member" else f"{name} ({role})" for name, role in room["members"].items()]
     state = "archived" if room["archived"] else "open"
     return {
         "room": room["room"],
+        **({"title": room["title"]} if titles else {}),
         "recipe": room["recipe"],
         "members": members,
         "state": state,

@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import os
 import shutil
+import socket
 import sys
 from collections.abc import AsyncIterator
 
@@ -26,6 +27,7 @@ from doorward.doors.mcp_stdio.hello import take_over
 from doorward.doors.mcp_stdio.host import Host
 from doorward.doors.ports import listen, near
 from doorward.doors.serve import serve, stop_on_signals
+from doorward.errors import DoorwardError
 from doorward.home import Home, Lock, listen_private
 from doorward.rooms.people import LOCAL, OWNER
 from doorward.settings import Settings, home_folder, load
@@ -57,7 +59,7 @@ async def _up(home: Home, settings: Settings) -> None:
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
     async with open_house(home, changes=settings, stop=stopping.set) as house:
         with (
-            contextlib.closing(listen(settings.server.host, settings.server.port)) as public,
+            contextlib.closing(_listening(house)) as public,
             contextlib.closing(listen_private(home.socket)) as private,
         ):
             try:
@@ -71,6 +73,16 @@ async def _up(home: Home, settings: Settings) -> None:
                 home.address.unlink(missing_ok=True)
                 home.socket.unlink(missing_ok=True)
     click.echo("Doorward has stopped.")
+
+
+def _listening(house: House) -> socket.socket:
+    """Where the server listens. Should that fail, whoever began today learns what was made already."""
+    try:
+        return listen(house.settings.server.host, house.settings.server.port)
+    except DoorwardError:
+        if house.made:
+            click.echo(f"A new home for Doorward was made all the same: {house.home.path}", err=True)
+        raise
 
 
 @contextlib.asynccontextmanager
@@ -101,9 +113,10 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     if _in_a_log():
         lines += [f"For a login link: {program} login", ""]
     else:
+        minutes = f"{house.settings.console.link_minutes:.0f}"
         lines += [
             f"Open this to begin: {_link(house, f'http://{where}:{port}')}",
-            f"  (it works once, within {house.settings.console.link_minutes:.0f} minutes; for another: {program} login)",
+            f"  (it works once, within {minutes} minutes; for another: {program} login)",
             "",
         ]
     lines += [

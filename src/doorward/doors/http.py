@@ -52,7 +52,8 @@ class Server:
 
     async def _health(self, request: Request) -> Response:
         services = self._services
-        problems = len(services.recipes.problems) + bool(services.catalogue.problem) + bool(services.servers.problem)
+        problems = len(services.recipes.problems) + len(services.personas.problems)
+        problems += bool(services.catalogue.problem) + bool(services.servers.problem) + services.store.failing
         state = {"status": "degraded" if problems else "ok", "version": __version__, "problems": problems}
         return JSONResponse(state)
 

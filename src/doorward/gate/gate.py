@@ -352,7 +352,7 @@ class Gate:
                 status="parked",
                 code="approval_needed",
                 note=message,
-                rule=f"recipe: requireApproval {approval.command}",
+                rule=outcomes.asked_by(approval),
                 approval=approval.id,
             )
         except LedgerUnavailable as error:

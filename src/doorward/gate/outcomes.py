@@ -69,6 +69,11 @@ def waiting(approval: Approval) -> str:
     return f"{approval.command} waits for a person's approval."
 
 
+def asked_by(approval: Approval) -> str:
+    """The rule by which people are asked."""
+    return f"recipe: requireApproval {approval.command}"
+
+
 def parked(call: str, approval: Approval) -> Outcome:
     """Also for whoever comes back while nobody has decided; `call` is then empty, as nothing more was asked for."""
     message = waiting(approval)
@@ -82,6 +87,7 @@ def parked(call: str, approval: Approval) -> Outcome:
         retry="later",
         hint=f"People can say yes for {approval.expires_at - approval.created_at:g} s; once they did, ask again with "
         "the ticket.",
+        rule=asked_by(approval),
         ticket=approval.id,
         result={
             "ticket": approval.id,

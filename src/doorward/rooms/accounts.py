@@ -166,9 +166,7 @@ class Accounts:
         except Conflict as conflict:
             raise NotAuthenticated(_WRONG) from conflict
 
-    async def _redeem(
-        self, attempt: Attempt, code: str, agent: str, before: Browser | None, instead: bool
-    ) -> Entrance:
+    async def _redeem(self, attempt: Attempt, code: str, agent: str, before: Browser | None, instead: bool) -> Entrance:
         address = f"address\0{attempt.address}"
         self._attempts.count((address, ADDRESS))
         user = self._browsers.invited(code)

@@ -1,8 +1,8 @@
 """Browsers of people: the link that lets one in, once, and the session that they then have.
 
 A session has two secrets, made apart from each other. The browser sends the cookie along by itself, to every port of
-the machine and so to whatever program listens there; the proof it sends nowhere by itself, since our page keeps it where
-pages of this one port alone can read. Neither is good for anything without the other.
+the machine and so to whatever program listens there; the proof it sends nowhere by itself, since our page keeps it
+where pages of this one port alone can read. Neither is good for anything without the other.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Link(msgspec.Struct, frozen=True):
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """A session as it is about to be stored, with the secret that the cookie will carry and the one that the page keeps."""
+    """A session as it is about to be stored, with the secret that the cookie carries and the one of the page."""
 
     browser: Browser
     secret: str

@@ -9,6 +9,9 @@ _WORDS = re.compile(r"(approve|deny)(?:[ \t]+([0-9a-hjkmnp-tv-z]{16}))?", re.IGN
 """An id behind the word has the form that all ids have here, so that no word of a language passes for one."""
 
 
+_BEGINS = re.compile(r"\W*(approve|deny)\b", re.IGNORECASE)
+
+
 class Verdict(NamedTuple):
     word: Literal["approve", "deny"]
     approval: str
@@ -25,3 +28,8 @@ def verdict(text: str) -> Verdict | None:
         return None
     word: Literal["approve", "deny"] = "approve" if found[1].lower() == "approve" else "deny"
     return Verdict(word, (found[2] or "").lower())
+
+
+def begins_with_one(text: str) -> bool:
+    """Whether a message decides nothing, but begins as if it were meant to: `approve!`, or with half an id behind it."""
+    return verdict(text) is None and _BEGINS.match(text) is not None

@@ -32,6 +32,14 @@ async def decisions(store: Store, id: str) -> list[dict[str, Any]]:
     return await store.read("SELECT decider, verdict, at FROM decisions WHERE approval = ? ORDER BY at", (id,))
 
 
+async def decided_by(store: Store, decider: str, oldest: str, newest: str) -> set[str]:
+    """Of the approvals between two, those that a person has decided about."""
+    rows = await store.read(
+        "SELECT approval FROM decisions WHERE decider = ? AND approval BETWEEN ? AND ?", (decider, oldest, newest)
+    )
+    return {row["approval"] for row in rows}
+
+
 async def effect(store: Store, id: str) -> bytes | None:
     """What was foreseen for the command, which may be large."""
     rows = await store.read("SELECT effect FROM approvals WHERE id = ?", (id,))
@@ -80,6 +88,13 @@ def expire(now: float, decided_before: float) -> list[Statement]:
             (decided_before,),
         ),
     ]
+
+
+def lapse(id: str, now: float) -> Statement:
+    """Nobody waits for the answer any more, so it is too late for one."""
+    return Statement(
+        "UPDATE approvals SET expires_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?", (now, id, now)
+    )
 
 
 def use(id: str, digest: str, call: str, decided_after: float) -> Statement:

@@ -67,6 +67,8 @@ class Store:
         self._durable: bool | None = None
         self._owed: list[record.Entry] = []
         """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
+        self.failing = False
+        """Whether the last write failed, as on a disk that is full."""
         self._closed = False
         self.loop: asyncio.AbstractEventLoop | None = None
         """The loop that all writes come from; None: it is asked for each time, which takes a system call."""
@@ -205,9 +207,11 @@ class Store:
             head = self._append(entries) if entries else self.head
             self._db.execute("COMMIT")
             self.head = head
+            self.failing = False
             self._owed.clear()
         except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
             self._roll_back()
+            self.failing = True
             self._owed.extend(entry for job in batch if job.owed for entry in job.entries)
             answers = [_unavailable(error, self.path, "stored in")] * len(batch)
         _answer(batch, answers)

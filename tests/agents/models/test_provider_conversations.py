@@ -14,6 +14,7 @@ from wire_servers import KEY, aimock
 from doorward.agents.company import Company, at_work
 from doorward.rooms.message import Card, Message
 from doorward.settings import Models, Provider, Settings
+from settling import settled
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +58,7 @@ class Talking:
         """What was said in the room from this message on."""
         before = {one.id for one in await self._messages()}
         await self.driver.owner("room/say", text=text, name="general")
-        await self._company.settled()
+        await settled(self._company)
         return [one for one in await self._messages() if one.id not in before][1:]
 
     async def _messages(self) -> list[Message]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import contextlib
 from typing import Any
 
+import pytest
 from console_door import Console
 
-from doorward.doors.console.telling import told
-from doorward.doors.rest.sse import framed
-from doorward.errors import NotFound
+from doorward.doors.console import telling
+from doorward.doors.rest import streams
 
 
 async def test_a_page_is_told_of_the_house_and_of_its_room(console: Console) -> None:
@@ -48,18 +48,93 @@ async def test_after_a_restart_a_page_goes_on_where_it_was_and_hears_nothing_twi
             assert [data["text"] for name, _, data in stream.seen if name == "room-message"] == ["two"]
 
 
-async def test_a_room_that_is_not_ones_own_is_said_and_the_house_goes_on() -> None:
-    async def house() -> AsyncGenerator[bytes, None]:
-        yield framed("ready", {"missed": False}, "p-1")
-        yield framed("approval:requested", {"event": "approval:requested"}, "p-2")
+async def test_a_room_that_is_not_ones_own_is_said_and_the_house_goes_on(console: Console) -> None:
+    browser = await console.owner()
+    async with browser.stream("room=nowhere", last="/4") as stream:
+        _, error = await stream.until("room-error")
+        assert (error["code"], "nowhere" in error["detail"]) == ("not_found", True)
+        await browser.run("room/create", name="lab", recipe="code-collaboration")
+        id, event = await stream.until("happened", event="room:changed")
+        assert id == f"{event['id']}/4"
 
-    async def room() -> AsyncGenerator[bytes, None]:
-        raise NotFound("There is no room 'x' that you are a member of.")
-        yield b""
 
-    pieces = b"".join([piece async for piece in told({"": house(), "room-": room()}, "", "4")]).decode()
-    assert "event: room-error\n" in pieces
-    assert "event: happened\nid: p-2/4\n" in pieces
+async def test_whoever_is_taken_out_of_the_room_hears_of_the_house_only(console: Console) -> None:
+    driver, browser = console.driver, console.browser()
+    services = driver.house.services
+    await driver.owner("user/create", id="anna", access="edit")
+    await driver.owner("room/join", name="general", member="anna")
+    await driver.owner("room/create", name="lab", recipe="code-collaboration")
+    await driver.owner("room/join", name="lab", member="anna")
+    await browser.login(code=services.browsers.link("local", "anna"))
+    async with browser.stream("room=general") as stream:
+        await stream.until("room-ready")
+        await driver.owner("room/say", name="general", text="welcome")
+        await stream.until("room-message", text="welcome")
+        await driver.owner("room/leave", name="general", member="anna")
+        await driver.owner("room/say", name="general", text="among us")
+        await stream.until("room-error", code="not_found")
+        assert services.presence.here("local", "general") == set()
+        await driver.owner("room/say", name="lab", text="hello")
+        _, event = await stream.until("happened", event="chat:message-received")
+        while event["data"]["room"] != "lab":
+            stream.seen.clear()
+            _, event = await stream.until("happened", event="chat:message-received")
+        assert "among us" not in str(stream.seen)
+
+
+async def test_what_a_page_has_heard_is_what_is_behind_its_place(console: Console) -> None:
+    browser = await console.owner()
+    services = console.driver.house.services
+    async with browser.stream("room=general") as stream:
+        await stream.until("room-ready")
+        for number in range(3):
+            await browser.run("room/say", name="general", text=f"{number}")
+        last = services.recent.id(services.recent.number)
+        await stream.until("happened", id=last)
+    heard = [(name, id.partition("/"), data) for name, id, data in stream.seen if name in ("happened", "room-message")]
+    happened = revision = ""
+    for name, (house, _, room), data in heard:
+        if name == "happened":
+            happened = data["id"]
+        else:
+            revision = str(data["revision"])
+        assert (house, room) == (happened or house, revision or room)
+    numbers = [int(data["id"].rpartition("-")[2]) for name, _, data in heard if name == "happened"]
+    assert numbers == sorted(set(numbers))
+
+
+async def test_what_happens_is_written_once_however_many_pages_hear_it(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, written = await console.owner(), []
+    happened = streams.happened
+    monkeypatch.setattr(streams, "happened", lambda *given: written.append(given[1]) or happened(*given))
+    async with contextlib.AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(browser.stream("room=general")) for _ in range(10)]
+        for page in pages:
+            await page.until("room-ready")
+        await browser.run("room/create", name="lab", recipe="code-collaboration")
+        for page in pages:
+            await page.until("happened", event="room:changed")
+    assert written
+    assert len(written) == len(set(written))
+
+
+async def test_a_page_is_told_that_its_stream_is_alive_and_when_it_reads_too_slowly(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "_MOST_WAITING", 5)
+    monkeypatch.setattr(telling, "SILENCE", 0.0)
+    monkeypatch.setattr(telling, "_RECHECK", 0.001)
+    browser = await console.owner()
+    services = console.driver.house.services
+    async with browser.stream("room=general") as stream:
+        await stream.until("room-ready")
+        await stream.until("tick")
+        for number in range(20):
+            services.live.thinking(services.rooms.known("local", "general"), f"ward{number}", "thinking")
+        await stream.until("end")
+    assert sum(name == "room-thinking" for name, _, _ in stream.seen) <= 5
 
 
 async def test_a_place_that_is_none_is_refused(console: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from doorward.doors.console.files import STATIC
+from doorward.visible import visible
 from node_peers import NODE
 
 ALLOWED = {"div", "p", "br", "ul", "ol", "li", "pre", "code", "strong", "em", "a", "span", "blockquote"}
@@ -90,14 +92,101 @@ def test_what_hides_or_turns_text_about_is_written_out() -> None:
     assert "d\ne" in lines
 
 
+def test_the_console_writes_out_every_character_that_the_terminal_does() -> None:
+    """Node and Python may know different versions of Unicode: what one of them does not know yet is left out."""
+    script = (
+        f"const {{ visibleText }} = await import({json.dumps((STATIC / 'visible.js').as_uri())});"
+        "const hidden = [];"
+        "for (let code = 0; code < 0xe0200; code += code === 0x1ffff ? 0xc0001 : 1) {"
+        "  const one = String.fromCodePoint(code);"
+        "  if (visibleText(one, true) !== one && !/^\\p{Cn}/u.test(one)) hidden.push(code);"
+        "}"
+        "console.log(JSON.stringify(hidden));"
+    )
+    done = subprocess.run(
+        [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    known = [code for code in (*range(0x20000), *range(0xE0000, 0xE0200)) if unicodedata.category(chr(code)) != "Cn"]
+    assert {code for code in known if visible(chr(code)) != chr(code)} == set(json.loads(done.stdout)) & {*known}
+    unassigned, emoji = asked(
+        ("visible.js", "visibleText", ["\u0378"]), ("visible.js", "visibleText", ["\u2764\ufe0f a\ufe0f"])
+    )
+    assert (unassigned, emoji) == ("‹U+0378›", "\u2764\ufe0f a‹U+FE0F›")
+
+
+def test_a_message_of_ticks_does_not_hold_up_the_pages_that_show_it() -> None:
+    """Each of these took a page seconds to minutes while its marks were looked for with patterns."""
+    ticks = "".join("`" * (length + 1) + "a" for length in range(440))
+    lines = [ticks, "**a " * 24_000, "[a" * 48_000, "https://" * 12_000, "*a " * 32_000]
+    shown = asked(
+        *(("marks.js", "marks", [line]) for line in lines),
+        *(
+            ("markdown.js", "Marked", [{"text": text}])
+            for text in (ticks, "# a" + " " * 9_000 + "b", "\u200b" * 97_000)
+        ),
+    )
+    assert [len(one) for one in shown[:5]] == [1, 1, 1, 48, 1]
+    assert words(shown[5]) == ticks
+    assert words(shown[6]).startswith("a ")
+
+
+def test_marks_within_a_line_are_found_where_they_close() -> None:
+    text = "a `b` ``c ` d`` **so *it* is** *em* snake_case_word 2*3*4 _low_ (see https://x.example/y). `open"
+    (found,) = asked(("marks.js", "marks", [text]))
+    assert [one for one in found if isinstance(one, dict)] == [
+        {"code": "b"},
+        {"code": "c ` d"},
+        {"bold": "so *it* is"},
+        {"soft": "em"},
+        {"soft": "low"},
+        {"link": "https://x.example/y", "label": ""},
+    ]
+    assert found[-1] == "). `open"
+
+
+def test_what_is_sent_is_shown_once_also_when_the_stream_is_faster_than_the_answer() -> None:
+    mine = {"id": "m1", "sender": "owner", "position": 8, "text": "yes"}
+    older = {**mine, "id": "m0", "position": 7}
+    entry = {"key": "k", "text": "yes", "after": 7}
+    cases = [
+        ([entry], [older]),
+        ([entry], [older, mine]),
+        ([entry, {**entry, "key": "l"}], [older, mine]),
+        ([{**entry, "message": "m1"}], [older]),
+        ([{**entry, "message": "m1"}], [mine]),
+        ([{**entry, "problem": {}}], [mine]),
+    ]
+    found = asked(*(("room/timeline.js", "unseen", [sending, known, "owner"]) for sending, known in cases))
+    assert [[one["key"] for one in left] for left in found] == [["k"], [], ["l"], ["k"], [], ["k"]]
+
+
+def test_events_of_a_stream_are_read_wherever_it_is_cut() -> None:
+    text = ': hello\n\nevent: a\nid: 1/2\ndata: {"n": 1}\n\nevent: b\r\ndata: x\r\ndata: y\r\n\r\nevent: c\n\n'
+    script = (
+        f"const {{ frames }} = await import({json.dumps((STATIC / 'eventstream.js').as_uri())});"
+        "const all = [];"
+        f"for (const piece of {json.dumps([list(text), [text], [text[:20], text[20:]]])}) {{"
+        "  const found = [];"
+        "  const take = frames((...event) => found.push(event));"
+        "  piece.forEach(take);"
+        "  all.push(found);"
+        "}"
+        "console.log(JSON.stringify(all));"
+    )
+    done = subprocess.run(
+        [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout) == [[["a", '{"n": 1}', "1/2"], ["b", "x\ny", ""]]] * 3
+
+
 def test_a_room_shows_each_message_once_in_its_newest_form_whatever_comes_first() -> None:
-    empty = {"messages": [], "sending": [{"key": "k", "message": "b"}], "typing": {"anna": 1}, "revision": 0}
+    empty = {"messages": [], "typing": {"anna": 1}, "revision": 0}
     first = {"id": "a", "position": 1, "revision": 5, "text": "edited", "sender": "owner"}
     second = {"id": "b", "position": 2, "revision": 2, "text": "later", "sender": "anna"}
     stale = {**first, "revision": 1, "text": "as it was"}
     (state,) = asked(("room/timeline.js", "withMessages", [empty, [second, first, stale, second]]))
     assert [one["text"] for one in state["messages"]] == ["edited", "later"]
-    assert (state["revision"], state["sending"], state["typing"]) == (5, [], {})
+    assert (state["revision"], state["typing"]) == (5, {})
 
 
 def test_a_draft_goes_when_it_is_done_and_an_at_sign_finds_members() -> None:

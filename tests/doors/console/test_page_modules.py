@@ -191,6 +191,14 @@ def test_a_difference_in_which_nothing_changes_has_no_line_that_comes_or_goes(as
     assert ask("difflines.js", "diffSummary", lines) == "No line is added or removed."
 
 
+def test_what_could_not_be_foreseen_is_not_called_a_change_of_nothing(ask):
+    def summary(text):
+        return ask("difflines.js", "diffSummary", ask("difflines.js", "diffLines", text))
+
+    assert summary("What it would change could not be worked out: the file is too large.") == "Not known"
+    assert summary("Tried on a copy, it ended with exit code 0.\nIt changes nothing.") == "Nothing is changed."
+
+
 def test_a_difference_without_blocks_goes_by_its_signs(ask):
     lines = ask("difflines.js", "diffLines", "-description: a\n+description: b\n title: c")
     assert [line["kind"] for line in lines] == ["removed", "added", "same"]
@@ -246,3 +254,32 @@ def test_streams_are_not_mixed_up(ask):
     written = ask("written.js", "withMore", written, "stderr", "b")
     written = ask("written.js", "withMore", written, "stderr", "c")
     assert [(block["stream"], block["text"]) for block in written["blocks"]] == [("stdout", "a"), ("stderr", "bc")]
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+EDGE = "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        (FIREFOX, "Firefox 140 on Linux"),
+        (EDGE, "Edge 141 on Windows"),
+        ("curl/8.5.0", "curl/8.5.0"),
+        ("", "an unknown browser"),
+    ],
+)
+def test_a_browser_is_named_as_people_name_it(ask, agent, name):
+    assert ask("sessions.js", "browserName", agent) == name
+
+
+def test_the_session_one_is_in_stands_first(ask):
+    sessions = [{"id": id, "createdAt": at} for id, at in (("a", "2026-01"), ("b", "2026-02"), ("c", "2026-03"))]
+    assert [one["id"] for one in ask("sessions.js", "sorted", sessions, "a")] == ["a", "c", "b"]
+
+
+def test_what_a_command_says_of_itself_has_no_line_breaks_of_its_source(ask):
+    text = "Write a file,\n    and `mkdir` its folder.\n\nWith `live` it ``stays."
+    first, second = ask("prose.js", "paragraphs", text)
+    assert first == ["Write a file, and ", {"code": "mkdir"}, " its folder."]
+    assert second == ["With ", {"code": "live"}, " it ``stays."]

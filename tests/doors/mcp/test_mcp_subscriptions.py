@@ -63,7 +63,7 @@ async def test_what_changes_nothing_for_a_listener_is_no_news(own_house: Callabl
         stream = await listen(web, {**ALL, "promptsListChanged": False})
         await event(stream)
         await forbid(house, "shell/ls")
-        await house.owner("room/join", name="workshop", member="somebody")
+        await house.owner("room/join", name="workshop", member="somebody", kind="ai")
         await house.owner("room/create", name="elsewhere", recipe="admin")
         await forbid(house, "file/list")
         assert {(await event(stream))["method"] for _ in range(2)} == {

@@ -152,7 +152,8 @@ async def test_typing_presence_drafts_and_thinking_are_told_and_kept_nowhere(res
         assert ready["here"] == ["owner"]
         await follower.until("draft")
         asked = len(await rest.driver.ledger())
-        typed = await person.post("/api/rooms/general/typing")
+        typed = await person.post("/api/rooms/general/typing", json={})
+        assert (await person.post("/api/rooms/general/typing", json={"x": 1})).status_code == 400
         await follower.until("typing")
         async with following(rest, await rest.agent(access="full")) as other:
             await other.until("ready")
@@ -225,7 +226,7 @@ async def test_a_message_posted_twice_with_one_key_is_said_once(rest: Any) -> No
 async def test_an_agent_takes_part_over_rest(rest: Any) -> None:
     driver = rest.driver
     await driver.owner("room/create", name="lab", recipe="admin")
-    await driver.owner("room/join", name="lab", member="robot")
+    await driver.owner("room/join", name="lab", member="robot", kind="ai")
     robot = await rest.agent("robot", access="full", rooms=["lab"])
     person = await rest.person()
     waiting = asyncio.ensure_future(robot.get("/api/rooms/lab/wait", params={"seconds": 50, "after": 0}))

@@ -32,7 +32,7 @@ _WRAPPED = re.compile(r"(?P<tick>[`\"'*_]{1,3}+)[ \t]*+(?P<call>EXECUTE:[^`\"'*\
 _ESCAPES = re.compile(r"\\(?P<one>[nrt\"\\/])")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
 _STRING_ENDS = re.compile(r"\"(?=\s*+[,}\]])")
-_LOOKS, _AND = 40, 400_000
+_LOOKS, _AND = 12, 100_000
 """How often each character is looked at, at most, and a number of looks that even a short text may take."""
 
 

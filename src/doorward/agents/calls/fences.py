@@ -38,7 +38,7 @@ def labelled(page: Page, opening: re.Match[str]) -> Found | None:
     """The calls of a block whose label says that it holds some, where its lines need no marks of their own."""
     if _label(opening) not in _CALLS:
         return None
-    stop, end = _closing(page, opening["fence"], opening.end() + 1)
+    stop, _ = _closing(page, opening["fence"], opening.end() + 1)
     inside = page.text[opening.end() + 1 : min(stop, opening.end() + _LONGEST)].strip()
     return (pythonic.several(Page(inside), 0, len(inside)) or _bare_lines(inside)) if inside else None
 

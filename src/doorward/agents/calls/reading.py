@@ -56,6 +56,8 @@ _OPENING = re.compile(
     rf"<(?:{'|'.join(_BRACKETED)})|^[ \t]*+(?:{'|'.join(_AT_LINE)})|{'|'.join(_ANYWHERE)}", re.MULTILINE
 )
 _MANY_LINES = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
+_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
+_QUOTES = re.compile(r"[ \t]*+>")
 _BARE_MARK = re.compile(r"^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]*+|Action:\s*+)\Z", re.MULTILINE)
 
 
@@ -167,7 +169,13 @@ class _Reader:
         """Where the answer begins when only the end of a thought is in it, its beginning being a part of the prompt."""
         end = self.page.find("</think>", 0)
         begin = self.page.find("<think>", 0)
-        return end + len("</think>") if end >= 0 and not 0 <= begin < end else 0
+        return end + len("</think>") if end >= 0 and not 0 <= begin < end and not self._is_quoted(end) else 0
+
+    def _is_quoted(self, at: int) -> bool:
+        """Whether a place of an answer that is not read yet lies in a quotation or in a fence."""
+        before = self.page.text[:at]
+        fences_before = sum(1 for _ in _FENCE.finditer(before))
+        return _QUOTES.match(before, before.rfind("\n") + 1) is not None or fences_before % 2 == 1
 
     def _thought(self, opening: re.Match[str]) -> Found:
         """Thoughts are drafts: nothing in them is a call, and nobody is shown them."""

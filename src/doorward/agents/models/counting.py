@@ -32,7 +32,8 @@ class Counter:
     @property
     def ratio(self) -> float:
         """What the tokenizer's count is multiplied by."""
-        return max(self._seen) if self._seen else self._margin
+        seen = tuple(self._seen)  # it is asked in threads, and may grow meanwhile
+        return max(seen) if seen else self._margin
 
     def count(self, text: str) -> int:
         plain = counted(text)

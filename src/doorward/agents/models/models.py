@@ -77,6 +77,14 @@ class Models:
         }
         return [house, *(self._facts(one) for one in self._providers.values())]
 
+    def problem(self, name: str) -> str:
+        """Why there is no model of this name; empty when there is one, whether or not it answers."""
+        try:
+            self.find(name)
+        except ModelFailed as error:
+            return error.message
+        return ""
+
     async def trial(self, name: str) -> ModelTrial:
         """Ask a model for one sentence, and say what came of it."""
         asked = Prompt(

@@ -55,7 +55,7 @@ class RemoteModel:
             async with contextlib.aclosing(answer):
                 async for piece in self._in_time(answer):
                     if isinstance(piece, Spent):
-                        self._counter.learn(_counted(prompt), piece.input_tokens)
+                        self._counter.learn(await asyncio.to_thread(_counted, prompt), piece.input_tokens)
                     yield piece
         except ModelFailed as error:
             if error.fault == "rate_limited" and error.retry_after:

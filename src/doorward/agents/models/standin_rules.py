@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from doorward.agents.models.standin_words import stem, stems, words
+from doorward.agents.models.standin_words import stem
+
+Acts = Literal["looks", "opens", "changes"]
+"""What a rule leads to: a look around, the opening of something that was named, or a change."""
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,13 +32,30 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     some: str
 
 
+class Guard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Words in a message that keep a rule from being followed, and why."""
+
+    name: str
+    pattern: str
+    why: str
+    stops: tuple[Acts, ...]
+    outside: bool = False
+    """Whether it looks only at what is outside of a text to write or a line to run."""
+
+
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"unless": "not"}):
     name: str
     patterns: tuple[str, ...] = ()
-    """Regular expressions over the whole text; what their groups catch becomes parameters."""
+    """Regular expressions over a message without its address; what their groups catch becomes parameters."""
+    mentions: tuple[str, ...] = ()
+    """Where one of these fits and no pattern does, the matter is spoken of, but not asked for: nothing is done."""
+    unless_mentions: str = ""
     when: tuple[str, ...] = ()
     """Words that must all be there: plain, alternatives with a bar between, or a group with @."""
     unless: str = ""
+    acts: Acts = "looks"
+    ask: str = ""
+    """How to ask for it, for whoever did not."""
     calls: tuple[Call, ...] = ()
     text: str = ""
     say: str = ""
@@ -60,15 +80,23 @@ class Teller(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"t
     weight: str = ""
     rank: str = ""
     leave_questions: bool = False
+    leave_asked: bool = False
+    """Whether to leave out the very message that is being answered."""
 
 
 class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suggestions: tuple[str, ...]
     greeting: str
-    not_understood: str
+    not_understood: tuple[str, str]
+    """What is said the first time, and what when that was the last thing said."""
+    did_nothing: str
+    how_to_ask: str
+    how_else: str
+    not_plain: str
     not_offered: str
     waits: str
     help: str
+    hello: str
     no_commands: str
     refused: str
     failed: str
@@ -76,7 +104,14 @@ class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     declined: str
     approved: str
     left_out: str
-    abilities: tuple[str, ...]
+    abilities: dict[str, tuple[str, ...]]
+    """What it does, each with questions that show how to ask for it."""
+    courtesy: str
+    """How a request may begin before it says what is wanted."""
+    afterwards: str
+    asks: str
+    """How a question or a request looks; nothing else leads to a call by its words alone."""
+    guards: tuple[Guard, ...]
     stop: str
     groups: dict[str, str]
     since_days: dict[str, int]
@@ -94,11 +129,6 @@ class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _PLAIN = Teller(none="It gave nothing.", one="It gave:\n{lines}", many="It gave:\n{lines}", item="- {all}", most=10)
 
 
-class Match(msgspec.Struct, frozen=True):
-    rule: Rule
-    caught: dict[str, str] = {}
-
-
 @cache
 def book() -> Book:
     text = resources.files(__package__).joinpath("standin.json").read_bytes()
@@ -106,44 +136,12 @@ def book() -> Book:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
-_TELLING, _MOST_WORDS = 3, 8
-_LONGEST = 4_000
-"""Characters of a message that are looked at: nobody asks a simple question at greater length."""
-
-
-def matching(text: str) -> Match | None:
-    """The rule that fits a text: the first whose pattern does or, without one, the one with the most words in it."""
-    text = text[:_LONGEST].strip()
-    for rule in book().rules:
-        for pattern in rule.patterns:
-            found = _compiled(pattern).search(text)
-            if found is not None:
-                caught = {key: value.strip() for key, value in found.groupdict().items() if value}
-                return Match(rule, caught)
-    there = stems(text)
-    best: tuple[int, Rule] | None = None
-    for rule in book().rules:
-        if rule.unless and there & _alternatives(rule.unless):
-            continue
-        fits = [len(one.split()) for one in rule.when if all(there & _alternatives(word) for word in one.split())]
-        if fits and (best is None or max(fits) > best[0]):
-            best = (max(fits), rule)
-    return Match(best[1]) if best is not None else None
-
-
-def topic(text: str) -> list[str]:
-    """The telling words of a question: neither small words nor those by which it was understood as one."""
-    small = {stem(word) for word in book().stop.split()} | _alternatives("@decide") | _alternatives("@message")
-    found = [stem(word) for word in words(text[:_LONGEST])]
-    return list(dict.fromkeys(one for one in found if one not in small and len(one) >= _TELLING))[:_MOST_WORDS]
-
-
 @cache
-def _alternatives(word: str) -> frozenset[str]:
+def alternatives(word: str) -> frozenset[str]:
     """The stems that may stand for a word of a rule."""
     parts = [book().groups[one[1:]] if one.startswith("@") else one for one in word.split("|")]
     return frozenset(stem(one) for part in parts for one in part.split("|"))

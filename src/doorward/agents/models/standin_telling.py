@@ -18,6 +18,7 @@ _HEAD = re.compile(r"(?P<approved>A person said yes\. )?(?P<command>[\w/.-]+): (
 _DECLINED = re.compile(r"(?P<command>[\w/.-]+): (?P<why>[^\n]+)")
 _ITEM = re.compile(r"^\d+\. (?P<value>.+)$", re.MULTILINE)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*Z?")
+_ONE_WORD = re.compile(r"[^\s,“”]+")
 _LONGEST = 300
 _MOST_LINES = 60
 
@@ -76,9 +77,11 @@ def told(result: Result, teller: Teller, *, wanted: Sequence[str] = (), question
 
 
 def _listed(items: list[Any], teller: Teller, wanted: Sequence[str], question: str, period: str) -> str:
+    asked = " ".join(question.split())
     if teller.leave_questions:
-        asked = " ".join(question.split())
         items = [one for one in items if not _is_question(one, asked)]
+    if teller.leave_asked:
+        items = [one for one in items if " ".join(str(_field(one, "text")).split()) != asked]
     if teller.rank and wanted:
         items = sorted(items, key=lambda one: -len(stems(str(_field(one, teller.rank))) & set(wanted)))
         best = len(stems(str(_field(items[0], teller.rank))) & set(wanted)) if items else 0
@@ -99,10 +102,15 @@ def _is_question(item: Any, question: str) -> bool:
 
 
 def _names(items: Iterable[Any], teller: Teller) -> str:
-    found = [_line(str(_field(one, teller.name) if teller.name else one)) for one in items]
+    found = [_as_name(_line(str(_field(one, teller.name) if teller.name else one))) for one in items]
     shown = found[: teller.most]
     more = [f"{len(found) - len(shown)} more"] if len(found) > len(shown) else []
     return in_a_row([*shown, *more])
+
+
+def _as_name(name: str) -> str:
+    """A name in a list, in quotation marks where it could be taken for several."""
+    return name if _ONE_WORD.fullmatch(name) else f"“{name}”"
 
 
 def in_a_row(names: Sequence[str]) -> str:
@@ -134,7 +142,7 @@ class _Shown(dict[str, str]):
         if name == "all":
             return _line(self._item if isinstance(self._item, str) else msgspec.json.encode(self._item).decode())
         value = _field(self._item, name)
-        return quoted(str(value)) if name == self._quote else _line(str(value))
+        return quoted(str(value)) if name == self._quote else _line(str(value)) or "(none)"
 
 
 def quoted(text: str) -> str:

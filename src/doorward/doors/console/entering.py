@@ -1,4 +1,4 @@
-"""Letting a browser in and out: by a link or a password, and from then on by a cookie and what its page keeps beside it.
+"""Letting a browser in and out: by a link or a password, and from then on by a cookie and what its page keeps.
 
 What these do is for `rooms/accounts.py`, which records each attempt. The cookie is HttpOnly, so no script of the page
 reads it, and SameSite=Strict, so no page of another site sends it. The proof is told once, in the answer of the login.

@@ -72,7 +72,11 @@ class Asking:
             self._once.not_here(request)
             return self._streams.run(asked)
         return await self._once.answer(
-            request, asked, body, lambda one: self._governed.outcome(request, one), lambda one: answered(one, whole=True)
+            request,
+            asked,
+            body,
+            lambda one: self._governed.outcome(request, one),
+            lambda one: answered(one, whole=True),
         )
 
     async def explain(self, request: Request) -> Response:

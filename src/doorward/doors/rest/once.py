@@ -1,9 +1,9 @@
 """Idempotency keys: whoever asks again with the same key gets the first answer again, and nothing runs twice.
 
 Only what ran is remembered. A refusal changed nothing, so the same may be asked again; an answer that holds a secret,
-or is very long, is not kept, and asking again says so. A command that takes a key itself, such as room/say, does nothing
-twice by that, so it is asked again where no answer is kept, be it that the server died in the middle. A kept answer is given to a credential that reaches just as far
-as the first, and only while the gate would still let it ask.
+or is very long, is not kept, and asking again says so. A command that takes a key itself, such as room/say, does
+nothing twice by that, so it is asked again where no answer is kept, be it that the server died in the middle. A kept
+answer is given to a credential that reaches just as far as the first, and only while the gate would still let it ask.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ _MOST_WAITING = 500
 _RECHECK = 5.0
 """Seconds after which it is asked again whether somebody may still listen."""
 _PAGE = 200
+_EMPTY = 100
+"""Bytes in which nothing can be said with blanks and braces."""
 _COMMAND = "room/messages"
 _NAMES: dict[type[Any], str] = {Typing: "typing", Present: "presence", Draft: "draft", Thinking: "thinking"}
 
@@ -64,7 +66,8 @@ class RoomStream:
         """Tell a room that somebody types. Nothing is done or kept, so there is nothing to record."""
         reading.query(request, [])
         credential = await self._governed.vouched(request, "room/say")
-        await reading.whole(request, 0)
+        if reading.parsed(await reading.body(request, _EMPTY)):
+            raise BadParams("That somebody types needs no body, or an empty object; given was one with something in it.")
         caller, room = self._listener(credential, str(request.path_params["name"]))
         if room.archived:
             raise NotPermitted(f"The room {room.id!r} is archived; nothing is said in it any more.")

@@ -60,7 +60,10 @@ export async function refresh() {
 }
 
 export async function login(given) {
-  const { csrf, ...found } = await post("/console/login", given);
+  const { csrf, ...found } = await post("/console/login", given).catch((problem) => {
+    if (problem.status === 401) problem.title = "You were not let in";
+    throw problem;
+  });
   keepProof(csrf);
   session.set(found);
   return found;

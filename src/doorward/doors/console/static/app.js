@@ -138,20 +138,21 @@ const WORDS = {
   live: ["good", "Live"],
   reconnecting: ["warn", "Reconnecting…"],
   resting: ["calm", "Resting"],
+  looking: ["warn", "Looking every 5 s", "Many pages of Doorward are open in this browser, and others of them have the streams."],
   off: ["calm", "Connecting…"],
 };
 
 function Top({ who, drawer, setDrawer, onHelp }) {
   const state = useConnected();
   const chosen = useSignal(theme);
-  const [tone, words] = WORDS[state];
+  const [tone, words, why] = WORDS[state];
   const next = { system: "light", light: "dark", dark: "system" }[chosen];
   const leave = () => logout().catch(() => refresh());
   return html`<header class="top">
     <${Button} kind="plain icon menu" aria-label="Menu" aria-expanded=${drawer ? "true" : "false"}
       aria-controls="navigation" onClick=${() => setDrawer(!drawer)}>☰</${Button}>
     <a class="brand" href="/console/rooms"><span class="mark" aria-hidden="true"></span>Doorward</a>
-    <p class=${`connection ${tone}`} role="status"><span class="dot" aria-hidden="true"></span>${words}</p>
+    <p class=${`connection ${tone}`} role="status" title=${why}><span class="dot" aria-hidden="true"></span>${words}</p>
     <div class="top-right">
       <${Button} kind="plain small" onClick=${() => setTheme(next)} title="Light, dark, or as the system has it">
         <span><span class="wide-only">Theme: </span>${{ system: "auto", light: "light", dark: "dark" }[chosen]}</span>
@@ -200,7 +201,7 @@ function Navigation({ place, onClose, open }) {
       )}
     </ul>
     <ul>
-      ${link("approvals", "Approvals", asked.length, "waiting")}
+      ${link("approvals", "Approvals", asked.filter((one) => one.waitsForYou).length, "waiting for you")}
       ${link("executions", "Executions")} ${link("commands", "Commands")} ${link("ledger", "Ledger")}
       ${link("recipes", "Recipes")} ${link("servers", "Servers")} ${link("personas", "Personas")}
       ${link("settings", "Settings")}

@@ -56,6 +56,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   const [sure, setSure] = useState(false);
   const card = useRef(null);
   const waits = approval.state === "pending";
+  const yes = (approval.decisions ?? []).filter((one) => one.verdict === "approve").length;
   const decide = async (verdict) => {
     setBusy(verdict);
     setProblem(null);
@@ -117,7 +118,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       ${approval.safety &&
         html`<${Badge} tone=${{ dangerous: "bad",
           caution: "warn" }[approval.safety] ?? "calm"}>${approval.safety}</${Badge}>`}
-      ${approval.quorum > 1 && html`<span>${approval.quorum} people must say yes</span>`}
+      ${approval.quorum > 1 && html`<span>${yes} of ${approval.quorum} people who must agree said yes</span>`}
     </p>
     ${approval.shown &&
     html`<p class="label" id=${`approval-${approval.id}-runs`}>Exactly this runs</p>

@@ -9,14 +9,15 @@ const SHOWN = 200;
 export function Diff({ text, label = "What it would change" }) {
   const [whole, setWhole] = useState(false);
   const lines = diffLines(text || "");
+  const summary = diffSummary(lines);
   const shown = whole ? lines : lines.slice(0, SHOWN);
   return html`
     <figure class="diff">
       <figcaption>
         <span class="diff-label">${label}</span>
-        <span class="diff-count">${diffSummary(lines)}</span>
+        <span class="diff-count">${summary}</span>
       </figcaption>
-      <div class="diff-body" tabindex="0" role="group" aria-label=${label}>
+      <div class="diff-body" tabindex="0" role="group" aria-label=${`${label}: ${summary}`}>
         ${shown.map(
           (line, at) => html`
             <div key=${at} class=${`diff-line diff-${line.kind}`}>

@@ -42,8 +42,10 @@ export function diffLines(text) {
   return found;
 }
 
-/** How many lines come and go, in words. */
+/** How many lines come and go, in words. Of a text without a difference only its own words are known. */
 export function diffSummary(lines) {
+  if (lines.every((one) => one.kind === "same" || one.kind === "note"))
+    return lines.at(-1)?.text === "It changes nothing." ? "Nothing is changed." : "Not known";
   const count = (kind) => lines.filter((one) => one.kind === kind).length;
   const words = (number, word) => `${number} ${number === 1 ? "line" : "lines"} ${word}`;
   const [added, removed] = [count("added"), count("removed")];

@@ -51,8 +51,14 @@ export function useTick(milliseconds, on = true) {
   }, [milliseconds, on]);
 }
 
+let last = 0;
+
+/** Whether something was said since a moment, in milliseconds since 1970. */
+export const saidSince = (moment) => last >= moment;
+
 /** Say something to a screen reader, and nothing to the eye. */
 export function say(text, urgent = false) {
+  last = Date.now();
   const place = document.getElementById(urgent ? "said-now" : "said");
   if (!place) return;
   place.textContent = "";
@@ -63,6 +69,7 @@ export function say(text, urgent = false) {
 
 /** Say something shortly at the bottom of the page, to everybody. */
 export function toast(text) {
+  last = Date.now();
   const place = document.getElementById("toasts");
   if (!place) return;
   const note = document.createElement("p");

@@ -16,12 +16,32 @@ export const PLACES = [
 
 const typing = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog[open]");
 
+/** Out of what one writes in. What is in a dialog, a panel or a room has its own word about that. */
+function leaveField(target) {
+  if (target.closest?.("main input, main select, main textarea") && !target.closest("dialog, aside, .room"))
+    document.getElementById("main").focus({ preventScroll: true });
+}
+
+/** From one thing to the next, in lists of links and of cards; tables have their own keys. */
+function moveInList(event) {
+  const list = event.target.closest?.("main .room-list, main .command-list, main .cards, main [data-list]");
+  if (!list) return;
+  const all = [...list.children].map((one) => one.querySelector("a[href]")).filter(Boolean);
+  const at = all.findIndex((one) => one === event.target || one.closest("li, article")?.contains(event.target));
+  if (at < 0) return;
+  event.preventDefault();
+  all[Math.max(0, Math.min(all.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
+}
+
 export function useKeys(navigate) {
   const [help, setHelp] = useState(false);
   useEffect(() => {
     let going = 0;
     const pressed = (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+      if (event.key === "Escape") leaveField(event.target);
+      if (typing(event.target)) return;
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") moveInList(event);
       if (going && Date.now() - going < 1500) {
         going = 0;
         const place = PLACES.find(([key]) => key === event.key);

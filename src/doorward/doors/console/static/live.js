@@ -3,13 +3,16 @@
 import { refresh, session } from "./api.js";
 import { follow } from "./eventstream.js";
 import { signal } from "./signal.js";
+import { canAgree, takePlace, whileShown } from "./streamplace.js";
 
-/** In words for people: "live", "reconnecting", "resting" (a hidden tab), "off". */
+/** In words for people: "live", "reconnecting", "resting" (a hidden tab), "looking" (no place for a stream), "off". */
 export const connected = signal("off");
 
 const ROOM = "room-";
 const WAITS = [300, 700, 1500, 3000, 5000];
-const BEFORE_REST = 20_000;
+const BEFORE_REST = 10_000;
+const BEFORE_LOOKING = 500;
+const LOOKING = 5000;
 const SILENCE = 25_000;
 
 const listeners = new Set();
@@ -22,7 +25,10 @@ let failures = 0;
 let timer = 0;
 let watchdog = 0;
 let started = false;
-let release = null;
+let ending = null;
+let letGo = null;
+let notifier = null;
+let placed = false;
 
 /** Be told of events whose name begins with `prefix` (all with ""): `fn({id, event, at, data})`. Returns what ends it. */
 export function onEvent(prefix, fn) {
@@ -56,15 +62,18 @@ export function start() {
   started = true;
   document.addEventListener("visibilitychange", visible);
   addEventListener("online", reconnect);
-  addEventListener("pageshow", (event) => event.persisted && reconnect());
-  connect();
+  ending = whileShown(() => {
+    connect();
+    return away;
+  });
 }
 
 export function stop() {
   started = false;
   document.removeEventListener("visibilitychange", visible);
   removeEventListener("online", reconnect);
-  close();
+  ending?.();
+  ending = null;
   happened = "";
   connected.set("off");
 }
@@ -74,6 +83,16 @@ function close() {
   clearTimeout(watchdog);
   source?.();
   source = null;
+}
+
+// Let go of everything that other tabs may want: the stream, its place, and that of the one who notifies.
+function away() {
+  close();
+  letGo?.();
+  notifier?.();
+  letGo = null;
+  notifier = null;
+  placed = false;
 }
 
 function reconnect() {
@@ -87,9 +106,32 @@ function reconnect() {
 function connect() {
   close();
   if (!started || !session.value?.loggedIn) return;
+  if (document.visibilityState === "hidden" && !notifier) {
+    rest();
+  } else if (placed) {
+    listen();
+  } else {
+    timer = setTimeout(look, BEFORE_LOOKING);
+    letGo ??= takePlace("stream", () => {
+      placed = true;
+      close();
+      listen();
+    });
+  }
+}
+
+function listen() {
   const since = happened || revision ? `${happened}/${following ? revision : ""}` : "";
   source = follow("/console/stream", { query: { room: following?.room }, last: since, heard, ended: lost });
   alive();
+}
+
+// Other tabs have all the streams that this browser may open: look every few seconds, until one of them lets go.
+function look() {
+  connected.set("looking");
+  for (const fn of [...missed]) guarded(fn);
+  if (following) guarded(following.fn, "ready", { whole: false });
+  timer = setTimeout(look, LOOKING);
 }
 
 function heard(name, data, id) {
@@ -144,32 +186,18 @@ function guarded(fn, ...given) {
 // Browsers open few connections to one server, so hidden tabs let go of theirs; one of them stays to notify.
 function visible() {
   clearTimeout(timer);
-  if (document.visibilityState === "visible") {
-    release?.();
-    release = null;
-    if (source === null) reconnect();
+  if (document.visibilityState === "hidden") {
+    timer = setTimeout(rest, BEFORE_REST);
     return;
   }
-  timer = setTimeout(rest, BEFORE_REST);
+  notifier?.();
+  notifier = null;
+  if (source === null) reconnect();
 }
 
 function rest() {
   if (document.visibilityState === "visible") return;
-  const away = () => {
-    close();
-    connected.set("resting");
-  };
-  if (!navigator.locks) {
-    away();
-    return;
-  }
-  navigator.locks.request("doorward-notify", { ifAvailable: true }, (lock) => {
-    if (lock === null) {
-      away();
-      return undefined;
-    }
-    return new Promise((done) => {
-      release = done;
-    });
-  });
+  away();
+  connected.set("resting");
+  if (canAgree()) notifier = takePlace("notify", connect);
 }

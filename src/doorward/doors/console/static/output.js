@@ -3,6 +3,7 @@
 
 import { part } from "./api.js";
 import { follow } from "./eventstream.js";
+import { takePlace, whileShown } from "./streamplace.js";
 import { Button, html, useEffect, useLayoutEffect, useRef, useState, Visible } from "./ui.js";
 import { NOTHING, withMore } from "./written.js";
 
@@ -26,9 +27,14 @@ export function useExecution(id, on = true) {
       }));
     };
     const change = (fn) => set((before) => ({ ...before, ...fn(before) }));
-    let [leave, again, place, failures] = [() => {}, 0, "", 0];
-    const over = (fn) => {
+    let [leave, letGo, again, place, failures] = [() => {}, () => {}, 0, "", 0];
+    const away = () => {
+      clearTimeout(again);
       leave();
+      letGo();
+    };
+    const over = (fn) => {
+      away();
       change(fn);
     };
     const told = {
@@ -58,10 +64,12 @@ export function useExecution(id, on = true) {
         },
       });
     };
-    listen();
+    const end = whileShown(() => {
+      letGo = takePlace("output", listen);
+      return away;
+    });
     return () => {
-      leave();
-      clearTimeout(again);
+      end();
       clearTimeout(frame);
     };
   }, [id, on]);

@@ -11,7 +11,7 @@ export function Result({ result, label = "Result" }) {
   const items = Array.isArray(result) ? result : result.items;
   if (!Array.isArray(items)) return html`<${Facts} result=${result} label=${label} />`;
   const beside = Array.isArray(result) ? {}
-    : Object.fromEntries(Object.entries(result).filter(([key]) => key !== "items"));
+    : Object.fromEntries(Object.entries(result).filter(([key, value]) => key !== "items" && value !== null));
   return html`<${List} items=${items} label=${label} />${Object.keys(beside).length > 0 &&
     html`<${Facts} result=${beside} label="Beside the list" />`}`;
 }

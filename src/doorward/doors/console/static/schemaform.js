@@ -2,7 +2,7 @@
 
 import { readJson, valueOf } from "./reading.js";
 import { draftOf, kindAt, MISSING, settled, ways, words } from "./schema.js";
-import { Button, html, useState, Visible } from "./ui.js";
+import { Button, html, Prose, useState, Visible } from "./ui.js";
 
 /** What a form holds: `{draft, set, json, problems, fill(params), read(), …}`; `read()` gives the value or null. */
 export function useForm(schema, secret = []) {
@@ -108,8 +108,8 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
   const inside = { of, schema, one, all, name, draft, set, path, required, nullable, depth, shared, field };
   const grouped = ["list", "map", "object", "either"].includes(kind);
   const title = html`<${Visible} text=${label} />${required && html`<span class="needed"> needed</span>`}`;
-  const rest = html`${told.length > 0 && html`<p class="hint" id=${`${field}-hint`}><${Visible} text=${told.join(" ")}
-    /></p>`}
+  const rest = html`${told.length > 0 && html`<p class="hint" id=${`${field}-hint`}><${Prose} text=${told.join(" ")}
+    inline /></p>`}
     ${error && html`<p class="field-error" id=${`${field}-error`}>${error}</p>`}`;
   if (grouped)
     return html`<fieldset class="field group" aria-describedby=${described}>
@@ -132,7 +132,7 @@ const tells = (value) => ![undefined, null, ""].includes(value) && !["[]", "{}"]
 
 function note(schema, kind, required) {
   const parts = [];
-  if (!required && tells(schema.default) && kind !== "boolean") parts.push(`By default: ${words(schema.default)}.`);
+  if (!required && tells(schema.default) && kind !== "boolean") parts.push(`By default: \`${words(schema.default)}\`.`);
   if (kind === "integer" || kind === "number") {
     const [least, most] = [schema.minimum, schema.maximum];
     if (least !== undefined && most !== undefined) parts.push(`From ${least} to ${most}.`);

@@ -4,6 +4,7 @@ import { get, part, patch, post } from "./api.js";
 import {
   Badge,
   Button,
+  Confirm,
   Copy,
   Dialog,
   ErrorBox,
@@ -25,7 +26,7 @@ export function People({ who }) {
   const [changing, setChanging] = useState(null);
   const [adding, setAdding] = useState(false);
   const [invited, setInvited] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const [inviting, setInviting] = useState(false);
   const may = who.access === "root";
   const columns = [
     { key: "id", title: "User", render: (row) => html`<${Visible} text=${row.name} />${row.name !== row.id
@@ -39,22 +40,19 @@ export function People({ who }) {
     ...(may ? [{ key: "change", title: "Change", render: (row) => html`<${Button} kind="small"
       aria-label=${`Change ${row.id}`} onClick=${() => setChanging(row)}>Change…</${Button}>` }] : []),
   ];
-  const invite = async () => {
-    setProblem(null);
-    try {
-      setInvited(await post("/invitations", {}));
-    } catch (error) {
-      setProblem(error);
-    }
-  };
+  const invite = async () => setInvited(await post("/invitations", {}));
   return html`<section aria-labelledby="people-title">
     <h2 id="people-title">People</h2>
     <${Loaded} from=${found}>${(items) => html`<${Table} caption="Users of your tenant" columns=${columns} rows=${items}
       />`}</${Loaded}>
     ${may && html`<p class="actions start"><${Button}
       onClick=${() => setAdding(true)}>Add a user…</${Button}>${who.tenant === "local" &&
-        html`<${Button} onClick=${invite}>Invite another tenant</${Button}>`}</p>`}
-    <${ErrorBox} problem=${problem} />
+        html`<${Button} onClick=${() => setInviting(true)}>Invite another tenant…</${Button}>`}</p>`}
+    ${inviting && html`<${Confirm} title="Invite another tenant?" words="Make a passcode" kind="primary" onYes=${invite}
+      onClose=${() => setInviting(false)}>
+      <p>A tenant has its own people, rooms and records beside yours, in this house. Whoever has the passcode may make
+        one.</p>
+    </${Confirm}>`}
     ${invited &&
     html`<div class="card once" role="status">
       <p>With this passcode somebody may register one new tenant, until <${Time} at=${invited.expiresAt} form="exact"
@@ -131,7 +129,7 @@ function Add({ onClose, onDone }) {
   };
   return html`<${Dialog} title="Add a user" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Id" value=${facts.id} onInput=${typed("id")} hint="Small letters, digits, dots and hyphens."
+      <${Field} label="Id" value=${facts.id} onInput=${typed("id")} hint="Small letters, digits, dots, hyphens, underscores and @; a letter or digit first; at most 63."
         autocapitalize="none" spellcheck=${false} required />
       <${Field} label="Name" value=${facts.name} onInput=${typed("name")} hint="What to call them; by default the id."
         />

@@ -1,6 +1,7 @@
 // Tokens: what agents and programs show. A new one is shown this once.
 
 import { del, get, part, post } from "./api.js";
+import { useRefusal } from "./allowed.js";
 import { rooms } from "./state.js";
 import {
   Badge,
@@ -12,6 +13,7 @@ import {
   Field,
   html,
   Loaded,
+  say,
   Table,
   Time,
   useLoad,
@@ -22,7 +24,18 @@ import {
 
 const LEVELS = ["read", "edit", "full", "root"];
 
+/** Whoever may not see them is told so, and not refused at each visit. */
 export function Tokens({ who }) {
+  const refusal = useRefusal("token/list");
+  if (refusal === null) return null;
+  if (!refusal) return html`<${Known} who=${who} />`;
+  return html`<section aria-labelledby="tokens-title">
+    <h2 id="tokens-title">Tokens</h2>
+    <p class="quiet"><${Visible} text=${refusal} /></p>
+  </section>`;
+}
+
+function Known({ who }) {
   const found = useLoad(async () => (await get("/tokens")).items, []);
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState(null);
@@ -61,7 +74,7 @@ export function Tokens({ who }) {
       }}
     </${Loaded}>
     ${making && html`<${Make} who=${who} onClose=${() => setMaking(false)}
-      onMade=${(token) => { setMade(token); setMaking(false); found.reload(); }} />`}
+      onMade=${(token) => { say("The token is made, and shown once"); setMade(token); setMaking(false); found.reload(); }} />`}
     ${revoking && html`<${Confirm} title=${`Revoke ${revoking.name}?`} words="Revoke it" onYes=${revoke}
       onClose=${() => setRevoking(null)}>
       <p>It is worthless at once, and stays so. Streams that were opened with it end.</p>
@@ -88,10 +101,12 @@ function Make({ who, onClose, onMade }) {
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const typed = (name) => (event) => setFacts({ ...facts, [name]: event.target.value });
+  const nowhere = facts.kind === "ai" && !everywhere && !chosen.length;
   const tick = (room) => (event) => setChosen(event.target.checked ? [...chosen, room]
     : chosen.filter((one) => one !== room));
   const submit = async (event) => {
     event.preventDefault();
+    if (nowhere) return;
     setBusy(true);
     setProblem(null);
     try {
@@ -121,9 +136,11 @@ function Make({ who, onClose, onMade }) {
         ${!everywhere && mine.map((one) => html`<label class="tick" key=${one.room}><input type="checkbox"
           checked=${chosen.includes(one.room)} onChange=${tick(one.room)} /> <${Visible} text=${one.name || one.room}
             /></label>`)}
+        ${!everywhere && !chosen.length && html`<p class=${nowhere ? "field-error" : "hint"} role="status">${nowhere
+          ? "An AI acts in rooms only: tick one of them, or all." : "It is good for no room, only outside of rooms."}</p>`}
       </fieldset>
       <${ErrorBox} problem=${problem} />
-      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Make it</${Button}><${Button}
+      <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy} disabled=${nowhere}>Make it</${Button}><${Button}
         onClick=${onClose}>Leave it</${Button}></div>
     </form>
   </${Dialog}>`;

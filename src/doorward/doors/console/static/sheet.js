@@ -1,7 +1,14 @@
 // Styles that only some pages need, fetched with the first of them.
 
+const known = new Map();
+
 /** Wait until a style sheet beside this file is in force, so that a page does not jump when it comes. */
 export function sheet(name) {
+  if (!known.has(name)) known.set(name, added(name));
+  return known.get(name);
+}
+
+function added(name) {
   return new Promise((resolve) => {
     const link = document.createElement("link");
     link.rel = "stylesheet";

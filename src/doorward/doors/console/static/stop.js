@@ -12,8 +12,9 @@ export function Stop({ one, onClose, onStopped }) {
   };
   return html`<${Confirm} title=${`Cancel ${one.command}?`} words="Cancel it" onYes=${stop} onClose=${onClose}>
     <p>
-      It ends at once, with every process it started. What it changed so far stays, unless it can be undone afterwards.
-      The record says who cancelled it.
+      It ends at once, with every process it started. A program that is cancelled has changed nothing in the workspace,
+      unless it was run live: its changes are made at its end. What other commands changed so far stays. The record
+      says who cancelled it.
     </p>
   </${Confirm}>`;
 }

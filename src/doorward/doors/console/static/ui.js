@@ -17,7 +17,8 @@ import {
   useRef,
   useState,
 } from "./vendor/preact.js";
-import { say, toast } from "./hooks.js";
+import { saidSince, say, toast } from "./hooks.js";
+import { paragraphs } from "./prose.js";
 import { visible } from "./visible.js";
 
 export {
@@ -60,7 +61,7 @@ export function Table({ columns, rows, keyOf = (row) => row.id, onOpen, caption,
   if (!rows.length) return empty ?? html`<${Empty} title="Nothing here yet" />`;
   const go = (event, index) => {
     const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (to !== undefined && event.target === event.currentTarget) {
+    if (to !== undefined && !event.target.closest("input, select, textarea")) {
       event.preventDefault();
       const next = Math.max(0, Math.min(rows.length - 1, to));
       setAt(next);
@@ -82,7 +83,12 @@ export function Table({ columns, rows, keyOf = (row) => row.id, onOpen, caption,
           class: "opens",
         }
       : {};
-  return html`<div class="table-wrap" role="region" aria-label=${caption ?? "Table"} tabindex="0">
+  const enter = (event) => {
+    if (!onOpen || event.target !== event.currentTarget || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+    event.preventDefault();
+    body.current.children[Math.min(at, rows.length - 1)]?.focus();
+  };
+  return html`<div class="table-wrap" role="region" aria-label=${caption ?? "Table"} tabindex="0" onKeyDown=${enter}>
     <table>
       ${caption && html`<caption class="unseen">${caption}</caption>`}
       <thead>
@@ -167,20 +173,36 @@ export function Button({ kind = "", busy = false, children, buttonRef, type = "b
   </button>`;
 }
 
+// What had the focus may be gone by now, or go with what the dialog did: then it goes to the heading of the page.
+function giveBack(before) {
+  if (before?.isConnected) before.focus();
+  const check = () => {
+    if (document.activeElement === document.body) document.getElementById("page-title")?.focus({ preventScroll: true });
+  };
+  setTimeout(check, 50);
+  setTimeout(check, 500);
+}
+
 /** A dialog of the browser's own: it keeps the focus inside, closes with Escape, and gives the focus back. */
 export function Dialog({ title, onClose, children, actions, wide = false }) {
   const place = useRef(null);
+  const gone = useRef(false);
   useEffect(() => {
     const before = document.activeElement;
-    place.current.showModal();
-    place.current.querySelector("form input, form textarea, form select")?.focus();
-    return () => before?.isConnected && before.focus();
+    const dialog = place.current;
+    dialog.showModal();
+    dialog.querySelector("form input, form textarea, form select")?.focus();
+    return () => {
+      gone.current = true;
+      dialog.close(); // As long as it is open, nothing behind it takes the focus.
+      giveBack(before);
+    };
   }, []);
   return html`<dialog
     ref=${place}
     class=${wide ? "wide" : ""}
     aria-label=${title}
-    onClose=${onClose}
+    onClose=${() => gone.current || onClose()}
     onMouseDown=${(event) => event.target === place.current && onClose()}
   >
     <div class="dialog-inside">
@@ -284,6 +306,14 @@ export function Visible({ text, lines = false }) {
   );
 }
 
+/** What a command says of itself: paragraphs, with code where it has backticks; `inline` leaves them in one line. */
+export function Prose({ text, inline = false }) {
+  const one = (pieces) => pieces.map((piece) => (typeof piece === "string" ? html`<${Visible} text=${piece} />`
+    : html`<code><${Visible} text=${piece.code} /></code>`));
+  const all = paragraphs(String(text ?? ""));
+  return inline ? all.map((pieces, at) => html`${at > 0 && " "}${one(pieces)}`) : all.map((pieces) => html`<p>${one(pieces)}</p>`);
+}
+
 /** The button below a list that has more. */
 export function More({ more, busy, onMore, words = "Show more" }) {
   if (!more) return null;
@@ -307,16 +337,18 @@ export function Confirm({ title, children, words = "Do it", kind = "danger", onY
   const [problem, setProblem] = useState(null);
   const yes = async () => {
     setBusy(true);
+    const began = Date.now();
     try {
       await onYes();
+      if (!saidSince(began)) say("Done");
       onClose();
     } catch (error) {
       setProblem(error);
       setBusy(false);
     }
   };
-  const actions = html`<${Button} onClick=${onClose}>Leave it</${Button}>
-    <${Button} kind=${kind} busy=${busy} onClick=${yes}>${words}</${Button}>`;
+  const actions = html`<${Button} kind=${kind} busy=${busy} onClick=${yes}>${words}</${Button}>
+    <${Button} onClick=${onClose}>Leave it</${Button}>`;
   return html`<${Dialog} title=${title} onClose=${onClose} actions=${actions}>
     ${children}
     <${ErrorBox} problem=${problem} />

@@ -36,11 +36,11 @@ const NAMES = new Map([
 // what looks like a blank and is a letter or a mark, and variation selectors: what the terminal writes out as well. Left
 // alone are the two that make one emoji of several or draw one in colour, and only where they do that.
 const HIDING =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
-const MOST = 1_000;
+  /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const MOST = 500;
 
 /** A text as parts: strings, and `{mark, name}` for each character that would not be seen. Of a text that is full of them
- * the later ones are strings too, since each mark is a thing of its own on the page. */
+ * the later ones are just a sign each, since every mark takes a page time. */
 export function visible(text, lines = false) {
   const parts = [];
   let from = 0;
@@ -50,13 +50,12 @@ export function visible(text, lines = false) {
   };
   for (const match of text.matchAll(HIDING)) {
     const code = match[0].codePointAt(0);
-    if (code === 0x20 || code === 0x09 || (code === 0x0a && lines)) continue;
+    if (code === 0x09 || (code === 0x0a && lines)) continue;
     if (code === 0x200d && joins(text, match.index)) continue;
     if (code === 0xfe0f && colours(text, match.index)) continue;
     if (match.index > from) push(text.slice(from, match.index));
     const hex = code.toString(16).toUpperCase().padStart(4, "0");
-    const mark = `U+${hex}`;
-    push(parts.length > MOST ? `‹${mark}›` : { mark, name: NAMES.get(code) ?? `hidden character ${hex}` });
+    push(parts.length > MOST ? "\ufffd" : { mark: `U+${hex}`, name: NAMES.get(code) ?? `hidden character ${hex}` });
     from = match.index + match[0].length;
   }
   if (from < text.length) push(text.slice(from));

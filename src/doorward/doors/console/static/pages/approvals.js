@@ -22,6 +22,9 @@ import {
   useState,
   Visible,
 } from "../ui.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 const PAGE = 30;
 const MOST = 40;

@@ -20,6 +20,7 @@ import {
   html,
   Loaded,
   Page,
+  Prose,
   State,
   useEffect,
   useLoad,
@@ -28,6 +29,9 @@ import {
   Visible,
 } from "../ui.js";
 import { NOTHING, withMore } from "../written.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function OneCommand({ name, room, navigate }) {
   const described = useLoad(() => get(`/commands/${name.split("/").map(part).join("/")}`, { room }), [name, room]);
@@ -73,10 +77,10 @@ function Described({ command, room }) {
   };
   const more = (command.description.startsWith(command.summary) ? command.description.slice(command.summary.length)
     : command.description).trim();
-  return html`<p class="lead"><${Visible} text=${command.summary} /></p>
+  return html`<p class="lead"><${Prose} text=${command.summary} inline /></p>
     <${Facts} of=${command} />
     ${command.humansOnly && html`<p class="quiet">Only people may run it.</p>`}
-    ${more && html`<p class="described"><${Visible} text=${more} lines /></p>`}
+    ${more && html`<div class="described"><${Prose} text=${more} /></div>`}
     ${command.undo.startsWith("no: ") && !command.effects.every((one) => one === "read") &&
       html`<p class="quiet">It cannot be undone: <${Visible} text=${command.undo.slice(4)} />.</p>`}
     ${command.examples.length > 0 &&

@@ -10,6 +10,7 @@ import {
   html,
   Loading,
   Page,
+  Prose,
   useCallback,
   useEffect,
   useRef,
@@ -17,6 +18,9 @@ import {
   Visible,
 } from "../ui.js";
 import OneCommand from "./command.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function Commands({ params, navigate }) {
   const name = [params.id, ...params.rest].filter(Boolean).join("/");
@@ -102,7 +106,7 @@ function Cards({ items, suffix }) {
       (one) => html`<li key=${one.name}>
         <a class="command-link" href=${`/console/commands/${one.name.split("/").map(part).join("/")}${suffix}`}>
           <span class="command-name"><code><${Visible} text=${one.name} /></code></span>
-          <span class="command-summary"><${Visible} text=${one.summary} /></span>
+          <span class="command-summary"><${Prose} text=${one.summary} inline /></span>
         </a>
         <${Facts} of=${one} />
       </li>`,

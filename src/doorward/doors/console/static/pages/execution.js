@@ -22,6 +22,9 @@ import {
   useTick,
   Visible,
 } from "../ui.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function OneExecution({ id }) {
   const { facts, written, ended, problem } = useExecution(id);

@@ -23,6 +23,9 @@ import {
   Visible,
 } from "../ui.js";
 import OneExecution from "./execution.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 const PAGE = 50;
 
@@ -89,7 +92,9 @@ function All({ navigate }) {
     ${items !== null &&
     html`<section aria-labelledby="running-title">
         <h2 id="running-title">Running ${running.length > 0 ? `(${running.length})` : ""}</h2>
-        ${running.map((one) => html`<${Running} key=${one.execution} one=${one} onStop=${() => setStopping(one)} />`)}
+        <div data-list>
+          ${running.map((one) => html`<${Running} key=${one.execution} one=${one} onStop=${() => setStopping(one)} />`)}
+        </div>
         ${!running.length && html`<${Empty} title="Nothing runs at the moment" />`}
       </section>
       <section aria-labelledby="ended-title">

@@ -162,7 +162,7 @@ function Filters({ query, go }) {
   const shown = FIELDS.filter((one) => query[one]);
   return html`<form class="ledger-filters card" role="search" aria-label="Records" onSubmit=${submit}>
     <div class="filter-row">
-      <${Field} label="Command" type="search" data-search placeholder="any" value=${given.command ?? ""} onInput=${set("command")} autocomplete="off" spellcheck=${false} />
+      <${Field} label="Command" type="search" data-search placeholder="any; a whole name" value=${given.command ?? ""} onInput=${set("command")} autocomplete="off" spellcheck=${false} />
       <${Field} label="Status" value=${given.status ?? ""} options=${[["", "any"], ...STATUSES, "started"]}
         onChange=${(event) => go({ ...given, status: event.target.value })} />
       <${Field} label="When" value=${custom ? "" : preset} options=${SPANS} onChange=${pick} />

@@ -4,6 +4,9 @@ import { del, get, part, post, put, session } from "../api.js";
 import { onEvent } from "../live.js";
 import { Badge, Button, Code, Confirm, Copy, Empty, ErrorBox, Field, html, Loaded, Page, toast, useEffect, useLoad, useState, Visible } from "../ui.js";
 import { Face } from "../room/message.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function Personas({ params, navigate }) {
   if (params.id === "new") return html`<${Editor} key="new" navigate=${navigate} />`;
@@ -29,12 +32,16 @@ function List() {
   </${Page}>`;
 }
 
+/** What keeps it from answering, though its file is valid. */
+const Remarks = ({ all }) => html`<div role="status">${(all ?? []).map((one) => html`<p class="note" key=${one}><strong>It cannot answer as things are.</strong> <${Visible} text=${one} /></p>`)}</div>`;
+
 function Entry({ persona }) {
   return html`<article class="card persona">
     <header><${Face} id=${persona.id} kind="ai" />
       <div><h2><a href=${`/console/personas/${part(persona.id)}`}><${Visible} text=${persona.name} /></a></h2>
         <p class="quiet"><code>@${persona.id}</code> · model <code><${Visible} text=${persona.model} /></code> · access ${persona.access}</p></div></header>
     ${persona.bio && html`<p><${Visible} text=${persona.bio.slice(0, 280)} /></p>`}
+    <${Remarks} all=${persona.remarks} />
     <p>${persona.rooms.length ? html`In ${persona.rooms.map((room, index) => html`${index ? ", " : ""}<a href=${`/console/rooms/${part(room)}`}><${Visible} text=${room} /></a>`)}` : html`<span class="quiet">In no room of yours.</span>`}
       ${persona.awaited?.length > 0 && html` <${Badge} tone="warn" title="It joins them when they are made">waits for ${persona.awaited.join(", ")}</${Badge}>`}
       ${persona.energy && html` <${Badge} tone="info">energy ${Math.round(persona.energy.level ?? 0)}, ${persona.energy.status ?? ""}</${Badge}>`}</p>
@@ -54,17 +61,18 @@ function Editor({ id = "", navigate }) {
   }, [id]);
   return html`<${Page} title=${id || "New persona"}>
     <p><a href="/console/personas">All personas</a></p>
-    <${Loaded} from=${from}>${(data) => html`<${Form} id=${id} file=${data.shown?.file ?? BLANK} problem=${data.shown?.problem} rooms=${data.rooms} models=${data.models} navigate=${navigate} reload=${from.reload} />`}</${Loaded}>
+    <${Loaded} from=${from}>${(data) => html`<${Form} id=${id} file=${data.shown?.file ?? BLANK} problem=${data.shown?.problem} known=${data.shown?.persona.remarks ?? []} rooms=${data.rooms} models=${data.models} navigate=${navigate} reload=${from.reload} />`}</${Loaded}>
   </${Page}>`;
 }
 
-function Form({ id, file, problem: broken, rooms, models, navigate, reload }) {
+function Form({ id, file, known, problem: broken, rooms, models, navigate, reload }) {
   const [name, setName] = useState(id);
   const [given, setGiven] = useState({ ...BLANK, ...file, suggestions: (file.suggestions ?? []).join("\n"), energy: file.energy ?? null });
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const [removing, setRemoving] = useState(false);
   const [difference, setDifference] = useState(null);
+  const [remarks, setRemarks] = useState(known);
   const may = mayChange();
   const change = (field) => (event) => setGiven({ ...given, [field]: event.target.value });
   const toggle = (room) => (event) => setGiven({ ...given, rooms: event.target.checked ? [...given.rooms, room] : given.rooms.filter((one) => one !== room) });
@@ -97,16 +105,20 @@ function Form({ id, file, problem: broken, rooms, models, navigate, reload }) {
     const saved = await ask(`/personas/${part(name.trim())}`, put);
     if (!saved) return;
     setDifference(null);
+    setRemarks(saved.remarks ?? []);
     toast(saved.awaited?.length ? `In force. It joins ${saved.awaited.join(", ")} when that is made.` : "In force.");
     if (id) reload();
     else navigate(`/console/personas/${part(name.trim())}`, { replace: true });
   };
   const check = async () => {
     const checked = await ask(`/personas/${part(name.trim())}/check`, post);
-    if (checked) setDifference(checked.effect ?? checked);
+    if (!checked) return;
+    const { remarks: found, ...effect } = checked.effect ?? checked;
+    setRemarks(found ?? []);
+    setDifference(effect);
   };
   const others = given.rooms.filter((room) => !rooms.some((one) => one.room === room));
-  const offers = ["house", ...models.flatMap((one) => (one.models ?? []).map((model) => `${one.name ?? one.id}:${model}`))];
+  const offers = ["house", ...models.filter((one) => one.model).map((one) => `${one.provider}:${one.model}`)];
   return html`<form class="card" onSubmit=${save}>
       ${broken && html`<p class="note">The file is not valid now: <${Visible} text=${broken} /> Saving replaces it.</p>`}
       <div class="two">
@@ -131,6 +143,7 @@ function Form({ id, file, problem: broken, rooms, models, navigate, reload }) {
         </div>
       </details>
       <${ErrorBox} problem=${problem} />
+      <${Remarks} all=${remarks} />
       ${difference && html`<div class="note info"><p>This is valid. It would be:</p><${Code} value=${difference.after ?? difference} label="The persona as it would be" /></div>`}
       ${may
         ? html`<div class="actions">

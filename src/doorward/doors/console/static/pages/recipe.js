@@ -38,6 +38,8 @@ export default function Editor({ id, query, navigate }) {
   const [problem, setProblem] = useState(null);
   const [done, setDone] = useState(null);
   const [asking, setAsking] = useState("");
+  const [valid, setValid] = useState(false);
+  const [found, setFound] = useState(false);
   const may = session.value?.access === "root";
   const load = async () => {
     setProblem(null);
@@ -45,12 +47,15 @@ export default function Editor({ id, query, navigate }) {
       if (query.new || query.from) {
         const source = query.from ? (await get(`/recipes/${part(query.from)}`)).recipe : START(id);
         const kept = sessionStorage.getItem(`recipe:${id}`);
+        setFound(kept !== null);
         setSaved("");
         setText(kept ?? JSON.stringify({ ...source, recipeId: id }, null, 2));
       } else {
         const now = JSON.stringify((await get(`/recipes/${part(id)}`)).recipe, null, 2);
+        const kept = sessionStorage.getItem(`recipe:${id}`);
+        setFound(kept !== null && kept !== now);
         setSaved(now);
-        setText(sessionStorage.getItem(`recipe:${id}`) ?? now);
+        setText(kept ?? now);
       }
     } catch (error) {
       setProblem(error);
@@ -96,15 +101,22 @@ export default function Editor({ id, query, navigate }) {
     navigate("/console/recipes");
   };
 
+  const putBack = () => {
+    setFound(false);
+    setText(saved || JSON.stringify(START(id), null, 2));
+    say("The text is put back");
+  };
   const actions = html`<a class="button" href="/console/recipes">All recipes</a>
     ${may && saved && html`<${Button} kind="danger" onClick=${() => setAsking("remove")}>Remove…</${Button}>`}
-    ${may && html`<${Button} disabled=${!changed} onClick=${() => setText(saved || JSON.stringify(START(id), null, 2))}>Put back</${Button}>
-      <${Button} kind="primary" disabled=${!changed} onClick=${() => setAsking("save")}>Save…</${Button}>`}`;
+    ${may && html`<${Button} disabled=${!changed} onClick=${putBack}>Put back</${Button}>
+      <${Button} kind="primary" disabled=${!changed || !valid} onClick=${() => setAsking("save")}>Save…</${Button}>`}`;
   return html`<${Page} title=${id} wide actions=${actions} shown=${html`Recipe <code><${Visible} text=${id} /></code>`}>
     <${ErrorBox} problem=${problem} onRetry=${load} />
     ${done && html`<p class="note info" role="status">${done.words} <${Button} kind="quiet small" onClick=${undo}>Undo</${Button}></p>`}
+    ${found && changed && html`<p class="note" role="status">These are unsaved changes of yours, from before.${saved ? " In force is the saved text." : " Nothing of them is in force."}
+      ${" "}<${Button} kind="quiet small" onClick=${putBack}>Put back</${Button}></p>`}
     ${text === null && !problem && html`<${Loading} />`}
-    ${text !== null && html`<${Work} id=${id} text=${text} setText=${setText} saved=${saved} may=${may} onSave=${() => changed && may && setAsking("save")} />`}
+    ${text !== null && html`<${Work} id=${id} text=${text} setText=${setText} saved=${saved} may=${may} onValid=${setValid} onSave=${() => changed && may && valid && setAsking("save")} />`}
     ${asking === "save" && html`<${Save} id=${id} before=${saved ?? ""} after=${text} onYes=${() => put(text)} onClose=${() => setAsking("")} />`}
     ${asking === "remove" && html`<${Confirm} title=${`Remove recipe ${id}?`} words="Remove it" onYes=${remove} onClose=${() => setAsking("")}>
       <p>Its file is deleted. It can be undone.</p></${Confirm}>`}
@@ -124,7 +136,7 @@ const TABS = [
   ["diff", "Difference"],
 ];
 
-function Work({ id, text, setText, saved, may, onSave }) {
+function Work({ id, text, setText, saved, may, onSave, onValid }) {
   const mine = useSignal(rooms) ?? [];
   const [room, setRoom] = useState("");
   const [tab, setTab] = useState("rights");
@@ -138,6 +150,7 @@ function Work({ id, text, setText, saved, may, onSave }) {
         const told = await post(`/recipes/${part(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) });
         if (now !== turn.current) return;
         setPreview(told);
+        onValid(told.valid);
         setProblem(null);
       } catch (error) {
         if (now === turn.current) setProblem(error);
@@ -213,7 +226,7 @@ function JsonText({ text, onText, fault, readOnly, onSave }) {
     <p id="recipe-fault" class=${fault ? "field-error" : "hint"} role="status">${
       fault
         ? html`<button type="button" class="link" onClick=${jump}>Line ${fault.line}, column ${fault.column}</button>${fault.field && html`, at <code><${Visible} text=${fault.field} /></code>`}:
-            ${" "}<${Visible} text=${fault.reason} />`
+            ${" "}<${Visible} text=${fault.reason.replace(/^line \d+, column \d+: /, "")} />`
         : "It is a valid recipe."
     }</p>
   </div>`;

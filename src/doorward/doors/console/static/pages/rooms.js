@@ -1,5 +1,6 @@
 // The rooms you are in, or one of them.
 
+import { Offered } from "../allowed.js";
 import { firstRoom, rooms } from "../state.js";
 import { Badge, Button, Empty, html, Loading, Page, useEffect, useSignal, useState, Visible } from "../ui.js";
 import { DirectRoom, NewRoom } from "../room/dialogs.js";
@@ -25,7 +26,7 @@ function Overview({ navigate }) {
   const [dialog, setDialog] = useState("");
   const close = () => setDialog("");
   const actions = html`<${Button} onClick=${() => setDialog("direct")}>Write to somebody</${Button}>
-    <${Button} kind="primary" onClick=${() => setDialog("new")}>New room</${Button}>`;
+    <${Offered} command="room/create"><${Button} kind="primary" onClick=${() => setDialog("new")}>New room</${Button}></${Offered}>`;
   const open = (mine ?? []).filter((one) => !one.archived);
   const closed = (mine ?? []).filter((one) => one.archived);
   return html`<${Page} title="Rooms" actions=${actions}>

@@ -1,5 +1,6 @@
 // One upstream server: its state, its tools with what changed in them, what it wrote, and switches.
 
+import { Offered } from "../allowed.js";
 import { part, run } from "../api.js";
 import { Diff } from "../diff.js";
 import { span } from "../output.js";
@@ -21,6 +22,9 @@ import {
   useState,
   Visible,
 } from "../ui.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function OneServer({ server, onChanged, done, reload, navigate }) {
   const [asking, setAsking] = useState("");
@@ -40,14 +44,14 @@ export default function OneServer({ server, onChanged, done, reload, navigate })
     setBusy("");
   };
   const actions = html`<a class="button" href="/console/servers">All servers</a>
-    ${server.enabled
+    <${Offered} command="mcp/remove">${server.enabled
       ? html`<${Button} busy=${busy === "mcp/restart"} onClick=${() => act("mcp/restart", { server: server.id },
         `${server.name} was started anew.`, false)}>Restart</${Button}
           ><${Button} busy=${busy === "mcp/disable"} onClick=${() => act("mcp/disable", { id: server.id },
             `${server.name} was switched off.`)}>Disable</${Button}>`
       : html`<${Button} kind="primary" busy=${busy === "mcp/enable"} onClick=${() => act("mcp/enable",
         { id: server.id }, `${server.name} was switched on.`)}>Enable</${Button}>`}
-    <${Button} kind="danger" onClick=${() => setAsking("remove")}>Remove…</${Button}>`;
+    <${Button} kind="danger" onClick=${() => setAsking("remove")}>Remove…</${Button}></${Offered}>`;
   const remove = async () => {
     const outcome = await run("mcp/remove", { id: server.id });
     onChanged(`${server.name} was removed.`, outcome.call);
@@ -70,7 +74,7 @@ export default function OneServer({ server, onChanged, done, reload, navigate })
           ? "that one" : "those"}`, server.new && `${server.new} ${server.new === 1 ? "is"
             : "are"} new, and each call of ${server.new === 1 ? "it"
               : "them"} asks a person`].filter(Boolean).join("; ")}.</strong></p>
-      <${Button} kind="primary" onClick=${() => setAsking("approve")}>Look at what changed…</${Button}>
+      <${Offered} command="mcp/approve"><${Button} kind="primary" onClick=${() => setAsking("approve")}>Look at what changed…</${Button}></${Offered}>
     </div>`}
     <dl class="facts">
       <dt>Id</dt><dd><code>${server.id}</code></dd>
@@ -145,9 +149,9 @@ function Approve({ id, onClose, onDone }) {
       setBusy(false);
     }
   };
-  const actions = html`<${Button} onClick=${onClose}>Leave it</${Button}>
-    ${effect?.tools?.length > 0 && html`<${Button} kind="primary" busy=${busy}
-      onClick=${approve}>Approve ${effect.tools.length === 1 ? "this" : `all ${effect.tools.length}`}</${Button}>`}`;
+  const actions = html`${effect?.tools?.length > 0 && html`<${Button} kind="primary" busy=${busy}
+      onClick=${approve}>Approve ${effect.tools.length === 1 ? "this" : `all ${effect.tools.length}`}</${Button}>`}
+    <${Button} onClick=${onClose}>Leave it</${Button}>`;
   return html`<${Dialog} title=${`What changed in ${id}`} wide onClose=${onClose} actions=${actions}>
     <${Loaded} from=${shown}>
       ${() => html`${effect?.wouldFail && html`<p><${Visible} text=${effect.wouldFail} /></p>`}

@@ -1,5 +1,6 @@
 // Upstream MCP servers: how each is doing, what it offers, and the people's hand on all of it.
 
+import { Offered } from "../allowed.js";
 import { part, run } from "../api.js";
 import { onEvent, onMissed } from "../live.js";
 import { AddServer } from "../serveradding.js";
@@ -21,6 +22,9 @@ import {
   Visible,
 } from "../ui.js";
 import OneServer from "./server.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function Servers({ params, navigate }) {
   const [facts, setFacts] = useState(null);
@@ -61,7 +65,7 @@ export default function Servers({ params, navigate }) {
   const one = params.id && facts?.items.find((item) => item.id === params.id);
   if (params.id && facts && one) return html`<${OneServer} server=${one} onChanged=${changed} done=${done}
     reload=${load} navigate=${navigate} />`;
-  const actions = html`<${Button} kind="primary" onClick=${() => setAdding(true)}>Add a server…</${Button}>`;
+  const actions = html`<${Offered} command="mcp/add"><${Button} kind="primary" onClick=${() => setAdding(true)}>Add a server…</${Button}></${Offered}>`;
   return html`<${Page} title="Servers" actions=${actions}>
     ${params.id && facts && html`<p class="note">There is no server <${Visible} text=${params.id} /> any more.</p>`}
     <${Done} done=${done} onUndone=${load} />

@@ -1,10 +1,12 @@
 // Who one is, where one is logged in, tokens, people, and how Doorward itself is doing.
 
+import { Offered } from "../allowed.js";
 import { get, post, run, session } from "../api.js";
 import { canNotify } from "../notify.js";
 import { NotifyButton } from "../notifybutton.js";
 import { People } from "../settingpeople.js";
 import { Tokens } from "../settingtokens.js";
+import { browserName, sorted } from "../sessions.js";
 import { setTheme, theme } from "../themes.js";
 import {
   Badge,
@@ -14,6 +16,7 @@ import {
   Field,
   html,
   Loaded,
+  moment,
   Page,
   Table,
   Time,
@@ -23,6 +26,9 @@ import {
   useState,
   Visible,
 } from "../ui.js";
+import { sheet } from "../sheet.js";
+
+await sheet("work.css");
 
 export default function Settings() {
   const who = useSignal(session);
@@ -80,12 +86,13 @@ function Sessions() {
   const found = useLoad(async () => (await run("user/sessions")).result.items, []);
   const [ending, setEnding] = useState(null);
   const columns = [
-    { key: "browser", title: "Browser", render: (row) => html`<${Visible} text=${row.browser || "unknown"}
-      />${row.id === session.value.id ? html` <${Badge} tone="info">this one</${Badge}>` : ""}` },
+    { key: "browser", title: "Browser", render: (row) => html`<span title=${row.browser}><${Visible} text=${browserName(row.browser)}
+      /></span>${row.id === session.value.id ? html` <${Badge} tone="info">this one</${Badge}>` : ""}` },
     { key: "createdAt", title: "Since", render: (row) => html`<${Time} at=${row.createdAt} />` },
     { key: "expiresAt", title: "Until", render: (row) => html`<${Time} at=${row.expiresAt} form="exact" />` },
     { key: "end", title: "End", render: (row) => html`<${Button} kind="danger small"
-      aria-label=${`End the session of ${row.browser || "unknown"}`}
+      aria-label=${`End ${row.id === session.value.id ? "this session" : `the session of ${browserName(row.browser)} since ${
+        moment(row.createdAt).toLocaleString()}`}`}
         onClick=${() => setEnding(row)}>End…</${Button}>` },
   ];
   const end = async () => {
@@ -94,10 +101,11 @@ function Sessions() {
   };
   return html`<section aria-labelledby="sessions-title">
     <h2 id="sessions-title">Where you are logged in</h2>
-    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Your sessions" columns=${columns} rows=${items}
-      />`}</${Loaded}>
+    <${Loaded} from=${found}>${(items) => html`<${Table} caption="Your sessions" columns=${columns}
+      rows=${sorted(items, session.value.id)} />`}</${Loaded}>
     ${ending && html`<${Confirm} title="End this session?" words="End it" onYes=${end}
-      onClose=${() => setEnding(null)}><p>That browser is logged out at once.</p></${Confirm}>`}
+      onClose=${() => setEnding(null)}><p>${ending.id === session.value.id ? "This browser is logged out at once: you have to log in again."
+        : "That browser is logged out at once."}</p></${Confirm}>`}
   </section>`;
 }
 
@@ -127,6 +135,7 @@ function Password() {
     <h2 id="password-title">Password</h2>
     <p class="quiet">With a password you can log in without a link. A new one ends all your sessions, this one included.</p>
     <form onSubmit=${submit}>
+      <input type="text" hidden name="username" autocomplete="username" value=${session.value.user} readonly />
       <div class="two">
         <${Field} label="New password" type="password" value=${facts.password} onInput=${typed("password")}
           autocomplete="new-password" hint="At least 12 characters." required />
@@ -141,8 +150,10 @@ function Password() {
   </section>`;
 }
 
+const counted = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
 const totals = (hour) =>
-  `${hour.calls} calls: ${hour.done} done, ${hour.refused} refused, ${hour.failed} failed, ${hour.parked} parked`;
+  `${counted(hour.calls, "call")}: ${hour.done} done, ${hour.refused} refused, ${hour.failed} failed, ${hour.parked} parked`;
 
 function About() {
   const status = useLoad(async () => (await run("system/status")).result, []);
@@ -168,13 +179,15 @@ function About() {
         <dt>Sandbox</dt><dd><${Badge} tone=${found.sandbox === "full" ? "good" : "bad"}>${found.sandbox}</${Badge}></dd>
         ${found.home && html`<dt>Home folder</dt><dd><code><${Visible} text=${found.home} /></code></dd>`}
         <dt>Memory</dt><dd>${found.memoryMb} MB at most so far</dd>
-        <dt>Commands</dt><dd>${found.commands} commands, ${found.recipes} recipes, ${found.rooms} rooms</dd>
+        <dt>Commands</dt><dd>${counted(found.commands, "command")}, ${counted(found.recipes, "recipe")}, ${counted(found.rooms, "room")}</dd>
         <dt>Last hour</dt><dd>${totals(found.lastHour)}</dd>
         ${found.ledgerRecords !== null &&
           html`<dt>Record</dt><dd>${found.ledgerRecords.toLocaleString("en")} records</dd>`}
       </dl>`}
     </${Loaded}>
-    <p><${Button} busy=${busy} onClick=${verify}>${busy ? "Reading every record…" : "Verify the record"}</${Button}></p>
+    <${Offered} command="audit/verify">
+      <p><${Button} busy=${busy} onClick=${verify}>${busy ? "Reading every record…" : "Verify the record"}</${Button}></p>
+    </${Offered}>
     <${ErrorBox} problem=${problem} />
     ${verified &&
     html`<p role="status">

@@ -2,7 +2,7 @@
 
 import { run, session } from "../api.js";
 import { Marked } from "../markdown.js";
-import { Button, Confirm, ErrorBox, html, Time, toast, useRef, useState, Visible } from "../ui.js";
+import { Button, Confirm, ErrorBox, html, Time, toast, useMemo, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
 import { Attached } from "./attached.js";
 import { CallCard } from "./card.js";
@@ -27,6 +27,8 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
   const [deleting, setDeleting] = useState(false);
   const [trace, setTrace] = useState(null);
   const keeps = ["owner", "admin"].includes(facts.members[session.value.user]);
+  // The same node for the same revision, which is then not worked out anew whenever something else in the room changes.
+  const body = useMemo(() => message.text && html`<${Marked} text=${message.text} mentions=${mentions} />`, [message.revision, mentions]);
   const gone = message.deletedAt !== null && message.deletedAt !== undefined;
   const cards = (message.attachments ?? []).filter((one) => one.type === "call");
   const files = (message.attachments ?? []).filter((one) => one.type === "file");
@@ -51,7 +53,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
         ? html`<p class="quiet gone">Taken back by <${Visible} text=${message.deletedBy} />.</p>`
         : editing
           ? html`<${Edit} message=${message} onDone=${() => setEditing(false)} />`
-          : html`${message.text && html`<${Marked} text=${message.text} mentions=${mentions} />`}
+          : html`${body}
               ${files.map((one) => html`<${Attached} file=${one} path=${path} key=${one.id} />`)}
               ${cards.map((one, index) => html`<${CallCard} card=${one} key=${one.call || index} />`)}`}
       ${message.editedAt && !gone && html`<p class="edited quiet">edited <${Time} at=${message.editedAt} />

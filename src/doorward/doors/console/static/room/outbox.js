@@ -72,5 +72,5 @@ const arrives = (problem) =>
   !(problem instanceof Problem) || problem.status === 0 || problem.status === 401 || problem.status >= 500 || problem.code === "key_in_use";
 
 connected.subscribe((state) => {
-  if (state === "live") for (const one of outbox.value) if (one.problem && !one.refused) attempt(one.key);
+  if (state === "live" || state === "looking") for (const one of outbox.value) if (one.problem && !one.refused) attempt(one.key);
 });

@@ -11,6 +11,7 @@ import {
   say,
   useCallback,
   useEffect,
+  useMemo,
   useRef,
   useSignal,
   useState,
@@ -37,6 +38,7 @@ export function Room({ name, navigate }) {
   const path = `/rooms/${part(name)}`;
   const latest = useRef(state);
   latest.current = state;
+  const mentions = useMemo(() => new Set(Object.keys(facts?.members ?? {})), [Object.keys(facts?.members ?? {}).join()]);
   const sending = unseen(outgoing(useSignal(outbox), name), state.messages, session.value.user);
 
   const loadFacts = useCallback(async () => {
@@ -59,6 +61,7 @@ export function Room({ name, navigate }) {
     let leave = () => {};
     let gone = false;
     openRoom.set(name);
+    markRead(name);
     const begin = async () => {
       try {
         const [room, revision] = await Promise.all([loadFacts(), loadNewest()]);
@@ -111,7 +114,6 @@ export function Room({ name, navigate }) {
   if (problem && !facts)
     return html`<section class="page"><h1 id="page-title" tabindex="-1"><${Visible} text=${name} /></h1><${ErrorBox} problem=${problem} /></section>`;
   if (!facts) return html`<${Loading} label="Opening the room…" />`;
-  const mentions = new Set(Object.keys(facts.members));
   return html`<section class="page plain room" aria-labelledby="page-title">
     <${Head} facts=${facts} here=${state.here} panel=${panel} setPanel=${setPanel} />
     <div class="room-body">
