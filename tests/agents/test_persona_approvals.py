@@ -24,7 +24,7 @@ async def parked(house: Speaking) -> None:
     await house.recipe(requireApproval={"file/write": True})
     await house.say("Write a note, please.")
     (card,) = await house.cards()
-    assert (card.state, card.command) == ("parked", "file/write")
+    assert (card.state, card.command, card.rule) == ("parked", "file/write", "recipe: requireApproval file/write")
     assert card.approval
     assert len(house.model.shown) == 1
 
@@ -117,7 +117,7 @@ async def test_the_room_goes_on_while_a_call_waits_and_a_person_can_stop_the_wai
         assert (await driver.owner("persona/stop", id="guide", name="general")).result["stopped"] is True
         (card,) = await house.cards()
         assert (card.state, card.summary) == ("failed", "owner stopped it.")
-        await house.decide("approve")
+        assert [one["state"] for one in (await driver.owner("approval/list")).result["items"]] == ["expired"]
         assert not note(driver)
 
 

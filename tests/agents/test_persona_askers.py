@@ -188,7 +188,7 @@ async def test_a_persona_that_leaves_gives_up_what_it_waits_for(driver: Any) -> 
         await driver.owner("room/leave", name="general", member="guide")
         await driver.owner("room/join", name="general", member="guide")
         await settled(house.company)
-        await house.decide("approve")
         (card,) = await house.cards()
         assert (card.state, card.summary) == ("failed", "It is not in this room any more.")
+        assert [one["state"] for one in (await driver.owner("approval/list")).result["items"]] == ["expired"]
         assert not note(driver)

@@ -65,3 +65,71 @@ def test_the_ledger_is_searched_and_a_record_tells_everything(console: Console) 
     main = page.get_by_role("main")
     for words in ("helper", "recipe lab: nothing allows it", "refused"):
         expect(main).to_contain_text(words)
+
+
+def test_unsaved_changes_are_said_to_be_that_and_nothing_that_is_broken_can_be_saved(console: Console) -> None:
+    page = console.page("recipes/lab")
+    text = page.get_by_role("textbox", name="recipe")
+    text.fill("{")
+    expect(page.locator("#recipe-fault")).to_have_text(
+        "Line 1, column 2: not valid JSON: Expecting property name enclosed in double quotes"
+    )
+    expect(page.get_by_role("button", name="Save…")).to_be_disabled()
+    page.get_by_role("link", name="All recipes").click()
+    page.go_back()
+    note = page.get_by_role("status").filter(has_text="unsaved changes of yours")
+    expect(note).to_contain_text("In force is the saved text.")
+    note.get_by_role("button", name="Put back").click()
+    expect(text).not_to_have_value("{")
+    expect(note).to_have_count(0)
+
+
+def test_a_member_is_told_what_they_may_not_do_and_tries_nothing_in_vain(console: Console) -> None:
+    console.owner.result("user/create", id="mel", access="read")
+    console.owner.result("user/password", user="mel", password="four words make one")
+    console.owner.result("room/join", name="general", member="mel", role="member")
+    console.expected = ("401",)
+    page = console.stranger()
+    page.goto(f"{console.url}/console/")
+    page.get_by_role("heading", name="Log in").wait_for()
+    page.evaluate("location.hash = '#login=a-link-that-is-none'")
+    expect(page.get_by_role("alert")).to_contain_text("You were not let in.")
+    page.get_by_label("User", exact=True).fill("mel")
+    page.get_by_label("Password", exact=True).fill("four words make one")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Room settings").click()
+    expect(page.get_by_role("complementary", name="Room settings")).to_contain_text(
+        "owners and admins change this room"
+    )
+    page.goto(f"{console.url}/console/rooms")
+    expect(page.get_by_text("To make a room: room/create needs full access; you have read.")).to_be_visible()
+    page.goto(f"{console.url}/console/servers")
+    expect(page.get_by_text("To add a server: mcp/add needs root access; you have read.")).to_be_visible()
+    page.goto(f"{console.url}/console/settings")
+    expect(page.get_by_text("To see and make tokens: token/list needs full access")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.goto(f"{console.url}/console/rooms/general")
+    composer = page.get_by_label("Message", exact=True)
+    composer.wait_for()
+    console.owner.result("room/leave", name="general", member="mel")
+    expect(page.get_by_text("You hear nothing more of this room")).to_be_visible()
+    expect(composer).to_have_count(0)
+    expect(page.get_by_role("button", name="Room settings")).to_have_count(0)
+    expect(page.get_by_role("navigation", name="Console").get_by_role("link", name="general")).to_have_count(0)
+
+
+def test_a_dialog_gives_the_focus_back_and_says_what_was_done(console: Console) -> None:
+    page = console.page("settings")
+    button = page.get_by_role("button", name="Invite another tenant…")
+    for answer, said in (("Leave it", ""), ("Make a passcode", "Done")):
+        button.focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("dialog").get_by_role("button", name=answer).click()
+        expect(button).to_be_focused()
+        expect(page.locator("#said")).to_have_text(said)
+    page.goto(f"{console.url}/console/ledger")
+    page.get_by_label("Command", exact=True).press("Escape")
+    expect(page.get_by_role("main")).to_be_focused()
+    page.get_by_role("region", name="Records, newest first").press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("row").nth(2)).to_be_focused()

@@ -38,7 +38,7 @@ class House:
         results: dict[str, Any] = {
             "room/show": {"members": {"owner": "owner"}, "recipe": "casual-chat"},
             "room/messages": {"revision": 0, "items": []},
-            "approval/list": {"items": self._items},
+            "approval/list": {"items": self._items[::-1]},  # the newest first
         }
         shown = [one for one in self._items if one["id"] == params.get("id")]
         result = shown[0] if shown else results.get(command, {})

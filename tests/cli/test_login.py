@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -25,7 +26,9 @@ def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> No
         after_the_house = server.said[server.said.index("") + 1 :]
         first = LINK.fullmatch(after_the_house[0].removeprefix("Open this to begin: "))
         assert first is not None
-        assert after_the_house[1] == "  (it works once, within 60 minutes; for another: doorward login)"
+        home = f"DOORWARD_HOME={shlex.quote(str(doorward.home))}"
+        assert after_the_house[1] == f"  (it works once, within 60 minutes; for another: {home} doorward login)"
+        assert f"  export {home}" in server.said
         asked = doorward("login")
         another = LINK.fullmatch(asked.out.strip())
         assert another is not None
@@ -42,7 +45,7 @@ def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> No
 def test_where_a_service_manager_writes_everything_down_up_prints_no_link(tmp_path: Path) -> None:
     doorward = Doorward(tmp_path / "home", INVOCATION_ID="0123456789abcdef0123456789abcdef")
     with doorward.up() as server:
-        assert "For a login link: doorward login" in server.said
+        assert f"For a login link: DOORWARD_HOME={shlex.quote(str(doorward.home))} doorward login" in server.said
         assert "login=" not in "\n".join(server.said)
 
 

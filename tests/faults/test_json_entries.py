@@ -35,6 +35,7 @@ OUTSIDE = {
     "agents/calls/native.py": "arguments of native calls; their tests are beside the calls'",
     "agents/calls/pythonic.py": "values of calls that are written like code; their tests are beside the calls'",
     "agents/models/mapping.py": "arguments of calls as a model wrote them; its tests are beside the models'",
+    "agents/quoting.py": "values of calls, to compare them; what is no JSON is a text, and nothing of it is run",
     "backends/recipe_draft.py": "the id inside the text of a recipe, which is then read whole",
     "agents/models/standin_telling.py": "what commands gave, in the words that models read; what is no JSON is a text",
     "calltext.py": "parameters written as text, by the terminal and by chat",

@@ -20,7 +20,7 @@ from doorward.errors import DoorwardError, Refused
 from doorward.executions.notices import Notice, Started
 from doorward.model import Credential, Outcome, Request
 from doorward.personas.persona import Persona
-from doorward.rooms.message import Card, CardState, Message
+from doorward.rooms.message import SUMMARY, Card, CardState, Message
 from doorward.rooms.rooms import Room
 from doorward.store import open_calls
 from doorward.store.open_calls import OpenCall
@@ -30,8 +30,6 @@ from doorward.visible import storable, visible
 log = logging.getLogger(__name__)
 
 DOOR = "chat"
-SUMMARY = 500
-"""Characters of an outcome that a card shows."""
 _SHOW_AFTER = 0.3
 """Seconds after which the card of a call that still runs says under which name it can be watched and stopped."""
 _LONGEST_NAME = 100
@@ -57,12 +55,14 @@ class Errands:
         self._persona = persona
         self._room = room
         self._turn = turn
+        self.topic = ""
+        """The message that is answered."""
         self.ended_by = "Doorward stopped meanwhile."
         """Why a call is broken off, should it be."""
 
     async def run(self, wanted: Wanted, response: str, rounds: int) -> Back:
         """Make a call that a model wants, through the gate like any other."""
-        card = Card(command=self._name(wanted.name), params=self._shown(wanted), state="running")
+        card = self.card(wanted)
         call = OpenCall(
             card="",
             tenant=self._room.tenant,
@@ -85,6 +85,10 @@ class Errands:
             response=response,
         )
         return await self._ask(request, message, card, msgspec.structs.replace(call, card=message.id))
+
+    def card(self, wanted: Wanted) -> Card:
+        """A call as the room sees it until the gate has let it in: a trial on a copy of files can take seconds."""
+        return Card(command=self._name(wanted.name), params=self._shown(wanted), state="waiting", topic=self.topic)
 
     async def _show(self, card: Card, call: OpenCall) -> Message:
         """Put the card into the room, with a row by which it is found should it never come to its end."""
@@ -122,12 +126,12 @@ class Errands:
             session=f"persona:{self._persona.id}:{self._room.id}",
             response=response,
         )
-        running = msgspec.structs.replace(card, state="running", approval=approval.id, summary="")
+        again = msgspec.structs.replace(card, state="waiting", approval=approval.id, summary="")
         # Its row is closed when it was tried before and came too fast.
         message = await self._around.services.messages.revise(
-            message, attachments=[running], also=lambda _: (open_calls.put(call),)
+            message, attachments=[again], also=lambda _: (open_calls.put(call),)
         )
-        return await self._ask(request, message, running, call)
+        return await self._ask(request, message, again, call)
 
     async def _ask(self, request: Request, message: Message, card: Card, call: OpenCall) -> Back:
         shown = _Shown(self._around, message, card)

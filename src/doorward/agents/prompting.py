@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from doorward import redact
 from doorward.agents import data
-from doorward.agents.models.model import Model, Prompt, Tool, Turn
-from doorward.command import Command, shortened
+from doorward.agents.models.model import Asked, Model, Prompt, Tool, Turn
+from doorward.command import Command
 from doorward.names import wire_name
 from doorward.personas.persona import Persona
 from doorward.recipes.policy import Policy
-from doorward.rooms.message import Card, File, Message
+from doorward.rooms.message import SUMMARY, Card, File, Message
 from doorward.rooms.rooms import Room
+from doorward.rooms.words import verdict
 from doorward.visible import visible
 
 FREE = frozenset(("house",))
@@ -37,6 +39,8 @@ _COSTS: weakref.WeakKeyDictionary[Command, dict[tuple[str, int, int], int]] = we
 """By command, what it costs each model: counting a hundred schemas for every answer would hold up everybody else."""
 _BESIDE = 8
 """Tokens that a provider adds around each message, or fewer."""
+_MOST_ARGUMENTS = 2_000
+_LONGEST_ARGUMENT = 200
 _LEFT_OUT = "(left out, because it is long ago and there is no room for it)"
 
 
@@ -48,7 +52,11 @@ class Scene(msgspec.Struct, kw_only=True):
     history: tuple[Message, ...]
     """Oldest first."""
     topic: Message | None
-    """What is to be answered; None when that is in the history, long before."""
+    """What is to be answered; None when nobody knows it any more."""
+    goes_on: bool = False
+    """Whether the turn waited for a person: then the topic stands where it was said, and its calls behind it."""
+    aside: frozenset[str] = frozenset()
+    """Messages that are shown otherwise: the cards of calls whose results are new."""
 
 
 def prompt(
@@ -182,7 +190,7 @@ def _newest_whole(so_far: Sequence[Turn], budget: _Budget) -> list[Turn]:
     """What this turn brought so far. Its order must stay; the oldest results lose their text when there is no room."""
     kept: list[Turn] = []
     for turn in reversed(so_far):
-        text = f"{turn.text}{''.join(call.arguments for call in turn.calls)}"
+        text = _written(turn)
         if turn.role == "result" and not budget.fits(text):
             turn = msgspec.structs.replace(turn, text=_LEFT_OUT)
         elif turn.role != "result":
@@ -193,18 +201,29 @@ def _newest_whole(so_far: Sequence[Turn], budget: _Budget) -> list[Turn]:
 
 def _history(scene: Scene, budget: _Budget) -> tuple[list[Turn], int]:
     """The newest messages that there is room for, oldest first, and how many there were beside."""
-    topic = scene.topic
-    last = [_fitted(said(topic, scene.persona.id), budget)] if topic is not None else []
-    others = [one for one in scene.history if topic is None or one.id != topic.id]
+    topic, own = scene.topic, scene.persona.id
+    asked = [_fitted(turn, budget) for turn in said(topic, own)] if topic is not None else []
+    others = [one for one in scene.history if (topic is None or one.id != topic.id) and one.id not in scene.aside]
+    later = [one for one in others if scene.goes_on and topic is not None and one.position > topic.position]
+    behind, dropped = _newest(later, own, budget)
+    if dropped:
+        return [*asked, *behind], dropped + len(others) - len(later)
+    before, dropped = _newest(others[: len(others) - len(later)], own, budget)
+    return [*before, *asked, *behind], dropped
+
+
+def _newest(messages: Sequence[Message], own: str, budget: _Budget) -> tuple[list[Turn], int]:
     shown: list[Turn] = []
-    for number, message in enumerate(reversed(others)):
-        turn = said(message, scene.persona.id)
-        if not turn.text:
-            continue
-        if not budget.fits(turn.spoken):
-            return [*shown[::-1], *last], len(others) - number
-        shown.append(turn)
-    return [*shown[::-1], *last], 0
+    for number, message in enumerate(reversed(messages)):
+        turns = said(message, own)
+        if turns and not budget.fits("".join(_written(turn) for turn in turns)):
+            return shown[::-1], len(messages) - number
+        shown.extend(reversed(turns))
+    return shown[::-1], 0
+
+
+def _written(turn: Turn) -> str:
+    return f"{turn.spoken}{''.join(call.arguments for call in turn.calls)}"
 
 
 def _fitted(turn: Turn, budget: _Budget) -> Turn:
@@ -217,24 +236,54 @@ def _fitted(turn: Turn, budget: _Budget) -> Turn:
     return msgspec.structs.replace(cut, text=f"{cut.text}\n(cut here; it has {whole} characters)")
 
 
-def said(message: Message, persona: str) -> Turn:
-    """A message of the room as its model reads it; empty when nothing of it is left."""
-    if message.deleted_at is not None:
-        return Turn(role="user", text="", speaker=message.sender)
+def said(message: Message, persona: str) -> list[Turn]:
+    """A message of the room as its model reads it; nothing when nothing of it is left, or it only decides something."""
+    if message.deleted_at is not None or (message.kind == "human" and verdict(message.text) is not None):
+        return []
     card = next((one for one in message.attachments if isinstance(one, Card)), None)
     if card is not None:
         return _called(message, card, persona)
     files = [one for one in message.attachments if isinstance(one, File)]
     also = "".join(f"\n(with the file {visible(one.name[:100])}, {one.media_type}, {one.size} bytes)" for one in files)
     text = redact.text(message.text) + also
+    if not text:
+        return []
     if message.sender == persona:
-        return Turn(role="assistant", text=text)
-    return Turn(role="user", text=text, speaker=message.sender)
+        return [Turn(role="assistant", text=text)]
+    return [Turn(role="user", text=text, speaker=message.sender)]
 
 
-def _called(message: Message, card: Card, persona: str) -> Turn:
-    """An earlier call, as the card of it shows."""
-    text = f"{card.command} {shortened(card.params, 500)}: {card.state}.\n{data.marked(card.summary)}"
+def _called(message: Message, card: Card, persona: str) -> list[Turn]:
+    """An earlier call, as the card of it shows: a call and its result when it is the persona's own."""
     if message.sender == persona:
-        return Turn(role="result", text=f"Earlier: {text}", tool=wire_name(card.command))
-    return Turn(role="user", text=f"(called {text})", speaker=message.sender, marked=True)
+        return [Turn(role="assistant", text="", calls=(call_of(message, card),)), result_of(message, card)]
+    text = f"{card.command} {_arguments(card.params)}: {card.state}.\n{data.marked(card.summary)}"
+    return [Turn(role="user", text=f"(called {text})", speaker=message.sender, marked=True)]
+
+
+def call_of(message: Message, card: Card) -> Asked:
+    """A call of the persona's own as it would have asked for it; its card's message is its id."""
+    return Asked(message.id, wire_name(card.command), _arguments(card.params))
+
+
+def result_of(message: Message, card: Card) -> Turn:
+    """What its card says that came of a call."""
+    if card.state in ("waiting", "running", "parked"):
+        text = f"{card.command}: it waits for a person's approval." if card.state == "parked" else "It still runs."
+    else:
+        cut = " Only its beginning is shown." if len(card.summary) >= SUMMARY else ""
+        text = f"{card.command}: {card.state}.{cut}\n{data.marked(card.summary)}"
+    return Turn(role="result", text=text, answers=message.id, tool=wire_name(card.command))
+
+
+def _arguments(params: Any) -> str:
+    """Parameters as JSON that can be read again, the long ones among them cut."""
+    text = json.dumps(params or {}, ensure_ascii=False, default=str)
+    if len(text) <= _MOST_ARGUMENTS or not isinstance(params, dict):
+        return text
+    return json.dumps({key: _cut(one) for key, one in params.items()}, ensure_ascii=False, default=str)
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return value if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}… ({len(text)} characters)"

@@ -47,6 +47,10 @@ class Quotations:
             theirs |= held or frozenset()
         return [NOT_MADE if self._meaning(one) in theirs else NOT_READ if unread else "" for one in calls]
 
+    def same(self, call: Wanted, others: Iterable[Wanted]) -> bool:
+        """Whether a call is one of these, in whatever way it is written."""
+        return self._meaning(call) in map(self._meaning, others)
+
     def _held(self, text: str) -> frozenset[bytes] | None:
         """The calls that stand in a text; None when it is made so that they cannot be found."""
         if text not in self._known:
@@ -57,7 +61,7 @@ class Quotations:
     def _meaning(self, wanted: Wanted) -> bytes:
         """What all ways of writing one call have in common: its command, and the values of its parameters."""
         try:
-            name = self._registry.resolve(wanted.name).name
+            name = self._registry.resolve(wanted.name, offered=()).name  # nobody needs the nearest of an unknown one
         except Refused:
             name = wanted.name
         given: Mapping[str, Any] = dict(wanted.args) if wanted.args is not None else wanted.params or {}

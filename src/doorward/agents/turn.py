@@ -7,19 +7,22 @@ import logging
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from doorward.agents.answering import Answer, answer
 from doorward.agents.calls.native import native
 from doorward.agents.calls.reading import read_aside
 from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.drafts import Drafting
-from doorward.agents.errand import Errands
+from doorward.agents.errand import Errands, card_of
 from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
-from doorward.agents.prompting import Scene, prompt
+from doorward.agents.prompting import Scene, call_of, prompt, result_of
 from doorward.agents.quoting import Quotations
 from doorward.agents.surroundings import Surroundings
 from doorward.command import Command
-from doorward.errors import Refused
+from doorward.errors import NotFound, Refused
 from doorward.ids import new_id
+from doorward.names import wire_name
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, Message
 from doorward.rooms.messages import LARGEST_MESSAGE
@@ -30,6 +33,10 @@ from doorward.store.open_calls import OpenCall
 log = logging.getLogger(__name__)
 
 NOTHING_SAID = "(I have nothing to say to that.)"
+_DECLINED = (
+    "It was not made: people did not approve just this before, in this turn, so they are not asked for it again. Tell "
+    "them in words what you would need, or do something else."
+)
 _MOST_FAULTS = 20
 _INTENT = re.compile(
     r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
@@ -56,12 +63,17 @@ class TurnTaking:
         self._so_far: list[Turn] = []
         self._corrected = False
         self._patient = True
+        self._declined: list[Card] = []
+        """Its calls that people did not approve."""
         self._quotations = Quotations(around.services.registry)
 
-    async def take(self, topic: Message, results: Sequence[Turn] = ()) -> None:
-        """Answer a message; with results, go on with what came of a call that waited, whose card that message is."""
-        scene = await self._scene(topic)
-        self._so_far.extend(results)
+    async def take(self, topic: Message, result: Turn | None = None) -> None:
+        """Answer a message; with a result, go on with what came of a call that waited, whose card that message is."""
+        newest = await self._around.services.messages.newest(
+            self._room, self._around.services.settings.personas.history
+        )
+        scene = self._scene(newest, topic) if result is None else await self._taken_up(newest, topic, result)
+        self.errands.topic = scene.topic.id if scene.topic is not None else ""
         most = self._around.services.settings.personas.rounds
         while self._rounds < most:
             if not self._may_go_on():
@@ -73,15 +85,40 @@ class TurnTaking:
             f"I stop here: I ran commands {most} times without coming to an end. Ask me to go on if I should."
         )
 
-    async def _scene(self, topic: Message) -> Scene:
-        """What there is to go by. What a call was made for is the last that a person said before it."""
-        most = self._around.services.settings.personas.history
-        newest = await self._around.services.messages.newest(self._room, most)
-        asked: Message | None = topic
-        if topic.sender == self._persona.id:
-            before = (one for one in newest if one.position < topic.position)
-            asked = next((one for one in before if one.kind == "human" and one.text), None)
-        return Scene(persona=self._persona, room=self._room, history=tuple(reversed(newest)), topic=asked)
+    def _scene(self, newest: Sequence[Message], topic: Message | None) -> Scene:
+        """What there is to go by."""
+        return Scene(persona=self._persona, room=self._room, history=tuple(reversed(newest)), topic=topic)
+
+    async def _taken_up(self, newest: Sequence[Message], card: Message, result: Turn) -> Scene:
+        """A turn as it stood when it began to wait: its calls with their results, each once, come last.
+
+        What else was said since stands before them: these calls were made only now.
+        """
+        shown = card_of(card)
+        topic = await self._asked(newest, card, shown.topic)
+        turn = [one for one in newest if one.sender == self._persona.id and shown.topic and _topic(one) == shown.topic]
+        self._declined = [card_of(one) for one in turn if card_of(one).code == "not_approved"]
+        waited = [card, *(one for one in _last_of(newest, turn) if one.id != card.id)]
+        waited.sort(key=lambda one: one.position)
+        calls = []
+        for one in waited:
+            made = card_of(one)
+            name = result.tool if one.id == card.id else wire_name(made.command)
+            calls.append(msgspec.structs.replace(call_of(one, made), name=name))
+        self._so_far.append(Turn(role="assistant", text="", calls=tuple(calls)))
+        self._so_far += [result if one.id == card.id else result_of(one, card_of(one)) for one in waited]
+        scene = self._scene(newest, topic)
+        return msgspec.structs.replace(scene, goes_on=True, aside=frozenset(one.id for one in waited))
+
+    async def _asked(self, newest: Sequence[Message], card: Message, topic: str) -> Message | None:
+        """What a call was made for; where its card does not say so, the last that a person said before it."""
+        for one in newest:
+            if one.id == topic if topic else one.position < card.position and one.kind == "human" and one.text:
+                return one
+        try:
+            return await self._around.services.messages.get(self._room, topic) if topic else None
+        except NotFound:
+            return None
 
     def _may_go_on(self) -> bool:
         """Whether it still is somebody, and in this room."""
@@ -176,8 +213,8 @@ class TurnTaking:
                 for unread in reading.calls[number + 1 :] if wanted.id else ():
                     self._result(unread, "It was not made, for the same reason.")
                 break
-            if repeated[number]:
-                self._result(wanted, repeated[number])
+            if repeated[number] or self._was_declined(wanted):
+                self._result(wanted, repeated[number] or _DECLINED)
                 continue
             back = await self.errands.run(wanted, response, self._rounds)
             self._result(wanted, back.text)
@@ -185,6 +222,13 @@ class TurnTaking:
                 self.waits.append(back.waits)
             if back.outcome.status == "refused" and back.outcome.rule.startswith("recipe: maxCommandsPerResponse"):
                 full = back.outcome.message
+
+    def _was_declined(self, wanted: Wanted) -> bool:
+        """Whether people said no to just this in this turn, or let the time for it pass."""
+        if not self._declined:
+            return False
+        asked = [Wanted(name=one.command, params=one.params) for one in (self.errands.card(wanted), *self._declined)]
+        return self._quotations.same(asked[0], asked[1:])
 
     async def _repeated(self, reading: Reading, scene: Scene, given: Prompt) -> list[str]:
         """Of each call in a text why it is not made, should it stand in what others wrote or what a command gave.
@@ -228,6 +272,21 @@ class TurnTaking:
         finally:
             if drafting is not None:
                 drafting.done(message)
+
+
+def _topic(message: Message) -> str:
+    return card_of(message).topic
+
+
+def _last_of(newest: Sequence[Message], turn: Sequence[Message]) -> list[Message]:
+    """The calls at the end of a turn that people were asked about, one beside the other."""
+    found: list[Message] = []
+    own = [one for one in newest if turn and one.sender == turn[0].sender and one.position <= turn[0].position]
+    for one in own:
+        if one not in turn or not card_of(one).approval:
+            break
+        found.append(one)
+    return found
 
 
 async def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:

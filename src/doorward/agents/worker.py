@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 STOPPED = "Doorward stopped meanwhile."
 _BROKE = "Something went wrong while I thought about this; the log of Doorward says what."
+_NOT_AGAIN = "Do not ask for it again now; do something else, or ask people what they would rather have."
 _MOST_WAIT = 60.0
 """Seconds that an approved call waits for its place among the limits of the room, once."""
 
@@ -130,10 +131,10 @@ class Worker:
             log.exception("a turn of %s in %s broke", self._persona, self._room)
             await say_it_broke(self._around, room, persona.id)
 
-    async def _take(self, turn: TurnTaking, message: Message, *results: Turn) -> None:
+    async def _take(self, turn: TurnTaking, message: Message, result: Turn | None = None) -> None:
         self._turn = turn
         try:
-            await turn.take(message, results)
+            await turn.take(message, result)
         except asyncio.CancelledError:  # whoever stops it looks after what it leaves
             turn.waits.clear()
             raise
@@ -162,8 +163,8 @@ class Worker:
         approval = await approval_of(self._around, call)
         command = card_of(card).command or (approval.command if approval is not None else "")
         if approval is None or approval.state != "approved":
-            text = await self._declined(call, card, approval)
-            return Turn(role="result", text=f"{command}: {text}", tool=wire_name(command))
+            text = f"{command}: {await self._declined(call, card, approval)}\n{_NOT_AGAIN}"
+            return Turn(role="result", text=text, answers=card.id, tool=wire_name(command))
         self._turn = turn
         try:
             back = await turn.errands.resume(call, card, approval, new_id())
@@ -176,14 +177,15 @@ class Worker:
         if back.waits is not None:
             await self._waiting.add(back.waits)
             return None
-        return Turn(role="result", text=f"A person said yes. {back.text}", tool=wire_name(command))
+        said = f"A person said yes. {back.text}"
+        return Turn(role="result", text=said, answers=card.id, tool=wire_name(command))
 
     async def _declined(self, call: OpenCall, card: Message, approval: Approval | None) -> str:
         """Show that a call will not run, and say why."""
         if approval is not None and approval.state == "denied":
             given = await self._around.services.approvals.decisions(approval)
             who = ", ".join(one["decider"] for one in given if one["verdict"] == "deny") or "a person"
-            why = f"{visible(who)} said no. Do something else, or ask what they would rather have."
+            why = f"{visible(who)} said no."
         elif approval is not None and approval.state == "used":
             why = STOPPED
         else:

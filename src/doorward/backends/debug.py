@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -15,10 +16,12 @@ from doorward.command import READS_ONLY, Example, Family
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.logs import LOG_FILE
+from doorward.store.rooms import DIRECT
 
 family = Family("debug", category="observing")
 
 _MOST_READ = 4_000_000
+_OF_TWO = DIRECT.encode()
 
 
 class LogEnd(TypedDict):
@@ -50,20 +53,25 @@ async def logs(
         str, Meta(description="Only lines that match this regular expression", max_length=500)
     ] = "",
 ) -> LogEnd:
-    """Show the end of Doorward's log, newest last. Secrets never reach it."""
+    """Show the end of Doorward's log, newest last, but for lines that name others' rooms of two.
+
+    Secrets never reach it.
+    """
     try:
         pattern = re2.compile(filter_pattern) if filter_pattern else None
     except re2.error as error:
         raise BadParams(f"filterPattern is not a regular expression: {error}; given {filter_pattern!r}.") from error
-    lines = await asyncio.to_thread(_tail, ctx.house.home / LOG_FILE)
+    rooms = ctx.house.rooms.of(ctx.caller.tenant)
+    private = [one.id.encode() for one in rooms if one.direct and not one.seen_by(ctx.caller)]
+    lines = await asyncio.to_thread(_tail, ctx.house.home / LOG_FILE, private)
     kept = [line for line in lines if not include_errors_only or line.get("level") in ("ERROR", "CRITICAL")]
     if pattern is not None:
         kept = [line for line in kept if pattern.search(msgspec.json.encode(line).decode())]
     return {"items": kept[-tail_lines:], "matched": len(kept)}
 
 
-def _tail(file: Path) -> list[dict[str, Any]]:
-    """The lines in the last few megabytes; a line that is not JSON is shown as it is."""
+def _tail(file: Path, private: Sequence[bytes]) -> list[dict[str, Any]]:
+    """The lines in the last few megabytes that name nothing private; a line that is not JSON is shown as it is."""
     try:
         with file.open("rb") as stream:
             size = stream.seek(0, 2)
@@ -72,7 +80,8 @@ def _tail(file: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     lines = text.split(b"\n")[:-1]
-    return [_parsed(line) for line in (lines if size <= _MOST_READ else lines[1:])]
+    whole = lines if size <= _MOST_READ else lines[1:]
+    return [_parsed(line) for line in whole if _OF_TWO not in line or not any(name in line for name in private)]
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

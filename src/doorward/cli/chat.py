@@ -13,6 +13,7 @@ from doorward.cli import report
 from doorward.cli.chat_input import Piped, Prompted, Typed
 from doorward.cli.chat_room import Chat
 from doorward.cli.chat_way import Way
+from doorward.cli.wrapping import columns, indented
 from doorward.home import Home
 from doorward.settings import home_folder
 
@@ -50,7 +51,8 @@ async def _chat(room: str, last: int, seconds: float | None) -> int:
     try:
         await chat.begin(last)
         if way.keeps_the_house:
-            report.note("No server runs, so the house is open while you chat. `doorward up` also opens the console.")
+            alone = "No server runs, so the house is open while you chat. `doorward up` also opens the console."
+            report.note(indented(alone, columns(), 0))
         typed: Typed = Prompted(room, chat.status, chat.words, chat.typing) if people else Piped()
         with typed.screen():
             limit = seconds if typed.people or seconds is not None else _IN_A_PIPE

@@ -87,7 +87,7 @@ class Chat:
         if last:
             self._show_page(page["items"])
         where = f"You are in {self._room} (recipe {facts['recipe']}). /help says what you can do."
-        click.echo(click.style(where, dim=True))
+        click.echo(click.style(indented(where, columns(), 0), dim=True))
         for one in reversed((await self._done("approval/list", pending=True))["items"]):
             if one["room"] == self._room:
                 await self._put_to_person(str(one["id"]))

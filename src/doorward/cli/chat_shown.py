@@ -15,7 +15,7 @@ from doorward.rooms.message import Attachment, Card, File
 from doorward.visible import visible
 
 _WORDS = {
-    "waiting": "waits for its turn",
+    "waiting": "is being looked at",
     "running": "runs",
     "parked": "waits for a person",
     "done": "done",
@@ -113,14 +113,19 @@ def approval(shown: dict[str, Any], people: bool) -> list[str]:
     """What waits for a person: exactly what would run, by whom, and how to answer, which `people` at a terminal can
     with one letter."""
     by = visible(str(shown.get("caller", "")), lines=False)
-    head = click.style(f"{shown.get('command', '')} of {by} waits for your approval.", fg="yellow", bold=True)
+    width = columns()
+    head = indented(f"{shown.get('command', '')} of {by} waits for your approval.", width, 0)
     what = visible(str(shown.get("shown", "")))
-    lines = [head, "It would run exactly:", *(f"  {line}" for line in what.splitlines())]
+    lines = [
+        click.style(head, fg="yellow", bold=True),
+        "It would run exactly:",
+        *(f"  {line}" for line in what.splitlines()),
+    ]
     if effect := shown.get("effect") or shown.get("difference"):
         text = effect if isinstance(effect, str) else msgspec.json.encode(effect).decode()
         lines += ["It would change:", *(f"  {line}" for line in visible(text).splitlines())]
     how = "Say yes with approve or y, no with deny or n." if people else "Say yes with approve, no with deny."
-    return [*lines, f"{how} ({visible(str(shown.get('id', '')), lines=False)})"]
+    return [*lines, indented(f"{how} ({visible(str(shown.get('id', '')), lines=False)})", width, 0)]
 
 
 def _short(text: str) -> str:

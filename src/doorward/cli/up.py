@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -105,18 +106,20 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     where = f"[{host}]" if ":" in host else host
     house.home.address.write_text(f"http://{where}:{port}\n")
     program = "doorward" if shutil.which("doorward") else sys.argv[0]
+    home = f"DOORWARD_HOME={shlex.quote(str(house.home.path))}" if os.environ.get("DOORWARD_HOME") else ""
+    login = f"{home} {program} login".strip()
     lines = [*(f"  {line}" for line in house.made), ""] if house.made else []
     if house.made:
         lines.insert(0, "Made a new home for Doorward:")
     if house.recovered:
         lines.append(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger says which.")
     if _in_a_log():
-        lines += [f"For a login link: {program} login", ""]
+        lines += [f"For a login link: {login}", ""]
     else:
         minutes = f"{house.settings.console.link_minutes:.0f}"
         lines += [
             f"Open this to begin: {_link(house, f'http://{where}:{port}')}",
-            f"  (it works once, within {minutes} minutes; for another: {program} login)",
+            f"  (it works once, within {minutes} minutes; for another: {login})",
             "",
         ]
     lines += [
@@ -129,6 +132,7 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         *([f"  {also}"] if also else []),
         "",
         "In another terminal:",
+        *([f"  export {home}"] if home else []),
         f"  {program} chat",
         f"  {program} run data/list --collection=rooms",
         f"  {program} run shell/ls -la",

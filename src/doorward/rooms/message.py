@@ -8,6 +8,8 @@ import msgspec
 
 from doorward.model import Kind
 
+SUMMARY = 500
+"""Characters of an outcome that a card shows."""
 CardState = Literal["waiting", "running", "parked", "done", "refused", "failed"]
 
 
@@ -36,6 +38,8 @@ class Card(msgspec.Struct, frozen=True, tag="call", rename="camel", kw_only=True
     """The approval that it waits for, or that it ran by."""
     rule: str = ""
     seconds: float | None = None
+    topic: str = ""
+    """The message that the AI answers with it: calls of one AI with the same are those of one turn."""
 
 
 Attachment = File | Card

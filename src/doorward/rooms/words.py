@@ -31,5 +31,5 @@ def verdict(text: str) -> Verdict | None:
 
 
 def begins_with_one(text: str) -> bool:
-    """Whether a message decides nothing, but begins as if it were meant to: `approve!`, or with half an id behind it."""
+    """Whether a message decides nothing, but begins as if it were meant to: `approve!`, or with half an id behind."""
     return verdict(text) is None and _BEGINS.match(text) is not None

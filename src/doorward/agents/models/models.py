@@ -108,10 +108,10 @@ class Models:
         provider = self._providers.get(first)
         if provider is None:
             known = ", ".join([HOUSE, *(f"{one}:NAME" for one in self._providers)])
-            raise ModelFailed(
-                "unknown",
-                f"There is no provider of the model {_shown(name)}; valid are {known}, with any name of theirs.",
+            more = (
+                ", with any name of theirs" if self._providers else "; `models.providers` in the settings adds others"
             )
+            raise ModelFailed("unknown", f"There is no provider of the model {_shown(name)}; valid are {known}{more}.")
         model = model or provider.model
         if not model:
             raise ModelFailed(

@@ -138,7 +138,7 @@ class _Seen:
         after = turns[last + 1 :]
         self.results = [understood(turn) for turn in after if turn.role == "result" and turn.tool]
         """A result that belongs to no tool is advice to a model that can learn from it."""
-        before = (turn.text for turn in reversed(turns[: max(last, 0)]) if turn.role == "assistant")
+        before = (turn.text for turn in reversed(turns[: max(last, 0)]) if turn.role == "assistant" and turn.text)
         self.answered = next(before, "")
         """What the persona said last before."""
 

@@ -67,7 +67,9 @@ class RoomStream:
         reading.query(request, [])
         credential = await self._governed.vouched(request, "room/say")
         if reading.parsed(await reading.body(request, _EMPTY)):
-            raise BadParams("That somebody types needs no body, or an empty object; given was one with something in it.")
+            raise BadParams(
+                "That somebody types needs no body, or an empty object; given was one with something in it."
+            )
         caller, room = self._listener(credential, str(request.path_params["name"]))
         if room.archived:
             raise NotPermitted(f"The room {room.id!r} is archived; nothing is said in it any more.")

@@ -33,9 +33,9 @@ export function useRefusal(command) {
   return reason;
 }
 
-/** What needs a command, or why it is not there for whoever looks. */
-export function Offered({ command, children }) {
+/** What needs a command, or why it is not there for whoever looks; `what` says what is meant. */
+export function Offered({ command, what, children }) {
   const reason = useRefusal(command);
   if (reason === null) return null;
-  return reason ? html`<p class="quiet refusal"><${Visible} text=${reason} /></p>` : children;
+  return reason ? html`<p class="quiet">${what}: <${Visible} text=${reason} /></p>` : children;
 }

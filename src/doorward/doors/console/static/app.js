@@ -53,6 +53,7 @@ function App() {
       try {
         if (code) await login({ code });
         else await refresh();
+        setProblem(null);
       } catch (error) {
         if (code && error.code === "conflict") setOther({ code, words: error.detail });
         else setProblem(error);
@@ -124,7 +125,7 @@ function Shell({ who }) {
   return html`<a class="skip" href="#main">Skip to the page</a>
     <div class=${`shell ${drawer ? "drawer-open" : ""}`}>
       <${Top} who=${who} drawer=${drawer} setDrawer=${setDrawer} onHelp=${() => setHelp(true)} />
-      <${Navigation} place=${place} onClose=${() => setDrawer(false)} open=${drawer} />
+      <${Navigation} place=${place} onClose=${() => setDrawer(false)} open=${drawer} who=${who} onHelp=${() => setHelp(true)} />
       ${drawer && html`<div class="veil" onClick=${() => setDrawer(false)}></div>`}
       <main id="main" tabindex="-1"><${Place} place=${place} navigate=${navigate} key=${place.name} /></main>
     </div>
@@ -144,9 +145,7 @@ const WORDS = {
 
 function Top({ who, drawer, setDrawer, onHelp }) {
   const state = useConnected();
-  const chosen = useSignal(theme);
   const [tone, words, why] = WORDS[state];
-  const next = { system: "light", light: "dark", dark: "system" }[chosen];
   const leave = () => logout().catch(() => refresh());
   return html`<header class="top">
     <${Button} kind="plain icon menu" aria-label="Menu" aria-expanded=${drawer ? "true" : "false"}
@@ -154,9 +153,7 @@ function Top({ who, drawer, setDrawer, onHelp }) {
     <a class="brand" href="/console/rooms"><span class="mark" aria-hidden="true"></span>Doorward</a>
     <p class=${`connection ${tone}`} role="status" title=${why}><span class="dot" aria-hidden="true"></span>${words}</p>
     <div class="top-right">
-      <${Button} kind="plain small" onClick=${() => setTheme(next)} title="Light, dark, or as the system has it">
-        <span><span class="wide-only">Theme: </span>${{ system: "auto", light: "light", dark: "dark" }[chosen]}</span>
-      </${Button}>
+      <span class="wide-only"><${ThemeButton} /></span>
       <${Button} kind="plain small keys-button" onClick=${onHelp} aria-label="Keys">?</${Button}>
       <span class="me" title=${`${who.user} of ${who.tenant}, access ${who.access}`}><${Visible} text=${who.name || who.user} /></span>
       <${Button} kind="plain small" onClick=${leave}>Log out</${Button}>
@@ -164,7 +161,16 @@ function Top({ who, drawer, setDrawer, onHelp }) {
   </header>`;
 }
 
-function Navigation({ place, onClose, open }) {
+/** From light to dark to what the system has. */
+function ThemeButton() {
+  const chosen = useSignal(theme);
+  const next = { system: "light", light: "dark", dark: "system" }[chosen];
+  return html`<${Button} kind="plain small" onClick=${() => setTheme(next)} title="Light, dark, or as the system has it">
+    Theme: ${{ system: "auto", light: "light", dark: "dark" }[chosen]}
+  </${Button}>`;
+}
+
+function Navigation({ place, onClose, open, who, onHelp }) {
   const mine = useSignal(rooms);
   const asked = useSignal(waiting);
   const list = useRef(null);
@@ -206,6 +212,7 @@ function Navigation({ place, onClose, open }) {
       ${link("recipes", "Recipes")} ${link("servers", "Servers")} ${link("personas", "Personas")}
       ${link("settings", "Settings")}
     </ul>
+    <p class="narrow-only">You are <${Visible} text=${who.name || who.user} /><br /><${ThemeButton} /> <${Button} kind="plain small" onClick=${onHelp}>Keys</${Button}></p>
   </nav>`;
 }
 

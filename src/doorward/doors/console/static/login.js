@@ -25,6 +25,10 @@ export function Login({ problem: given, lost, note }) {
   const [problem, setProblem] = useState(given ?? null);
   const [busy, setBusy] = useState(false);
   const first = useRef(null);
+  // A link that was opened in a tab which showed this page already may be refused as well.
+  useEffect(() => {
+    if (given) setProblem(given);
+  }, [given]);
   useEffect(() => {
     document.title = "Log in · Doorward";
     first.current?.focus();

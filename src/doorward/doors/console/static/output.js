@@ -8,6 +8,12 @@ import { Button, html, useEffect, useLayoutEffect, useRef, useState, Visible } f
 import { NOTHING, withMore } from "./written.js";
 
 const MOST_TRIES = 5;
+const BEFORE_WORD = 700;
+const CROWDED = {
+  title: "This output waits for its turn",
+  detail: "Two outputs are followed in this browser already, and it opens few connections to one server.",
+  hint: "It comes by itself when one of the others ends or is closed.",
+};
 
 /** Follow an execution: `{facts, written, ended, problem}`. Leaving stops nobody. */
 export function useExecution(id, on = true) {
@@ -65,7 +71,12 @@ export function useExecution(id, on = true) {
       });
     };
     const end = whileShown(() => {
-      letGo = takePlace("output", listen);
+      again = setTimeout(change, BEFORE_WORD, () => ({ problem: CROWDED }));
+      letGo = takePlace("output", () => {
+        clearTimeout(again);
+        change(({ problem }) => ({ problem: problem === CROWDED ? null : problem }));
+        listen();
+      });
       return away;
     });
     return () => {

@@ -100,8 +100,8 @@ function One({ of, schema, name, label, draft, set, path, required, depth }) {
   const kind = kindAt(schema, root, name, form.secret, depth);
   const field = `${id}-${path}`;
   const error = form.problems[path];
-  const told = [one.description && sentence(one.description), note(one, kind, required), form.secret.includes(name) &&
-    "It is in no record."].filter(Boolean);
+  const told = [one.description && sentence(one.description), form.secret.includes(name) && "It is in no record.",
+    note(one, kind, required)].filter(Boolean);
   const described = [told.length && `${field}-hint`, error && `${field}-error`].filter(Boolean).join(" ") || undefined;
   const shared = { id: field, "aria-describedby": described, "aria-invalid": error ? "true" : undefined,
     "aria-required": required ? "true" : undefined };
@@ -132,7 +132,6 @@ const tells = (value) => ![undefined, null, ""].includes(value) && !["[]", "{}"]
 
 function note(schema, kind, required) {
   const parts = [];
-  if (!required && tells(schema.default) && kind !== "boolean") parts.push(`By default: \`${words(schema.default)}\`.`);
   if (kind === "integer" || kind === "number") {
     const [least, most] = [schema.minimum, schema.maximum];
     if (least !== undefined && most !== undefined) parts.push(`From ${least} to ${most}.`);
@@ -140,6 +139,8 @@ function note(schema, kind, required) {
     else if (most !== undefined) parts.push(`At most ${most}.`);
   }
   if (schema.format) parts.push(`Written as ${schema.format}.`);
+  // No full stop behind it, which would look like a part of it.
+  if (!required && tells(schema.default) && kind !== "boolean") parts.push(`By default: \`${words(schema.default)}\``);
   return parts.join(" ");
 }
 

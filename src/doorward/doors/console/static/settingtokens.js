@@ -31,7 +31,7 @@ export function Tokens({ who }) {
   if (!refusal) return html`<${Known} who=${who} />`;
   return html`<section aria-labelledby="tokens-title">
     <h2 id="tokens-title">Tokens</h2>
-    <p class="quiet"><${Visible} text=${refusal} /></p>
+    <p class="quiet">To see and make tokens: <${Visible} text=${refusal} /></p>
   </section>`;
 }
 

@@ -31,9 +31,8 @@ export default function OneExecution({ id }) {
   const [stopping, setStopping] = useState(false);
   const running = facts !== null && !ended && (facts.state === "running" || facts.state === "queued");
   useTick(500, running);
-  const actions = html`${running && html`<${Button} kind="danger"
-    onClick=${() => setStopping(true)}>Cancel…</${Button}>`}
-    <a class="button" href="/console/executions">All executions</a>`;
+  const actions = html`<a class="button" href="/console/executions">All executions</a>
+    ${running && html`<${Button} kind="danger" onClick=${() => setStopping(true)}>Cancel…</${Button}>`}`;
   if (facts === null)
     return html`<${Page} title="Execution" actions=${actions}>
       ${problem ? html`<${ErrorBox} problem=${problem} />` : html`<${Loading} />`}

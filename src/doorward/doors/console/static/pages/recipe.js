@@ -226,7 +226,7 @@ function JsonText({ text, onText, fault, readOnly, onSave }) {
     <p id="recipe-fault" class=${fault ? "field-error" : "hint"} role="status">${
       fault
         ? html`<button type="button" class="link" onClick=${jump}>Line ${fault.line}, column ${fault.column}</button>${fault.field && html`, at <code><${Visible} text=${fault.field} /></code>`}:
-            ${" "}<${Visible} text=${fault.reason.replace(/^line \d+, column \d+: /, "")} />`
+            ${" "}<${Visible} text=${fault.reason.replace(/^(?:(not valid JSON) at )?line \d+, column \d+: /, (_, what) => (what ? `${what}: ` : ""))} />`
         : "It is a valid recipe."
     }</p>
   </div>`;

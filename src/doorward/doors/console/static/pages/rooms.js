@@ -26,7 +26,7 @@ function Overview({ navigate }) {
   const [dialog, setDialog] = useState("");
   const close = () => setDialog("");
   const actions = html`<${Button} onClick=${() => setDialog("direct")}>Write to somebody</${Button}>
-    <${Offered} command="room/create"><${Button} kind="primary" onClick=${() => setDialog("new")}>New room</${Button}></${Offered}>`;
+    <${Offered} command="room/create" what="To make a room"><${Button} kind="primary" onClick=${() => setDialog("new")}>New room</${Button}></${Offered}>`;
   const open = (mine ?? []).filter((one) => !one.archived);
   const closed = (mine ?? []).filter((one) => one.archived);
   return html`<${Page} title="Rooms" actions=${actions}>

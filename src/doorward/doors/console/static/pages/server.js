@@ -44,7 +44,7 @@ export default function OneServer({ server, onChanged, done, reload, navigate })
     setBusy("");
   };
   const actions = html`<a class="button" href="/console/servers">All servers</a>
-    <${Offered} command="mcp/remove">${server.enabled
+    <${Offered} command="mcp/remove" what="To change it">${server.enabled
       ? html`<${Button} busy=${busy === "mcp/restart"} onClick=${() => act("mcp/restart", { server: server.id },
         `${server.name} was started anew.`, false)}>Restart</${Button}
           ><${Button} busy=${busy === "mcp/disable"} onClick=${() => act("mcp/disable", { id: server.id },
@@ -74,7 +74,7 @@ export default function OneServer({ server, onChanged, done, reload, navigate })
           ? "that one" : "those"}`, server.new && `${server.new} ${server.new === 1 ? "is"
             : "are"} new, and each call of ${server.new === 1 ? "it"
               : "them"} asks a person`].filter(Boolean).join("; ")}.</strong></p>
-      <${Offered} command="mcp/approve"><${Button} kind="primary" onClick=${() => setAsking("approve")}>Look at what changed…</${Button}></${Offered}>
+      <${Offered} command="mcp/approve" what="To approve them"><${Button} kind="primary" onClick=${() => setAsking("approve")}>Look at what changed…</${Button}></${Offered}>
     </div>`}
     <dl class="facts">
       <dt>Id</dt><dd><code>${server.id}</code></dd>

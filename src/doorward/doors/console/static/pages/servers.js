@@ -1,7 +1,7 @@
 // Upstream MCP servers: how each is doing, what it offers, and the people's hand on all of it.
 
 import { Offered } from "../allowed.js";
-import { part, run } from "../api.js";
+import { part, run, session } from "../api.js";
 import { onEvent, onMissed } from "../live.js";
 import { AddServer } from "../serveradding.js";
 import { Done, TONES } from "../serverstate.js";
@@ -65,7 +65,7 @@ export default function Servers({ params, navigate }) {
   const one = params.id && facts?.items.find((item) => item.id === params.id);
   if (params.id && facts && one) return html`<${OneServer} server=${one} onChanged=${changed} done=${done}
     reload=${load} navigate=${navigate} />`;
-  const actions = html`<${Offered} command="mcp/add"><${Button} kind="primary" onClick=${() => setAdding(true)}>Add a server…</${Button}></${Offered}>`;
+  const actions = html`<${Offered} command="mcp/add" what="To add a server"><${Button} kind="primary" onClick=${() => setAdding(true)}>Add a server…</${Button}></${Offered}>`;
   return html`<${Page} title="Servers" actions=${actions}>
     ${params.id && facts && html`<p class="note">There is no server <${Visible} text=${params.id} /> any more.</p>`}
     <${Done} done=${done} onUndone=${load} />
@@ -93,7 +93,7 @@ export default function Servers({ params, navigate }) {
           /></strong> of ${item.client} in <code><${Visible} text=${item.file} /></code></li>`)}</ul>
         <p class="quiet">Take them over in the terminal: <code>doorward servers import</code></p></section>`}
       <p class="quiet">They are written down in <code><${Visible} text=${facts.file}
-        /></code>, which you can also edit by hand.</p>`}
+        /></code>, ${session.value.access === "root" ? "which you can also edit by hand" : "on the machine that runs Doorward"}.</p>`}
     ${adding && html`<${AddServer} onClose=${() => setAdding(false)} onAdded=${changed} />`}
   </${Page}>`;
 }

@@ -185,7 +185,7 @@ function About() {
           html`<dt>Record</dt><dd>${found.ledgerRecords.toLocaleString("en")} records</dd>`}
       </dl>`}
     </${Loaded}>
-    <${Offered} command="audit/verify">
+    <${Offered} command="audit/verify" what="To verify the record">
       <p><${Button} busy=${busy} onClick=${verify}>${busy ? "Reading every record…" : "Verify the record"}</${Button}></p>
     </${Offered}>
     <${ErrorBox} problem=${problem} />

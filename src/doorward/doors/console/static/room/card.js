@@ -6,13 +6,18 @@ import { onEvent } from "../live.js";
 import { Code, ErrorBox, html, Loading, State, useEffect, useLoad, useRef, Visible } from "../ui.js";
 
 const WORDS = {
-  waiting: "about to run",
+  waiting: "is being looked at",
   running: "runs",
   parked: "waits for a person",
   done: "done",
   refused: "refused",
   failed: "failed",
 };
+
+/** How a call stands. One that waits has been let in once it has a number; before that, it is still being looked at. */
+function stands(card) {
+  return card.state === "waiting" && card.call ? "waits for its turn" : WORDS[card.state] ?? card.state;
+}
 
 /** Parameters in one line, as far as it reaches. */
 export function brief(params) {
@@ -24,10 +29,10 @@ export function brief(params) {
 
 export function CallCard({ card }) {
   const many = JSON.stringify(card.params ?? {}).length > 120;
-  return html`<div class=${`call state-${card.state}`} role="group" aria-label=${`Call of ${card.command}, ${WORDS[card.state] ?? card.state}`}>
+  return html`<div class=${`call state-${card.state}`} role="group" aria-label=${`Call of ${card.command}, ${stands(card)}`}>
     <p class="call-head">
       <code class="call-name"><${Visible} text=${card.command} /></code>
-      <${State} state=${card.state} words=${WORDS[card.state]} />
+      <${State} state=${card.state} words=${stands(card)} />
       ${typeof card.seconds === "number" && html`<span class="quiet">${card.seconds < 10 ? card.seconds.toFixed(2) : Math.round(card.seconds)} s</span>`}
     </p>
     ${Object.keys(card.params ?? {}).length > 0 && (many

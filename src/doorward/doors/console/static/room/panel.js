@@ -18,12 +18,20 @@ export function Panel({ kind, onClose, ...rest }) {
   </aside>`;
 }
 
+/** Why one may not change this room; "" when one may. The gate has the last word. */
+function refusalIn(facts) {
+  const { user, access } = session.value;
+  if (access === "root") return "";
+  if (!["owner", "admin"].includes(facts.members[user])) return "Its owners and admins change this room.";
+  return access === "full" ? "" : `Changing a room needs full access; you have ${access}.`;
+}
+
 function Members({ facts, personas, here, reload, path, navigate }) {
   const [inviting, setInviting] = useState(false);
   const [leaving, setLeaving] = useState(null);
   const [problem, setProblem] = useState(null);
   const me = session.value.user;
-  const keeps = ["owner", "admin"].includes(facts.members[me]) || session.value.access === "root";
+  const keeps = !refusalIn(facts);
   const names = new Map(personas.map((one) => [one.id, one]));
   const role = (id) => async (event) => {
     try {
@@ -49,7 +57,7 @@ function Members({ facts, personas, here, reload, path, navigate }) {
                   ${["owner", "admin", "member"].map((one) => html`<option value=${one} selected=${one === has}>${one}</option>`)}</select>`
               : html`<span class="quiet">${has}</span>`}
           </div>
-          ${!facts.direct && (keeps || id === me) && html`<${Button} kind="small plain" onClick=${() => setLeaving(id)}>${id === me ? "Leave" : "Take out"}<span class="unseen"> ${id}</span></${Button}>`}
+          ${!facts.direct && (keeps || id === me) && html`<${Button} kind="small plain" onClick=${() => setLeaving(id)}>${id === me ? html`Leave<span class="unseen"> this room</span>` : html`Take out<span class="unseen"> ${id}</span>`}</${Button}>`}
         </li>`;
       })}
     </ul>
@@ -160,6 +168,14 @@ function Settings({ facts, reload, path, navigate }) {
       setBusy(false);
     }
   };
+  const refusal = refusalIn(facts);
+  if (refusal)
+    return html`<dl class="facts">
+        <dt>Name</dt><dd><code>${facts.room}</code></dd>
+        ${facts.topic && html`<dt>Topic</dt><dd><${Visible} text=${facts.topic} /></dd>`}
+        <dt>Recipe</dt><dd><a href=${`/console/recipes/${part(facts.recipe)}`}>${facts.recipe}</a></dd>
+      </dl>
+      <p class="quiet">${refusal}</p>`;
   if (!recipes.data && !recipes.problem) return html`<${Loading} />`;
   const known = (recipes.data?.items ?? []).map((one) => one.recipeId ?? one.id);
   const choices = [...new Set([facts.recipe, ...known])];

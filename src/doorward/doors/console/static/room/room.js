@@ -2,7 +2,7 @@
 
 import { get, part, Problem, run, session } from "../api.js";
 import { onEvent, onMissed, onRoom } from "../live.js";
-import { markRead, openRoom, rememberRoom } from "../state.js";
+import { loadRooms, markRead, openRoom, rememberRoom } from "../state.js";
 import {
   Button,
   ErrorBox,
@@ -32,6 +32,7 @@ export function Room({ name, navigate }) {
   const [problem, setProblem] = useState(null);
   const [ready, setReady] = useState(false);
   const [panel, setPanel] = useState("");
+  const [out, setOut] = useState(false);
   const [replying, setReplying] = useState(null);
   const [personas, setPersonas] = useState([]);
   const [firstUnread, setFirstUnread] = useState(0);
@@ -75,7 +76,14 @@ export function Room({ name, navigate }) {
       }
     };
     const listen = (kind, data) => {
-      if (kind === "error") setProblem(new Problem({ title: "This room cannot be followed", ...data }));
+      if (kind === "error") {
+        const taken = data.code === "not_permitted" || data.code === "not_found";
+        setOut(taken);
+        if (taken) setPanel("");
+        setProblem(new Problem({ title: taken ? "This room is closed to you now" : "This room cannot be followed", ...data }));
+        loadRooms().catch(() => {});
+      }
+      if (kind === "ready") setOut(false);
       if (kind === "ready" && data?.whole === false) loadNewest().catch(() => {});
       if (kind === "ready") setState((before) => ({ ...before, typing: {}, drafts: [], thinking: {}, here: data?.here ?? before.here }));
       if (kind === "message" && data.sender !== session.value.user && !latest.current.messages.some((one) => one.id === data.id))
@@ -115,7 +123,7 @@ export function Room({ name, navigate }) {
     return html`<section class="page"><h1 id="page-title" tabindex="-1"><${Visible} text=${name} /></h1><${ErrorBox} problem=${problem} /></section>`;
   if (!facts) return html`<${Loading} label="Opening the room…" />`;
   return html`<section class="page plain room" aria-labelledby="page-title">
-    <${Head} facts=${facts} here=${state.here} panel=${panel} setPanel=${setPanel} />
+    <${Head} facts=${facts} here=${state.here} panel=${panel} setPanel=${setPanel} out=${out} />
     <div class="room-body">
       <div class="room-main">
         <${History}
@@ -123,9 +131,9 @@ export function Room({ name, navigate }) {
           firstUnread=${firstUnread} onReply=${setReplying} />
         <${Activity} state=${state} setState=${setState} name=${name} />
         ${problem && html`<div class="room-problem"><${ErrorBox} problem=${problem} /><${Button} kind="small quiet" onClick=${() => setProblem(null)}>Close</${Button}></div>`}
-        <${Suggestions} personas=${personas} messages=${[...state.messages, ...sending]} send=${say_} archived=${facts.archived} direct=${facts.direct} members=${facts.kinds} />
-        ${facts.archived
-          ? html`<p class="note composer-closed">This room is archived: it can be read, and nothing is said or run in it.</p>`
+        <${Suggestions} personas=${personas} messages=${[...state.messages, ...sending]} send=${say_} archived=${facts.archived || out} direct=${facts.direct} members=${facts.kinds} />
+        ${facts.archived || out
+          ? html`<p class="note composer-closed">${out ? "You hear nothing more of this room, and say nothing in it." : "This room is archived: it can be read, and nothing is said or run in it."}</p>`
           : html`<${Composer} path=${path} members=${facts} replying=${replying} onUnreply=${() => setReplying(null)} send=${say_} />`}
       </div>
       ${panel && html`<${Panel} kind=${panel} facts=${facts} personas=${personas} here=${state.here} onClose=${() => setPanel("")} reload=${loadFacts} path=${path} navigate=${navigate} />`}
@@ -133,7 +141,7 @@ export function Room({ name, navigate }) {
   </section>`;
 }
 
-function Head({ facts, here, panel, setPanel }) {
+function Head({ facts, here, panel, setPanel, out }) {
   const toggle = (kind) => setPanel(panel === kind ? "" : kind);
   const count = Object.keys(facts.members).length;
   const pressed = (kind) => (panel === kind ? "true" : "false");
@@ -142,13 +150,13 @@ function Head({ facts, here, panel, setPanel }) {
       <h1 id="page-title" tabindex="-1"><${Visible} text=${facts.title || facts.room} /></h1>
       <p class="quiet">${facts.topic ? html`<${Visible} text=${facts.topic} />` : html`Recipe <a href=${`/console/recipes/${encodeURIComponent(facts.recipe)}`}>${facts.recipe}</a>`}</p>
     </div>
-    <div class="actions">
+    ${!out && html`<div class="actions">
       <${Button} kind="small quiet" aria-pressed=${pressed("search")} onClick=${() => toggle("search")}>Search</${Button}>
       <${Button} kind="small quiet" aria-pressed=${pressed("members")} onClick=${() => toggle("members")}>
         <span>${count} ${count === 1 ? "member" : "members"}${here?.length ? html`<span class="here-count">, ${here.length} here</span>` : ""}</span>
       </${Button}>
       <${Button} kind="small quiet" aria-pressed=${pressed("settings")} onClick=${() => toggle("settings")}>Room settings</${Button}>
-    </div>
+    </div>`}
   </header>`;
 }
 
