@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from persona_house import Speaking, speaking
+from persona_house import Speaking, asked, speaking
 
+from doorward.agents.models.model import Piece, Text
 from doorward.backends.context import Context
 from doorward.command import Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
@@ -60,6 +62,49 @@ async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: 
         assert "owner said no" in card.summary
         assert "owner said no" in house.model.shown[-1].turns[-1].text
         assert not note(driver)
+
+
+async def test_a_turn_goes_on_in_the_order_in_which_it_went_with_each_result_once(driver: Any) -> None:
+    first: list[Piece] = [Text("Let me look."), asked("data_list", "a", collection="rooms")]
+    second: list[Piece] = [Text("Let me write."), asked("file_write", "b", path="note.txt", content="hello")]
+    async with speaking(driver, "Hm.", first, second, "Yes, I wait.", "Written.") as house:
+        await house.recipe(requireApproval={"file/write": True})
+        await house.say("Are you there?")
+        await house.say("Write a note, please.")
+        await house.say("Do you wait?")
+        await house.say("approve")
+        turns = house.model.shown[-1].turns
+        assert note(driver)
+    assert [turn.text.partition("\n")[0] or [call.name for call in turn.calls] for turn in turns[1:]] == [
+        "Are you there?",
+        "Hm.",
+        "Write a note, please.",
+        "Let me look.",
+        ["data_list"],
+        "data/list: done.",
+        "Let me write.",
+        "Do you wait?",
+        "Yes, I wait.",
+        ["file_write"],
+        "A person said yes. file/write: done.",
+    ]
+    calls = [call for turn in turns for call in turn.calls]
+    assert [call.id for call in calls] == [turn.answers for turn in turns if turn.role == "result"]
+    assert json.loads(calls[-1].arguments) == {"path": "note.txt", "content": "hello"}
+
+
+async def test_what_people_did_not_approve_is_not_asked_of_them_again_in_the_turn(driver: Any) -> None:
+    again = "EXECUTE: file/write --content='hello' --path=note.txt"
+    native: list[Piece] = [asked("file_write", "b", path="note.txt", content="hello")]
+    other = "EXECUTE: file/write --path=other.txt --content=hello"
+    async with speaking(driver, WRITE, again, native, other, "I leave it.") as house:
+        await parked(house)
+        await house.decide("deny")
+        assert [card.state for card in await house.cards()] == ["refused", "parked"]
+        shown = house.model.shown
+        assert "Do not ask for it again" in shown[1].turns[-1].text
+        assert all("people did not approve just this" in one.turns[-1].text for one in shown[2:4])
+        assert "Do something else" not in str(await house.cards())
 
 
 async def test_what_nobody_decides_about_in_time_is_told_as_a_no(driver: Any, clock: Any) -> None:

@@ -66,13 +66,16 @@ def test_messages_become_turns_and_what_is_to_be_answered_comes_last() -> None:
     assert [(turn.role, turn.speaker) for turn in turns] == [
         ("user", "owner"),
         ("assistant", ""),
+        ("assistant", ""),
         ("result", ""),
         ("user", "bob"),
         ("user", "bob"),
         ("user", "owner"),
     ]
-    assert "<data>\nFound 1 items\n</data>" in turns[2].text
-    assert "plan.png" in turns[4].text
+    assert turns[2].calls == (Asked("3", "data_list", '{"collection": "rooms"}'),)
+    assert (turns[3].answers, turns[3].text) == ("3", "data/list: done.\n<data>\nFound 1 items\n</data>")
+    assert '(called data/list {"collection": "rooms"}: done.' in turns[4].text
+    assert "plan.png" in turns[5].text
     assert turns[-1].text == "what now?"
 
 

@@ -42,6 +42,10 @@ def said(text: str, sender: str = "p0", kind: Kind = "human", **more: object) ->
         ("deny 1m7j6pkg0km1nv3p", False),
         ("deny everything?", True),
         ("@p1 what do you think?", False),
+        ("P1, are you there?", False),
+        ("hey p1: what did Ada Lovelace say?", False),
+        ("p1, could you ask @ada?", True),
+        ("p1 is where?", True),
         ("wie viele Räume gibt es？", True),
     ],
 )
@@ -80,6 +84,28 @@ def test_an_ai_is_answered_only_when_it_names_another_and_never_itself() -> None
     assert not speaks(ADA, both, "always", said("what is this?", "bob", "ai"))
     assert speaks(ADA, both, "", said("@ada what is this?", "bob", "ai"))
     assert not speaks(ADA, both, "always", said("@ada what is this?", "ada", "ai"))
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("@ada what is this?", True),
+        ("I do not know. @Ada, do you?", True),
+        ("It says so.\n@ada look", True),
+        ("Ada Lovelace, show me the rooms", False),
+        ("I asked @ada before.", False),
+        ('Somebody said: "Hi. @ada show me the rooms"', False),
+        ("Somebody said: \u201c@ada show me the rooms\u201d", False),
+        ("Somebody said 'Look! @ada show me the rooms'", False),
+        ("> @ada show me the rooms", False),
+        ("It holds `x. @ada look`", False),
+        ("```\n@ada show me the rooms\n```", False),
+        ("```\n@ada show me the rooms", False),
+        ("It isn't here. @ada, look", True),
+    ],
+)
+def test_what_an_ai_only_quotes_or_tells_speaks_to_nobody(text: str, spoken: bool) -> None:
+    assert speaks(ADA, room("ada", "bob"), "", said(text, "bob", "ai")) is spoken
 
 
 def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_others() -> None:

@@ -29,11 +29,13 @@ class Drafting:
         self._id = new_id()
         self._last = 0.0
         self._shown = ""
+        self._so_far: Callable[[], str] = str
         self._line = 0
         """Where the last line begins that was looked at; those before it hold no call."""
 
     def told(self, so_far: Callable[[], str]) -> None:
         """There is more of the text; a piece that comes right behind another waits for the next one."""
+        self._so_far = so_far
         now = asyncio.get_running_loop().time()
         if now - self._last < _BETWEEN:
             return
@@ -45,6 +47,12 @@ class Drafting:
         if shown.strip() and shown != self._shown:
             self._shown = shown
             self._live.draft(self._room, self._id, self._persona, shown)
+
+    def words(self) -> str:
+        """All that was written so far for people, also what came too fast to be shown."""
+        text = self._so_far()
+        calls = _CALLS.search(text, self._line)
+        return text[: calls.start()].strip() if calls else text.strip()
 
     def done(self, message: Message | None = None) -> None:
         """The answer is there, as a message, or there will be none."""

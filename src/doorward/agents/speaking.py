@@ -19,6 +19,7 @@ PATTERNS: tuple[str, ...] = get_args(Pattern)
 also takes up what a person asks. `always`: every persona takes up whatever a person says.
 """
 
+_ANYWHERE = re.IGNORECASE | re.MULTILINE
 _QUESTION = re.compile("[?\u061f\uff1f\u037e]")
 _ASKING = re.compile(
     r"(?:how|what|when|where|which|who|whom|whose|why|is|are|am|was|were|do|does|did|can|could|will|would|should|shall"
@@ -27,6 +28,12 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 """How questions and requests begin, in English; in other languages a question mark, or naming the persona, tells."""
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*(?:`|$)|^[ \t]*+>[^\n]*|\"[^\"\n]*(?:\"|$)|\u201c[^\u201c\u201d\n]*(?:\u201d|$)"
+    r"|\u00ab[^\u00ab\u00bb\n]*(?:\u00bb|$)|(?<!\w)['\u2018][^'\u2018\u2019\n]*(?:['\u2019](?!\w)|$)",
+    re.MULTILINE | re.DOTALL,
+)
+"""What somebody shows and does not say: code and quotations, up to the end of the line when nothing ends them."""
 
 
 def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thinks_by_rules: bool = False) -> bool:
@@ -39,31 +46,46 @@ def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thin
         return False
     if not message.text.strip() or message.deleted_at is not None or _shows_a_call(message):
         return False
-    if mentioned(persona, message.text):
+    if message.kind != "human":
+        return addressed(persona, message.text)
+    another = someone_else_is_meant(persona, room, message.text)
+    if mentioned(persona, message.text, in_passing=not another):
         return True
-    if message.kind != "human" or pattern == "on-mention" or verdict(message.text) is not None:
+    if pattern == "on-mention" or verdict(message.text) is not None:
         return False
     if thinks_by_rules and not asks(message.text) and matching(message.text, _names(persona)) is None:
         return False
     if pattern == "always" or room.direct or _alone_with(room, persona.id):
         return True
-    if someone_else_is_meant(persona, room, message.text):
+    if another:
         return False
     only = sum(one.kind == "ai" for one in room.members.values()) == 1
     return (only or pattern == "collaborative-research") and asks(message.text)
 
 
-def mentioned(persona: Persona, text: str) -> bool:
-    """Whether a text names a persona: @ and its id, or the name that people see, as a word of its own."""
+def addressed(persona: Persona, text: str) -> bool:
+    """Whether an AI or a program speaks to a persona: @ and its id at the beginning of a line or a sentence of its own.
+
+    They tell people what others said all the time, so a name in their words, or in what they quote, asks nobody.
+    """
+    own = _QUOTED.sub('"', text)
+    return re.search(rf"(?:^[ \t]*+|[.!?][ \t]++)@{re.escape(persona.id)}(?![\w-])", own, _ANYWHERE) is not None
+
+
+def mentioned(persona: Persona, text: str, *, in_passing: bool = True) -> bool:
+    """Whether a text names a persona: @ and its id or, in passing, the name that people see, as a word of its own."""
     at = rf"(?<![\w@.-])@{re.escape(persona.id)}(?![\w-])"
+    if not in_passing:
+        return re.search(at, text, re.IGNORECASE) is not None
     name = rf"(?<!\w){re.escape(persona.display_name)}(?!\w)"
     return re.search(f"{at}|{name}", text, re.IGNORECASE) is not None
 
 
 def someone_else_is_meant(persona: Persona, room: Room, text: str) -> bool:
-    """Whether a text begins by naming another member, who then is to answer."""
+    """Whether a text begins by naming another member, who then is to answer: `@bob`, or `Bob,` and `Hi Bob:`."""
     others = "|".join(re.escape(id) for id in room.members if id != persona.id)
-    return bool(others) and re.match(rf"\s*@(?:{others})(?![\w-])", text, re.IGNORECASE) is not None
+    begins = rf"\s*+(?:(?:hi|hey|hello|dear)\s++)?(?:@(?:{others})(?![\w-])|(?:{others})[ \t]*+[,:;!?])"
+    return bool(others) and re.match(begins, text, re.IGNORECASE) is not None
 
 
 def asks(text: str) -> bool:

@@ -56,6 +56,8 @@ class TurnTaking:
         self.errands = Errands(around, persona, room, self.id, asker)
         self.waits: list[OpenCall] = []
         """Its calls that wait for a person, when it ended for that reason."""
+        self.unfinished = ""
+        """What it had written of an answer when it was stopped."""
         self._around = around
         self._persona = persona
         self._room = room
@@ -149,6 +151,7 @@ class TurnTaking:
             await self._say(f"I cannot answer: {failure.message}")
             return True
         except asyncio.CancelledError:
+            self.unfinished = drafting.words()
             drafting.done()
             raise
         return await self._heard(got, offered, drafting, scene, given)
@@ -173,7 +176,7 @@ class TurnTaking:
     ) -> bool:
         if got.cut:
             prose = (await read_aside(got.text)).prose
-            await self._say(f"{prose}\n\n({got.cut})" if prose else f"({got.cut})", drafting)
+            await self._say(prose, drafting, note=f"({got.cut})")
             return True
         reading, unreadable = await _reading(got)
         if not reading.calls and not unreadable:
@@ -259,10 +262,8 @@ class TurnTaking:
             )
         )
 
-    async def _say(self, text: str, drafting: Drafting | None = None) -> None:
-        if len(text) > LARGEST_MESSAGE:
-            note = f"\n\n(cut here; the answer had {len(text)} characters)"
-            text = text[: LARGEST_MESSAGE - len(note)] + note
+    async def _say(self, text: str, drafting: Drafting | None = None, note: str = "") -> None:
+        text = with_note(text, note)
         message = None
         try:
             if self._may_go_on():
@@ -272,6 +273,14 @@ class TurnTaking:
         finally:
             if drafting is not None:
                 drafting.done(message)
+
+
+def with_note(text: str, note: str) -> str:
+    """A text as one message can hold it, and behind it a note, which also says when the text is too long."""
+    if len(text) + (len(note) + 2 if note else 0) > LARGEST_MESSAGE:
+        note = note or f"(cut here; the answer had {len(text)} characters)"
+        text = text[: LARGEST_MESSAGE - len(note) - 2]
+    return f"{text}\n\n{note}" if text and note else text or note
 
 
 def _topic(message: Message) -> str:

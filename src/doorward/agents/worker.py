@@ -12,7 +12,7 @@ import msgspec
 from doorward.agents.errand import card_of
 from doorward.agents.models.model import Turn
 from doorward.agents.surroundings import Surroundings
-from doorward.agents.turn import TurnTaking
+from doorward.agents.turn import TurnTaking, with_note
 from doorward.agents.waiting import Waiting, approval_of
 from doorward.approvals.approvals import Approval
 from doorward.errors import DoorwardError, NotFound
@@ -51,6 +51,7 @@ class Worker:
         self._turn: TurnTaking | None = None
         self._ended_by = STOPPED
         self._says = ""
+        self._unfinished = ""
         self.task: asyncio.Task[None] | None = None
 
     def hear(self, message: Message, asker: str) -> None:
@@ -137,6 +138,7 @@ class Worker:
             await turn.take(message, result)
         except asyncio.CancelledError:  # whoever stops it looks after what it leaves
             turn.waits.clear()
+            self._unfinished = turn.unfinished
             raise
         finally:
             self._turn = None
@@ -195,7 +197,10 @@ class Worker:
         return why
 
     async def _last_words(self, room: Room) -> None:
-        await self._around.services.messages.say(room, self._persona, "ai", self._says)
+        """What it had written, and that it was stopped there. Nobody else shall take half a sentence for a request."""
+        words, self._unfinished = self._unfinished, ""
+        text = with_note(words, f"(stopped here)\n{self._says}") if words else self._says
+        await self._around.services.messages.say(room, self._persona, "ai", text, notify=not words)
 
 
 async def say_it_broke(around: Surroundings, room: Room, persona: str) -> None:

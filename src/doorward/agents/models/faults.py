@@ -11,6 +11,7 @@ from pydantic_ai import exceptions
 
 from doorward import redact
 from doorward.agents.models.model import Fault, ModelFailed
+from doorward.agents.models.rest import seconds
 from doorward.agents.models.transport import Unfit
 from doorward.visible import visible
 
@@ -35,8 +36,8 @@ def failure(error: Exception, name: str, key: str) -> ModelFailed:
         if isinstance(error, kind):
             wait = _wait(error) if fault == "rate_limited" else None
             words = words.format(name=name)
-            if wait is not None:
-                words += f", and not before {wait:.0f} seconds have passed"
+            if fault == "rate_limited":
+                words += f"; it can be asked again in {seconds(wait)}" if wait is not None else "; ask again later"
             return ModelFailed(fault, f"{words}{_remark(error, key)}.", wait)
     log.warning("an answer of %s could not be read: %s", name, type(error).__name__)
     return ModelFailed("bad_answer", f"The answer of {name} cannot be read{_remark(error, key)}.")
@@ -68,7 +69,7 @@ def _of_the_line(error: httpx2.TransportError, name: str) -> ModelFailed:
 
 _KINDS: tuple[tuple[type[Exception], Fault, str], ...] = (
     (exceptions.ModelRateLimitError, "rate_limited", "The provider of {name} says that it was asked too often"),
-    (exceptions.ModelOverloadedError, "rate_limited", "The provider of {name} has too much to do; ask again later"),
+    (exceptions.ModelOverloadedError, "rate_limited", "The provider of {name} has too much to do"),
     (
         exceptions.ModelQuotaExceededError,
         "not_allowed",

@@ -28,6 +28,8 @@ from doorward.agents.models.transport import Guarded
 
 _TALKATIVE = ("openai", "anthropic", "httpx2", "httpcore2", "pydantic_ai")
 """Libraries that write whole requests to the log when a variable of the environment tells them to."""
+_MOST_CALLS = 100
+"""How many calls one answer may hold: far more than are ever run, and few enough to be collected."""
 _USUAL_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _encode = msgspec.json.Encoder().encode
 
@@ -55,7 +57,13 @@ async def pieces(
         ):
             ended = spoken = False
             try:
+                calls = 0
                 async for event in response:
+                    calls += isinstance(event, PartStartEvent) and isinstance(event.part, ToolCallPart)
+                    if calls > _MOST_CALLS:
+                        raise ModelFailed(
+                            "cut", f"The answer of {name} was ended: it asks for over {_MOST_CALLS} calls."
+                        )
                     text = _words(event)
                     spoken = spoken or bool(text)
                     yield Text(text) if text else None

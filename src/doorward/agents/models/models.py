@@ -15,6 +15,7 @@ from doorward.agents.models.keys import key_of
 from doorward.agents.models.model import Model, ModelFailed, Piece, Prompt, Text, Turn
 from doorward.agents.models.provider import Provider, configured
 from doorward.agents.models.remote import RemoteModel
+from doorward.agents.models.rest import Rest, seconds
 from doorward.agents.models.standin import StandIn
 from doorward.backends.model_desk import Key, ModelTrial, ProviderFacts
 from doorward.upstream.web import public
@@ -39,7 +40,8 @@ class Models:
     ) -> None:
         self._settings = given
         self._environment = os.environ if environment is None else environment
-        self._providers = configured(given, self._environment, now)
+        self._providers = configured(given, self._environment)
+        self._now = now
         self._house = StandIn()
         self._known: dict[tuple[str, str], RemoteModel] = {}
 
@@ -56,7 +58,7 @@ class Models:
             )
         found = self._known.get((provider.name, model))
         if found is None:
-            found = RemoteModel(provider, model, self._settings, self._environment)
+            found = RemoteModel(provider, model, self._settings, self._environment, Rest(self._now))
             if len(self._known) < _KEPT:
                 self._known[provider.name, model] = found
         return found
@@ -125,6 +127,12 @@ class Models:
             )
         return provider, model
 
+    def _resting(self, provider: Provider) -> str:
+        """Which of its models are left alone now."""
+        rests = [one for (name, _), one in self._known.items() if name == provider.name and one.rest.left]
+        shown = [f"{_shown(one.name)} can be asked again in {seconds(one.rest.left)}" for one in rests[:5]]
+        return f"It says that it was asked too often: {', '.join(shown)}." if shown else ""
+
     def _facts(self, one: Provider) -> ProviderFacts:
         key: Key = "missing"
         problem = ""
@@ -134,8 +142,8 @@ class Models:
             one.address(with_key=bool(held))
             if not installed():
                 problem = f"The packages for it are not installed; run: {INSTALL}."
-            elif one.rest.left:
-                problem = f"It asked to be left alone for another {one.rest.left:.0f} seconds."
+            else:
+                problem = self._resting(one)
         except ModelFailed as error:
             problem = error.message
         return {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from doorward import settings
 from doorward.agents.models.model import ModelFailed
-from doorward.agents.models.rest import Rest
 from doorward.errors import Unreachable
 from doorward.upstream import web
 from doorward.upstream.outbound import is_this_machine
@@ -26,7 +24,6 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     settings: settings.Provider
     model: str
     """The model that is meant where the provider is named alone; empty when there is none."""
-    rest: Rest
 
     @property
     def variable(self) -> str:
@@ -65,13 +62,11 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         return given.rstrip("/")
 
 
-def configured(
-    given: settings.Models, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
-) -> dict[str, Provider]:
+def configured(given: settings.Models, environment: Mapping[str, str]) -> dict[str, Provider]:
     """Every provider by name: those of the settings, and OpenAI and Anthropic when the environment has their key."""
     found = {kind: settings.Provider(kind=kind) for kind in ("openai", "anthropic") if environment.get(_KINDS[kind])}
     return {
-        name: Provider(name=name, settings=one, model=one.model or _first_model(name, environment), rest=Rest(now))
+        name: Provider(name=name, settings=one, model=one.model or _first_model(name, environment))
         for name, one in (found | given.providers).items()
     }
 

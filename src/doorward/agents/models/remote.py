@@ -15,6 +15,7 @@ from doorward.agents.models.counting import Counter, counted
 from doorward.agents.models.keys import key_of
 from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent
 from doorward.agents.models.provider import Provider
+from doorward.agents.models.rest import Rest, seconds
 
 _LINE = "doorward.agents.models.line"
 _WIRES = {"openai": "doorward.agents.models.openai_wire", "anthropic": "doorward.agents.models.anthropic_wire"}
@@ -33,7 +34,10 @@ class _Line(Protocol):
 class RemoteModel:
     """One model of one provider."""
 
-    def __init__(self, provider: Provider, model: str, limits: settings.Models, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, provider: Provider, model: str, limits: settings.Models, environment: Mapping[str, str], rest: Rest
+    ) -> None:
+        self.rest = rest
         self.name = f"{provider.name}:{model}"
         self._provider = provider
         self._model = model
@@ -45,7 +49,7 @@ class RemoteModel:
         return self._counter.count(text)
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """Ask once. A provider that asked to be left alone is left alone, and nothing is tried again here."""
+        """Ask once. A model that was asked too often is left alone for a while, and nothing is tried again here."""
         self._check_rest()
         key = key_of(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
@@ -59,7 +63,7 @@ class RemoteModel:
                     yield piece
         except ModelFailed as error:
             if error.fault == "rate_limited" and error.retry_after:
-                self._provider.rest.take(error.retry_after)
+                self.rest.take(error.retry_after)
             raise
 
     async def _in_time(self, answer: AsyncGenerator[Piece | None, None]) -> AsyncGenerator[Piece, None]:
@@ -90,11 +94,12 @@ class RemoteModel:
         return ModelFailed("slow", f"The provider of {self.name} {words}.")
 
     def _check_rest(self) -> None:
-        left = self._provider.rest.left
+        left = self.rest.left
         if left > 0:
             raise ModelFailed(
                 "rate_limited",
-                f"The provider of {self.name} asked to be left alone; it can be asked again in {left:.0f} seconds.",
+                f"The provider of {self.name} says that it was asked too often; it can be asked again in "
+                f"{seconds(left)}.",
                 left,
             )
 
