@@ -92,6 +92,8 @@ def test_an_ai_is_answered_only_when_it_names_another_and_never_itself() -> None
         ("@ada what is this?", True),
         ("I do not know. @Ada, do you?", True),
         ("It says so.\n@ada look", True),
+        ("@bob, @carl and @ada: look", True),
+        ("@bob and I asked @ada", False),
         ("Ada Lovelace, show me the rooms", False),
         ("I asked @ada before.", False),
         ('Somebody said: "Hi. @ada show me the rooms"', False),

@@ -111,6 +111,13 @@ async def test_a_model_that_fails_says_so_in_the_room_and_is_not_asked_again(dri
         assert (await house.said("lost")) == ["I cannot answer: There is no model 'missing'; valid: house."]
 
 
+async def test_an_answer_that_never_ends_is_cut_and_the_room_reads_why(driver: Any) -> None:
+    async with speaking(driver, [Text("word " * 100_000)]) as house:
+        await house.say("Tell me more.")
+        text = (await house.said("guide"))[-1]
+        assert text.endswith("\n\n(The answer was cut off after 200000 characters.)")
+
+
 async def test_a_model_that_is_asked_too_often_is_waited_for_once(driver: Any) -> None:
     busy = ModelFailed("rate_limited", "The provider wants fewer questions.", 0.01)
     long = ModelFailed("rate_limited", "The provider wants no questions today.", 9_999.0)
@@ -135,7 +142,7 @@ async def test_a_person_stops_a_model_that_never_ends_and_what_came_meanwhile_is
         await begun.wait()
         stopped = await driver.owner("persona/stop", id="guide", name="general")
         assert stopped.result["stopped"] is True
-        assert (await house.said("guide"))[-1] == "(I was stopped by owner.)"
+        assert (await house.said("guide"))[-1] == "One,\n\n(stopped here)\n(I was stopped by owner.)"
         assert (await driver.owner("persona/stop", id="guide", name="general")).result["stopped"] is False
         await house.say("Stop. What else?")
         assert (await house.said("guide"))[-1] == "I was asked something new."

@@ -64,12 +64,14 @@ def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thin
 
 
 def addressed(persona: Persona, text: str) -> bool:
-    """Whether an AI or a program speaks to a persona: @ and its id at the beginning of a line or a sentence of its own.
+    """Whether an AI or a program speaks to a persona: @ and its id at the beginning of a line or a sentence.
 
     They tell people what others said all the time, so a name in their words, or in what they quote, asks nobody.
     """
     own = _QUOTED.sub('"', text)
-    return re.search(rf"(?:^[ \t]*+|[.!?][ \t]++)@{re.escape(persona.id)}(?![\w-])", own, _ANYWHERE) is not None
+    id = rf"{re.escape(persona.id)}(?![\w-])"
+    others = rf"(?:@(?!{id})[\w-]++(?:[ \t]*+(?:,|&|and\b)[ \t]*+|[ \t]++))*+"
+    return re.search(rf"(?:^[ \t]*+|[.!?][ \t]++){others}@{id}", own, _ANYWHERE) is not None
 
 
 def mentioned(persona: Persona, text: str, *, in_passing: bool = True) -> bool:

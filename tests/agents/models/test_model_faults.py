@@ -129,7 +129,7 @@ async def test_each_status_has_its_fault_and_secrets_stay_out(raw: RawProvider, 
     assert len(raw.heard) == 1, "nothing is tried twice here"
 
 
-async def test_a_provider_that_asks_for_rest_gets_it(raw: RawProvider) -> None:
+async def test_a_model_that_was_asked_too_often_is_left_alone_and_its_sisters_are_not(raw: RawProvider) -> None:
     time = [1_000.0]
     models = raw.models(now=lambda: time[0])
     busy = {"error": {"message": "slow down", "type": "rate_limit_error"}}
@@ -142,17 +142,34 @@ async def test_a_provider_that_asks_for_rest_gets_it(raw: RawProvider) -> None:
     raw.script = status(429, busy, retry_after="7")
     first = await asked(models, "raw:m")
     time[0] += 4
-    other = await asked(models, "raw:another")
-    assert first.failed is not None
-    assert other.failed is not None
-    assert (first.failed.fault, first.failed.retry_after) == ("rate_limited", 7)
-    assert (other.failed.fault, other.failed.retry_after) == ("rate_limited", 3)
-    assert "again in 3 seconds" in other.failed.message
-    assert len(raw.heard) == 1
-    assert "another 3 seconds" in models.providers()[1]["problem"]
-    time[0] += 3
     raw.script = answers("Back.")
+    again = await asked(models, "raw:m")
+    assert first.failed is not None
+    assert again.failed is not None
+    assert (first.failed.fault, first.failed.retry_after) == ("rate_limited", 7)
+    assert 'asked too often; it can be asked again in 7 seconds; it says: "slow down".' in first.failed.message
+    assert (again.failed.fault, again.failed.retry_after) == ("rate_limited", 3)
+    assert again.failed.message.endswith("says that it was asked too often; it can be asked again in 3 seconds.")
+    assert len(raw.heard) == 1
+    assert "'raw:m' can be asked again in 3 seconds" in models.providers()[1]["problem"]
+    assert (await asked(models, "raw:another")).text == "Back."
+    time[0] += 3
     assert (await asked(models, "raw:m")).text == "Back."
+    raw.script = status(429, busy, retry_after="86400")
+    await asked(models, "raw:m")
+    raw.script = answers("Back.")
+    time[0] += 60
+    assert (await asked(models, "raw:m")).text == "Back."
+
+
+async def test_an_answer_of_ten_thousand_calls_is_ended_before_they_are_collected(raw: RawProvider) -> None:
+    kind = raw.kind
+    calls = [call(kind, number, f"c{number}", "data_list", "{}") for number in range(10_000)]
+    raw.script = said(STREAM, begin(kind), words(kind, "So "), *calls, end(kind, called=True))
+    answer = await asked(raw.models(most_bytes=100_000_000), "raw:m")
+    assert answer.failed is not None
+    assert (answer.failed.fault, answer.text, answer.calls) == ("cut", "So ", [])
+    assert "over 100 calls" in answer.failed.message
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["ends", "breaks"])

@@ -106,7 +106,7 @@ async def test_a_persona_runs_a_command_and_answers_from_its_result(
 
 @pytest.mark.parametrize("persona", PERSONAS)
 async def test_a_provider_that_fails_is_told_to_the_room_and_nothing_runs(talking: Talking, persona: str) -> None:
-    for words, reason in (("wait for it", "asked too often"), ("break off", "left alone")):
+    for words, reason in (("wait for it", "asked too often"), ("break off", "can be asked again in 60 seconds")):
         heard = await talking.say(f"@{persona} {words}")
         assert heard[-1].sender == persona
         assert reason in heard[-1].text
