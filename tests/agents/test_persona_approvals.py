@@ -14,7 +14,8 @@ from doorward.agents.models.model import Piece, Text
 from doorward.backends.context import Context
 from doorward.command import Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.rooms.live import Notice, Thinking
+from doorward.rooms.live import Notice, Posted, Thinking
+from doorward.rooms.message import Card
 from doorward.store import open_calls
 from settling import settled, time_told
 
@@ -51,6 +52,8 @@ async def test_an_approved_call_runs_once_and_the_model_goes_on_with_its_result(
         assert await open_calls.all_open(driver.house.services.store) == []
     states = [one.state for one in notices if isinstance(one, Thinking)]
     assert states == ["thinking", "waiting", "thinking", "idle"]
+    cards = [part for one in notices if isinstance(one, Posted) for part in one.message.attachments]
+    assert [one.state for one in cards if isinstance(one, Card)] == ["waiting", "parked", "waiting", "done"]
 
 
 async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: Any) -> None:

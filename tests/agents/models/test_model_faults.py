@@ -162,11 +162,11 @@ async def test_a_model_that_was_asked_too_often_is_left_alone_and_its_sisters_ar
     assert (await asked(models, "raw:m")).text == "Back."
 
 
-async def test_an_answer_of_ten_thousand_calls_is_ended_before_they_are_collected(raw: RawProvider) -> None:
+async def test_an_answer_of_a_thousand_calls_is_ended_before_they_are_collected(raw: RawProvider) -> None:
     kind = raw.kind
-    calls = [call(kind, number, f"c{number}", "data_list", "{}") for number in range(10_000)]
+    calls = [call(kind, number, f"c{number}", "data_list", "{}") for number in range(1_000)]
     raw.script = said(STREAM, begin(kind), words(kind, "So "), *calls, end(kind, called=True))
-    answer = await asked(raw.models(most_bytes=100_000_000), "raw:m")
+    answer = await asked(raw.models(), "raw:m")
     assert answer.failed is not None
     assert (answer.failed.fault, answer.text, answer.calls) == ("cut", "So ", [])
     assert "over 100 calls" in answer.failed.message
