@@ -46,10 +46,14 @@ def test_open_pages_catch_up_and_what_was_written_meanwhile_arrives_once(fragile
     say(page, "while nobody was there")
     page.locator("nav a[href='/console/rooms']").click()  # what was not sent does not hang on the page of its room
     expect(log(page)).to_have_count(0)
+    page.locator("nav a[href='/console/rooms/general']").click()
+    expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("tries again by itself")
     with fragile.doorward.up("--port", str(fragile.server.port)) as server:
         assert server.port == fragile.server.port
         fragile.owner.result("room/say", name="hall", text="before the page is back")
         expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+        expect(log(page)).to_contain_text("This is the beginning of general")
+        expect(page.get_by_role("alert")).to_have_count(0)
         page.locator("nav a[href='/console/rooms/hall']").click()
         for text in ("before the end", "before the page is back", "while nobody was there"):
             expect(log(page).get_by_text(text)).to_have_count(1)

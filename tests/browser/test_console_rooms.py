@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import Console
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 BROWSERS = 50
 TRICKS = (
@@ -107,6 +107,41 @@ def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Con
     mine.get_by_role("button", name="Take back").click()
     one.get_by_role("dialog").get_by_role("button", name="Take it back").click()
     expect(theirs).to_contain_text("Taken back by owner.")
+
+
+def test_what_did_not_arrive_is_sent_again_before_what_was_written_after_it(console: Console) -> None:
+    console.expected = ("ERR_FAILED",)
+    console.owner.result("room/create", name="order", recipe="casual-chat")
+    page = console.page("rooms/order")
+    lost: list[str] = []
+
+    def lose_the_first(route: Route) -> None:
+        if route.request.method == "POST" and not lost:
+            lost.append(route.request.post_data or "")
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/api/rooms/order/messages*", lose_the_first)
+    for text in ("first", "second", "third"):
+        say(page, text)
+    expect(log(page).get_by_role("article", name="owner")).to_contain_text(["first", "second", "third"])
+    assert len(lost) == 1
+
+
+def test_what_an_agent_from_outside_asks_is_decided_in_the_room(console: Console) -> None:
+    page = console.page("rooms/general")
+    composer(page).wait_for()
+    asked = console.owner.ask("file/write", by="helper", room="general", path="outside.txt", content="a\n")
+    card = log(page).locator(f"#approval-{asked['ticket']}")
+    expect(card).to_contain_text("outside.txt")
+    here = page.locator("nav a[href='/console/rooms/general']")
+    expect(here).to_contain_text("1 waits for your decision")
+    card.get_by_role("button", name="Approve").click()
+    expect(card).to_contain_text("owner approved")
+    assert console.owner.ask("", ticket=asked["ticket"], by="helper", room="general")["status"] == "done"
+    expect(card).to_contain_text("It ran as execution")
+    expect(here).not_to_contain_text("waits")
 
 
 def test_fifty_browsers_in_one_room_all_have_what_is_said(console: Console) -> None:

@@ -16,7 +16,7 @@ export class Problem extends Error {
     this.code = facts.code ?? "unreachable";
     this.title = facts.title ?? "";
     this.detail = facts.detail ?? "";
-    this.hint = facts.hint ?? "";
+    this.hint = facts.hint?.startsWith("Parameters: ") ? "" : (facts.hint ?? ""); // how to write it in a terminal
     this.rule = facts.rule ?? "";
     this.call = facts.call ?? "";
     this.outcome = facts.outcome ?? "";

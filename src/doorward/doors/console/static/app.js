@@ -187,6 +187,7 @@ function Navigation({ place, onClose, open, who, onHelp }) {
   useEffect(() => {
     if (open) list.current.querySelector("a")?.focus();
   }, [open]);
+  const waits = (room) => asked.filter((one) => one.room === room && one.waitsForYou).length;
   const open_ = (mine ?? []).filter((one) => !one.archived);
   const link = (name, title, count, what) => html`<li>
     <a href=${`/console/${name}`} aria-current=${place.name === name && !(name === "rooms" && place.id) ? "page" : undefined}>
@@ -201,6 +202,7 @@ function Navigation({ place, onClose, open, who, onHelp }) {
           <a href=${`/console/rooms/${encodeURIComponent(one.room)}`}
             aria-current=${place.name === "rooms" && place.id === one.room ? "page" : undefined}>
             <span class="room-name"><span class="sigil" aria-hidden="true">${one.direct ? "@" : "#"}</span><${Visible} text=${roomTitle(one)} /></span>
+            ${waits(one.room) > 0 && html`<span class="count asks">${waits(one.room)} ${waits(one.room) === 1 ? "waits" : "wait"}<span class="unseen"> for your decision</span></span>`}
             ${one.unread > 0 && html`<span class="count">${one.unread > 99 ? "99+" : one.unread}<span class="unseen"> unread</span></span>`}
           </a>
         </li>`,

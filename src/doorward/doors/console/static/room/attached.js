@@ -4,6 +4,7 @@
 import { part, request } from "../api.js";
 import { html, toast, useEffect, useRef, useState } from "../ui.js";
 import { visibleText } from "../visible.js";
+import { shortName, sizeWords } from "./filewords.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const DATA = "application/octet-stream";
@@ -12,9 +13,6 @@ async function fetched(path, file, kind) {
   const answer = await request("GET", `${path}/attachments/${part(file.id)}`, { raw: true, headers: { Accept: "*/*" } });
   return URL.createObjectURL(new Blob([await answer.arrayBuffer()], { type: kind }));
 }
-
-const words = ({ size }) =>
-  size < 1000 ? `${size} bytes` : size < 1e6 ? `${Math.round(size / 1000)} kB` : `${(size / 1e6).toFixed(1)} MB`;
 
 export function Attached({ file, path }) {
   return IMAGES.has(file.mediaType) ? html`<${Picture} file=${file} path=${path} />` : html`<${Download} file=${file} path=${path} />`;
@@ -46,9 +44,11 @@ function Picture({ file, path }) {
     };
   }, [file.id]);
   const name = visibleText(file.name);
-  if (failed) return html`<${Download} file=${file} path=${path} />`;
+  if (failed)
+    return html`<p class="quiet not-shown">The picture <span title=${name}>${shortName(name)}</span> (${sizeWords(file.size)}) cannot be shown.</p>
+      <${Download} file=${file} path=${path} />`;
   return html`<a class="attached-image" ref=${place} href=${where || undefined} target="_blank" rel="noopener">
-    ${where ? html`<img src=${where} alt=${name} />` : html`<span class="quiet">${name}</span>`}</a>`;
+    ${where ? html`<img src=${where} alt=${name} onError=${() => setFailed(true)} />` : html`<span class="quiet">${shortName(name)}</span>`}</a>`;
 }
 
 function Download({ file, path }) {
@@ -66,5 +66,5 @@ function Download({ file, path }) {
       setBusy(false);
     }
   };
-  return html`<button type="button" class="attached" disabled=${busy} onClick=${save}><span aria-hidden="true">📄</span> ${name} <span class="quiet">${words(file)}</span></button>`;
+  return html`<button type="button" class="attached" title=${name} disabled=${busy} onClick=${save}><span aria-hidden="true">📄</span> <span>${shortName(name)}</span> <span class="quiet">${sizeWords(file.size)}</span></button>`;
 }

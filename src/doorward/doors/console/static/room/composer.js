@@ -3,6 +3,7 @@
 import { Problem, request } from "../api.js";
 import { Button, ErrorBox, html, toast, useEffect, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
+import { shortName } from "./filewords.js";
 
 const MOST_FILES = 8;
 const BETWEEN_TYPING = 2000;
@@ -19,6 +20,9 @@ export function Composer({ path, members, replying, onUnreply, send }) {
   const picker = useRef(null);
   const typed = useRef(0);
   const here = useRef(true);
+  const count = useRef(0); // files that are here or on their way, also those that come before the next drawing
+  const coming = useRef(0);
+  count.current = files.length + coming.current;
   useEffect(() => () => {
     here.current = false;
   }, []);
@@ -79,11 +83,15 @@ export function Composer({ path, members, replying, onUnreply, send }) {
   };
 
   const bring = async (list) => {
+    if (count.current + list.length > MOST_FILES) {
+      const there = count.current ? `${count.current} are here already, and ` : "";
+      const detail = `A message comes with at most ${MOST_FILES} files; ${there}${list.length} were chosen. None of these was brought.`;
+      setProblem(new Problem({ title: "Too many files", detail }));
+      return;
+    }
+    coming.current += list.length;
+    count.current += list.length;
     for (const file of list) {
-      if (files.length >= MOST_FILES) {
-        setProblem(new Problem({ title: "Too many files", detail: `A message comes with at most ${MOST_FILES} files.` }));
-        return;
-      }
       setBringing((count) => count + 1);
       try {
         const name = file.name || "image.png";
@@ -97,6 +105,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
       } catch (error) {
         setProblem(error);
       } finally {
+        coming.current -= 1;
         setBringing((count) => count - 1);
       }
     }
@@ -150,7 +159,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
     <${ErrorBox} problem=${problem} />
     ${replying && html`<p class="replying">↪ Answering <strong><${Visible} text=${replying.sender} /></strong>: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
       <${Button} kind="small plain" onClick=${onUnreply}>Not as an answer</${Button}></p>`}
-    ${files.length > 0 && html`<ul class="brought">${files.map((one) => html`<li key=${one.id}>${visibleText(one.name)}
+    ${files.length > 0 && html`<ul class="brought">${files.map((one) => html`<li key=${one.id} title=${visibleText(one.name)}>${shortName(visibleText(one.name))}
       <${Button} kind="small plain icon" aria-label=${`Leave out ${visibleText(one.name)}`} onClick=${() => setFiles(files.filter((other) => other !== one))}>✕</${Button}></li>`)}</ul>`}
     ${offered && html`<ul class="completions" role="listbox" id="completions" aria-label="Members">
       ${offered.ids.map((id, index) => html`<li role="option" id=${`completion-${index}`} key=${id} aria-selected=${index === offered.at ? "true" : "false"}

@@ -2,6 +2,7 @@
 
 import { get, session } from "../api.js";
 import { Button, Empty, ErrorBox, html, useEffect, useLayoutEffect, useMemo, useRef, useState, Visible } from "../ui.js";
+import { Asking } from "./asking.js";
 import { Draft, Said, Sending } from "./message.js";
 import { discard } from "./outbox.js";
 import { PAGE, withMessages } from "./timeline.js";
@@ -10,6 +11,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
   const place = useRef(null);
   const atEnd = useRef(true);
   const height = useRef(null);
+  const top = useRef(0);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const [behind, setBehind] = useState(0);
@@ -48,7 +50,15 @@ export function History({ path, facts, state, sending, setState, ready, mentions
     });
     stay.observe(box);
     stay.observe(box.firstElementChild);
-    return () => stay.disconnect();
+    // Whoever unfolds a message wants to read on there.
+    const read = () => {
+      atEnd.current = false;
+    };
+    box.addEventListener("unfolded", read);
+    return () => {
+      stay.disconnect();
+      box.removeEventListener("unfolded", read);
+    };
   }, []);
   const seenBefore = useRef(last);
   useEffect(() => {
@@ -58,7 +68,10 @@ export function History({ path, facts, state, sending, setState, ready, mentions
 
   const scrolled = () => {
     const box = place.current;
-    atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    // One leaves the end by scrolling up; what comes below while the page itself scrolls there does not count as that.
+    const near = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    atEnd.current = near || (atEnd.current && box.scrollTop >= top.current);
+    top.current = box.scrollTop;
     if (atEnd.current && behind) setBehind(0);
     if (box.scrollTop < 200) older();
   };
@@ -96,6 +109,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
       })}
       ${sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} onDiscard=${() => discard(one.key)} />`)}
       ${state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}
+      ${ready && html`<${Asking} room=${facts.room} messages=${list} />`}
     </div></div>
     ${behind > 0 && html`<${Button} kind="primary small to-end" onClick=${toEnd}>${behind} new below</${Button}>`}
   </div>`;

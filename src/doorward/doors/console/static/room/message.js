@@ -6,6 +6,8 @@ import { Button, Confirm, ErrorBox, html, Time, toast, useMemo, useRef, useState
 import { visibleText } from "../visible.js";
 import { Attached } from "./attached.js";
 import { CallCard } from "./card.js";
+import { shortName } from "./filewords.js";
+import { Folded } from "./folded.js";
 
 const HUES = 12;
 
@@ -28,7 +30,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
   const [trace, setTrace] = useState(null);
   const keeps = ["owner", "admin"].includes(facts.members[session.value.user]);
   // The same node for the same revision, which is then not worked out anew whenever something else in the room changes.
-  const body = useMemo(() => message.text && html`<${Marked} text=${message.text} mentions=${mentions} />`, [message.revision, mentions]);
+  const body = useMemo(() => message.text && html`<${Folded} text=${message.text} mentions=${mentions} />`, [message.revision, mentions]);
   const gone = message.deletedAt !== null && message.deletedAt !== undefined;
   const cards = (message.attachments ?? []).filter((one) => one.type === "call");
   const files = (message.attachments ?? []).filter((one) => one.type === "file");
@@ -119,9 +121,9 @@ export function Sending({ entry, me, onDiscard }) {
     <div class="said-body">
       <p class="said-head"><strong><${Visible} text=${me} /></strong>
         <span class="quiet">${words}</span></p>
-      <${Marked} text=${entry.text} />
+      <${Folded} text=${entry.text} />
       ${entry.refused && html`<${ErrorBox} problem=${entry.problem} /><${Button} kind="small" onClick=${onDiscard}>Discard it</${Button}>`}
-      ${entry.attachments.map((one) => html`<p class="quiet">${visibleText(one.name)}</p>`)}
+      ${entry.attachments.map((one) => html`<p class="quiet" title=${visibleText(one.name)}>${shortName(visibleText(one.name))}</p>`)}
     </div>
   </article>`;
 }

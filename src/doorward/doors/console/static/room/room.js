@@ -1,7 +1,7 @@
 // One room: what was said, what goes on, and a place to write.
 
 import { get, part, Problem, run, session } from "../api.js";
-import { onEvent, onMissed, onRoom } from "../live.js";
+import { connected, onEvent, onMissed, onRoom } from "../live.js";
 import { loadRooms, markRead, openRoom, rememberRoom } from "../state.js";
 import {
   Button,
@@ -25,6 +25,10 @@ import { Panel } from "./panel.js";
 import { EMPTY, heard, PAGE, unseen, withMessages } from "./timeline.js";
 
 const TYPING = 4000;
+const WAITS = [1000, 2000, 4000, 8000, 15_000];
+
+/** Whether a room that could not be opened may open yet: the server was not there, or was asked too much. */
+const mayOpen = (problem) => !(problem instanceof Problem) || problem.status === 0 || problem.status === 429 || problem.status >= 500;
 
 export function Room({ name, navigate }) {
   const [facts, setFacts] = useState(null);
@@ -61,18 +65,32 @@ export function Room({ name, navigate }) {
   useEffect(() => {
     let leave = () => {};
     let gone = false;
+    let again = 0;
+    let tries = 0;
+    let opening = false;
     openRoom.set(name);
     markRead(name);
     const begin = async () => {
+      clearTimeout(again);
+      again = 0;
+      opening = true;
       try {
         const [room, revision] = await Promise.all([loadFacts(), loadNewest()]);
         if (gone) return;
         setFirstUnread(room.unread > 0 ? (room.read ?? 0) : -1);
         rememberRoom(name);
         leave = onRoom(name, listen, revision);
+        setProblem(null);
         setReady(true);
       } catch (error) {
-        if (!gone) setProblem(error);
+        if (gone) return;
+        setProblem(error);
+        if (!mayOpen(error)) return;
+        const wait = Math.max(WAITS[Math.min(tries, WAITS.length - 1)], (error.retryAfter ?? 0) * 1000);
+        tries += 1;
+        again = setTimeout(begin, wait);
+      } finally {
+        opening = false;
       }
     };
     const listen = (kind, data) => {
@@ -92,6 +110,7 @@ export function Room({ name, navigate }) {
     };
     begin();
     const others = [
+      connected.subscribe((now) => now === "live" && again && !opening && begin()),
       onMissed(() => loadFacts().catch(() => {})),
       onEvent("room:", ({ data }) => data.room === name && loadFacts().catch(() => {})),
       onEvent("persona:", () => loadFacts().catch(() => {})),
@@ -99,6 +118,7 @@ export function Room({ name, navigate }) {
     return () => {
       gone = true;
       openRoom.set("");
+      clearTimeout(again);
       leave();
       others.forEach((one) => one());
     };
@@ -148,7 +168,7 @@ function Head({ facts, here, panel, setPanel, out }) {
   return html`<header class="room-head">
     <div class="room-titles">
       <h1 id="page-title" tabindex="-1"><${Visible} text=${facts.title || facts.room} /></h1>
-      <p class="quiet">${facts.topic ? html`<${Visible} text=${facts.topic} />` : html`Recipe <a href=${`/console/recipes/${encodeURIComponent(facts.recipe)}`}>${facts.recipe}</a>`}</p>
+      <p class="quiet" title=${facts.topic ? visibleText(facts.topic) : undefined}>${facts.topic ? html`<${Visible} text=${facts.topic} />` : html`Recipe <a href=${`/console/recipes/${encodeURIComponent(facts.recipe)}`}>${facts.recipe}</a>`}</p>
     </div>
     ${!out && html`<div class="actions">
       <${Button} kind="small quiet" aria-pressed=${pressed("search")} onClick=${() => toggle("search")}>Search</${Button}>
