@@ -109,7 +109,8 @@ async def wait(
                     await come.wait()
             except TimeoutError:
                 pass
-            items, place = await _behind(ctx, seen(ctx, room.id), place)
+            items, place = await _behind(ctx, room, place)
+        seen(ctx, room.id)  # whoever was taken out meanwhile is told nothing
     finally:
         here()
         leave()

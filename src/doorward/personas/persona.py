@@ -97,9 +97,7 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
         yield Fault(("personaId",), f"{id!r} is the name of a role; valid: any other name")
     for number, room in enumerate(value.get("rooms", ())):
         if room.startswith(DIRECT):
-            reason = (
-                f"a room of two is made with room/direct, and no file reaches into it; given {shortened(room)}"
-            )
+            reason = f"a room of two is made with room/direct, and no file reaches into it; given {shortened(room)}"
             yield Fault(("rooms", number), reason)
     whole, answer = value.get("contextTokens", DEFAULT_CONTEXT), value.get("answerTokens", DEFAULT_ANSWER)
     if answer * 2 > whole:
