@@ -74,9 +74,7 @@ def test_what_was_not_measured_is_listed_with_the_way_to_measure_it(capsys: pyte
     printed = capsys.readouterr().out
     assert printed.count("only with --full") == len(ONLY_FULL) > 0
     assert printed.count("not possible here") == len(LINES) - len(ONLY_FULL) - len(NEEDS_PEERS)
-    says = [line.needs for line in LINES if line.needs]
-    assert says
-    assert all(printed.count(one) == says.count(one) for one in says)
+    assert printed.count("not installed: make bench does it") == len(NEEDS_PEERS)
 
 
 def test_the_table_says_how_well_programs_are_confined_here(capsys: pytest.CaptureFixture[str]) -> None:
