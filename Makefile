@@ -18,7 +18,7 @@ run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where
 	@exec $(BIN)/doorward up
 
 test: .venv/ready .venv/node/ready bubblewrap chromium compiled lint ## set up and run every check and every test
-	@$(BIN)/python -m pytest -n 3 --dist loadfile
+	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 lint: .venv/ready ## style, types, layers, generated docs
 	@$(BIN)/ruff check src tests bench docs examples
