@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from puppets import asked
+from puppets import asked, until
 
 from doorward.settings import Limits, Sandbox, Settings
 from doorward.store import executions as sql
@@ -40,6 +40,18 @@ async def test_live_ones_come_first_then_those_that_ended_newest_first(theatre, 
         await asyncio.gather(*calls)
     assert [item["execution"] for item in items] == [*reversed(running), *reversed(ended)]
     assert [item["state"] for item in items] == ["running", "running", "completed", "completed"]
+
+
+async def test_what_has_just_ended_is_listed_once_while_its_record_is_written(theatre, puppets):
+    async with theatre() as driver:
+        call = asked(driver, "puppet/change", "one")
+        puppet = await puppets.on_stage("one")
+        puppet.end()
+        await until(lambda: puppet.execution.state != "running")
+        assert puppet.id in driver.house.services.executions
+        during = (await driver.owner("execution/list")).result["items"]
+        await call
+    assert [item["state"] for item in during if item["execution"] == puppet.id] == ["completed"]
 
 
 async def test_pages_follow_each_other_without_gap_or_repetition(theatre, puppets):

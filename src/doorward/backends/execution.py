@@ -101,7 +101,7 @@ async def list_(
     items: list[ExecutionFacts] = []
     if not after:
         mine = (one for one in ctx.house.executions if _sees_live(ctx, one) and one.id != ctx.call.id)
-        items = [_live(one) for one in mine if not one.ended and not (notable and _only_looks(one))]
+        items = [_live(one) for one in mine if not (live and one.ended) and not (notable and _only_looks(one))]
     if live:
         return {"items": items}
     rows, more = await sql.recent(
@@ -115,7 +115,9 @@ async def list_(
         limit=limit,
         notable=notable,
     )
-    return {"items": items + [_recorded(row) for row in rows], "next": more}
+    recorded = [_recorded(row) for row in rows]
+    stored = {one["execution"] for one in recorded}  # the end of a live one may have been stored just now
+    return {"items": [one for one in items if one["execution"] not in stored] + recorded, "next": more}
 
 
 @family.command(
