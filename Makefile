@@ -43,7 +43,7 @@ filters: .venv/ready ## write the shipped filters of system calls anew from thei
 
 lock: .venv/uv ## resolve the dependencies anew into lock/
 	@$(COMPILE) pyproject.toml -o lock/run.txt --upgrade
-	@$(COMPILE) pyproject.toml --extra models --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+	@$(COMPILE) pyproject.toml --extra models --extra local --group dev -c lock/run.txt -o lock/dev.txt --upgrade
 	@for peer in $(PEERS); do $(COMPILE) --group peer-$$peer -o lock/peer-$$peer.txt --upgrade || exit 1; done
 
 bubblewrap chromium: .venv/uv

@@ -136,7 +136,15 @@ def tool(command: Command, policy: Policy | None) -> Tool:
     says = (
         f"{command.description}\n\nIt waits for a person's approval before it runs." if waits else command.description
     )
-    return Tool(command.wire, says, command.schema)
+    return Tool(
+        command.wire,
+        says,
+        command.schema,
+        command.name,
+        command.facts.examples,
+        reads_only=command.reads_only,
+        asks=waits,
+    )
 
 
 def _instructions(scene: Scene, most: int, rest: Sequence[Command]) -> str:

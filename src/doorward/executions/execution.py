@@ -8,15 +8,15 @@ call ends with an outcome and the task goes on; if not, somebody further out is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from doorward import redact
 from doorward.clock import Clock
 from doorward.events import Bus, ExecutionProgressed, ExecutionStarted
-from doorward.executions.notices import Asked, Logged, Notice, Output, Progress, Started, Watch
+from doorward.executions.notices import Asked, Logged, Notice, Output, Progress, Started, Step, Watch
 from doorward.executions.written import Written
 from doorward.model import Call
 from doorward.sandbox.program import Stream
@@ -176,6 +176,11 @@ class Execution:
         if self.ended:
             return
         self._tell_outwards(Logged(server, level, text[:_MOST_READ]))
+
+    def step(self, kind: str, data: Mapping[str, Any]) -> None:
+        """What a call that consists of others does now, to whoever watches. It is kept nowhere."""
+        if not self.ended:
+            self._tell_outwards(Step(kind, data))
 
     def asked(self, question: Asked) -> None:
         """Another server, which this call waits for, has a question: tell whoever watches."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -49,6 +50,15 @@ class Asked(msgspec.Struct, frozen=True, tag_field="type", tag="asked"):
     """The server's words, where the caller is a person; empty to anybody else."""
 
 
-Notice = Started | Output | Progress | Logged | Asked
+class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
+    """A call that consists of others tells of one of them, or of what it is about to say."""
+
+    kind: str
+    """`session`, `thinking`, `tool_started`, `tool_finished`, `text` or `note`."""
+    data: Mapping[str, Any]
+    """What belongs to it, in plain values that may leave the house: as the door writes it."""
+
+
+Notice = Started | Output | Progress | Logged | Asked | Step
 Watch = Callable[[Notice], None]
 """Called at once, on the event loop: it may not wait, and what it raises would end the call."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from doorward.agents import data
+from doorward.command import Example
 from doorward.visible import storable, visible
 
 Fault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answer", "not_installed", "unknown"]
@@ -30,6 +31,13 @@ class Tool(msgspec.Struct, frozen=True):
     """Its wire name, such as `data_list`."""
     description: str
     schema: Mapping[str, Any]
+    command: str = ""
+    """Its own name, such as `data/list`."""
+    uses: tuple[Example, ...] = ()
+    """What people say when they want it, and the parameters that give it; for a model that learns from that."""
+    reads_only: bool = False
+    asks: bool = False
+    """Whether a person is asked before it runs."""
 
 
 class Asked(msgspec.Struct, frozen=True):

@@ -11,12 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from doorward.errors import Unusable
+from doorward.settings.bounds import Amount, Count, Rate, Seconds
+from doorward.settings.thinking import Keeper, Models, Personas, Provider, Search, Sessions
 
-Seconds = Annotated[float, Meta(gt=0, le=86_400)]
-Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
-Amount = Annotated[float, Meta(ge=-1_000_000_000, le=1_000_000_000)]
-Rate = Annotated[float, Meta(ge=0, le=1_000_000_000)]
-ProviderName = Annotated[str, Meta(pattern=r"^(?!house$|default$)[a-z][a-z0-9_-]{0,31}$")]
+__all__ = ["Keeper", "Models", "Personas", "Provider", "Search", "Sessions", "Settings", "home_folder", "load"]
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -280,61 +278,6 @@ class Upstream(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The port of this machine that a login to an upstream server comes back to; 0 takes any free one."""
 
 
-class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table `[models.providers.NAME]`: a service that models are asked at. A key is never written here."""
-
-    kind: Literal["openai", "anthropic"] = "openai"
-    """Which way of asking it understands: that of OpenAI, as many others do, or that of Anthropic."""
-    base_url: str = ""
-    """Its address, such as `http://127.0.0.1:11434/v1`; empty means that of OpenAI or Anthropic itself."""
-    model: str = ""
-    """The model that is meant where the provider is named alone; empty means that the model has to be named."""
-    key_env: str = ""
-    """The environment variable that holds the key; empty means by its name, such as `OPENAI_API_KEY` for `openai`."""
-    key_file: str = ""
-    """A file that holds the key instead, as an absolute path; only the owner's account may be able to read it."""
-    needs_key: bool = True
-    """Whether it has to be shown a key; a model on your own machine often does not."""
-    plain_http: bool = False
-    """Whether the key may go unencrypted, by http, to another machine than this one."""
-    connect_seconds: Seconds = 10.0
-    """How long connecting to it may take."""
-    first_seconds: Seconds = 60.0
-    """How long the first piece of an answer may take."""
-    piece_seconds: Seconds = 60.0
-    """How long each further piece of an answer may take."""
-    answer_seconds: Seconds = 300.0
-    """How long a whole answer may take."""
-
-
-class Models(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    default: str = "house"
-    """The model that is meant by `default`; `house` is the built-in one, which needs no key and no network."""
-    providers: dict[ProviderName, Provider] = {}
-    """Services to ask models at, by name: a table `[models.providers.NAME]` each, see docs/MODELS.md."""
-    answer_bytes: Count = 16_777_216
-    """The most bytes that a provider may send for one answer; the words in them are a small part of that."""
-
-
-class Personas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ai_turns: Annotated[int, Meta(ge=0, le=1_000)] = 3
-    """How many turns AIs take in a room for one message of a person; then they wait for the next one."""
-    rounds: Annotated[int, Meta(ge=1, le=100)] = 10
-    """How often a model may run commands and look at their results within one turn."""
-    calls: Annotated[int, Meta(ge=1, le=1_000)] = 20
-    """How many calls are read from one answer of a model; the rest is left out and said to be."""
-    answer_characters: Count = 200_000
-    """The most characters that are read of one answer."""
-    answer_pieces: Count = 100_000
-    """The most pieces that one answer is read in."""
-    answer_seconds: Seconds = 180.0
-    """How long a model may take for one answer."""
-    history: Annotated[int, Meta(ge=1, le=1_000)] = 100
-    """How many of the newest messages of a room a model is shown at most, within its tokens."""
-    wait_seconds: Annotated[float, Meta(ge=0, le=600)] = 30.0
-    """How long a model that is asked too often is waited for, once; beyond that the room is told."""
-
-
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A table of `doorward.toml` is one of these fields."""
 
@@ -355,6 +298,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upstream: Upstream = Upstream()
     models: Models = Models()
     personas: Personas = Personas()
+    keeper: Keeper = Keeper()
+    search: Search = Search()
+    sessions: Sessions = Sessions()
 
 
 def home_folder() -> Path:
