@@ -69,7 +69,7 @@ class Personas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Keeper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
-    """What the keeper thinks with, such as `house`; empty means what OPENAI_API_KEY and USHELL_LLM_MODEL name, else `house`."""
+    """What the keeper thinks with, such as `house`; empty: what OPENAI_API_KEY and USHELL_LLM_MODEL name, or house."""
     turns: Annotated[int, Meta(ge=1, le=100)] = 12
     """How often its model is asked for one request, at most."""
     seconds: Seconds = 120.0
