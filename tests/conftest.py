@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from doorward import commands
 from doorward.app import House, open_house
 from doorward.clock import Clock
 from doorward.home import Home
@@ -26,6 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.basetemp is None and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH:
         config.option.basetemp = tempfile.mkdtemp(prefix="doorward-tests-", dir=_MEMORY)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def installed_once() -> None:
+    """What is installed does not change while tests run, and every house asks for it."""
+    commands.entry_points = functools.cache(commands.entry_points)  # type: ignore[assignment]
 
 
 @pytest.fixture

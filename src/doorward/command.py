@@ -14,7 +14,7 @@ from doorward import names
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.signatures import result_schema, signature_schema
-from doorward.validation import validator
+from doorward.validation import Validator, validator
 
 _JSON_WORDS = {None: "null", True: "true", False: "false"}
 
@@ -147,7 +147,8 @@ class Command:
         """Whether agents and programs need a person's approval for every call, whatever a recipe says or leaves out."""
         self.withheld = ""
         """Why nobody may run it for now, as a sentence; empty when it is in force."""
-        self._validator = validator(schema)
+        if not self.ours:
+            _ = self._validator  # what somebody else wrote may be no schema at all, which must show now
         _complete(self)
 
     def __repr__(self) -> str:
@@ -160,6 +161,11 @@ class Command:
         It is worked out when somebody wants to see it: most short-lived processes never do.
         """
         return self._returns() if self._returns is not None else None
+
+    @functools.cached_property
+    def _validator(self) -> Validator:
+        """Made when it is first needed, if the schema is ours: most processes run few of the commands they know."""
+        return validator(self.schema)
 
     def shows_effect(self, effect: Run) -> Run:
         """Decorator: `effect` tells, for a dry run, what the command would do, and does nothing."""
