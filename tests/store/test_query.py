@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,19 +22,13 @@ from doorward.store.sqlite import Store
 FOREIGN = "theirs-4f1c"
 
 
-class Desk:
-    """Asks queries of a house that holds rows of two tenants."""
-
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        self.path = folder / "doorward.db"
-        if not self.path.exists():
-            Store(self.path, b"k" * 32).close()
-            self._fill()
-        self.settings = settings
-        self.folder = folder
-
-    def _fill(self) -> None:
-        db = sqlite3.connect(self.path)
+@functools.cache
+def _filled() -> bytes:
+    """A database of such a house: made once, since it takes longer than what most of these tests ask of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "doorward.db"
+        Store(path, b"k" * 32).close()
+        db = sqlite3.connect(path)
         for tenant, mark in (("local", "ours"), ("other", FOREIGN)):
             db.execute("INSERT INTO rooms VALUES (?, ?, ?, 'support', 0, 1, 1.0, '', 0)", (tenant, mark, mark))
             db.execute("INSERT INTO users VALUES (?, ?, ?, 'human', 4, 1, 1.0)", (tenant, mark, mark))
@@ -49,7 +45,20 @@ class Desk:
             )
         db.execute("INSERT INTO keepsakes VALUES ('k', ?)", (FOREIGN,))
         db.commit()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.close()
+        return path.read_bytes()
+
+
+class Desk:
+    """Asks queries of a house that holds rows of two tenants."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.path = folder / "doorward.db"
+        if not self.path.exists():
+            self.path.write_bytes(_filled())
+        self.settings = settings
+        self.folder = folder
 
     def ask(self, sql: str, *params: Any, database: str = "house", limit: int = 1_000, tenant: str = "local") -> Any:
         scope = Scope(tenant, frozenset({"ada"}), Access.ROOT)
