@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import argon2
 import pytest
 from rest_door import Rest
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes that cost next to nothing; what real ones are is told in tests/rooms/test_passwords.py."""
+    cheap = functools.partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(argon2, "PasswordHasher", cheap)
 
 
 @pytest.fixture
