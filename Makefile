@@ -6,10 +6,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV_VERSION := 0.13.7
 PEERS := fastmcp mcp-proxy
+DATA := bfcl-eval
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: help run test lint conformance bench docs screenshots filters lock clean bubblewrap chromium compiled
+.PHONY: help run test lint conformance bench docs screenshots recording filters lock clean bubblewrap chromium compiled
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -38,13 +39,17 @@ docs: .venv/ready ## write the generated pages under docs/ anew
 screenshots: .venv/ready chromium compiled ## write the pictures under docs/images/ anew
 	@DOORWARD_SCREENSHOTS=1 $(BIN)/python -m pytest tests/browser/test_screenshots.py
 
+recording: .venv/ready bubblewrap compiled ## record the terminal sessions under docs/recordings/ anew
+	@$(BIN)/python docs/record.py
+
 filters: .venv/ready ## write the shipped filters of system calls anew from their policy
 	@$(BIN)/python -m doorward.sandbox.seccomp
 
 lock: .venv/uv ## resolve the dependencies anew into lock/
 	@$(COMPILE) pyproject.toml -o lock/run.txt --upgrade
-	@$(COMPILE) pyproject.toml --extra models --extra local --group dev -c lock/run.txt -o lock/dev.txt --upgrade
+	@$(COMPILE) pyproject.toml --extra models --extra local --extra vectors --group dev -c lock/run.txt -o lock/dev.txt --upgrade
 	@for peer in $(PEERS); do $(COMPILE) --group peer-$$peer -o lock/peer-$$peer.txt --upgrade || exit 1; done
+	@for data in $(DATA); do $(COMPILE) --no-deps --group peer-$$data -o lock/peer-$$data.txt --upgrade || exit 1; done
 
 bubblewrap chromium: .venv/uv
 	@sh setup/system.sh $@ .venv/$@-tried
@@ -74,5 +79,5 @@ clean: ## remove the environment and all caches
 	@sh setup/node.sh "$(CURDIR)/$(BIN)" .venv/node
 
 # The same holds here, but for the bench alone.
-.venv/peers/ready: $(PEERS:%=lock/peer-%.txt) setup/peers.sh | .venv/ready
-	@sh setup/peers.sh "$(CURDIR)/$(BIN)" .venv/peers $(PEERS)
+.venv/peers/ready: $(PEERS:%=lock/peer-%.txt) $(DATA:%=lock/peer-%.txt) setup/peers.sh | .venv/ready
+	@sh setup/peers.sh "$(CURDIR)/$(BIN)" .venv/peers $(PEERS) $(DATA)

@@ -93,9 +93,13 @@ def commands_page() -> str:
 
 
 def _by_area() -> dict[str, list[Command]]:
-    """Areas and commands by the alphabet; commands of one word stand under their own name."""
+    """Areas and commands by the alphabet; commands of one word stand under their own name.
+
+    The words of the session shell are in SHELL.md.
+    """
     found: dict[str, list[Command]] = {}
-    for command in sorted((one for family in FAMILIES for one in family.commands), key=lambda one: one.name):
+    commands = (one for family in FAMILIES for one in family.commands if not one.unlisted)
+    for command in sorted(commands, key=lambda one: one.name):
         found.setdefault(command.name.partition("/")[0], []).append(command)
     return found
 

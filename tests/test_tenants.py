@@ -12,6 +12,8 @@ from doorward.registry import Registry
 
 CANARY = "zebra-crossing-7319"
 COMMANDS = [command.name for command in Registry(FAMILIES)]
+ONE_BY_ONE = [name for name in COMMANDS if not name.startswith("sh/")]
+"""The words of the session shell only ask for others of these; all together they have a test beside them."""
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def attempts(name: str, ids: dict[str, str]) -> list[dict[str, object]]:
     return tries
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ONE_BY_ONE)
 async def test_no_command_shows_anything_of_another_tenant(two_tenants, clock, name):
     driver, token, ids = two_tenants
     for params in attempts(name, ids):

@@ -12,12 +12,15 @@ from typing import Any
 import msgspec
 
 from doorward import logs, settings
+from doorward.agents.keeper.desk import Desk
 from doorward.agents.models.models import Models
 from doorward.approvals.approvals import Approvals
 from doorward.backends import shell
 from doorward.backends.context import Context, Services
 from doorward.backends.mcp.reading import ReadingCommands
 from doorward.backends.mcp.tool_command import ToolCommands
+from doorward.backends.session.builtins import BUILTINS
+from doorward.backends.session.sessions import Sessions
 from doorward.catalogue.book import CatalogueBook
 from doorward.catalogue.entry import Entry
 from doorward.clock import Clock
@@ -54,7 +57,9 @@ from doorward.rooms.rooms import Member, Room, Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
-from doorward.store import answers, before_images, keepsakes, results
+from doorward.store import answers, before_images, keeper_waits, keepsakes, results
+from doorward.store.accepted import Accepted
+from doorward.store.command_index import CommandIndex
 from doorward.store.sqlite import Store
 from doorward.upstream.book import ServerBook
 from doorward.upstream.config import ServerConfig
@@ -72,6 +77,8 @@ log = logging.getLogger(__name__)
 _PATIENCE = 5.0
 """Seconds that calls are given at the end to stop and leave their record."""
 _BETWEEN_TIDYING = 300.0
+_LEFT_OFF = 7 * 86_400.0
+"""Seconds after which the keeper forgets where it left off: no approval can be used for as long."""
 _THROTTLE = "throttle"
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
@@ -127,7 +134,10 @@ async def open_house(
                 try:
                     await house.services.upstreams.stop()
                 finally:
-                    await house.services.sandbox.close()
+                    try:
+                        await house.models.close()
+                    finally:
+                        await house.services.sandbox.close()
         finally:
             store.close()
     finally:
@@ -202,6 +212,7 @@ async def _assemble(
             servers.file,
         )
     )
+    accepted = Accepted(store, clock, learns=configured.search.learn)
     approvals = Approvals(store, rooms, events, clock, configured)
     energy = Energy(store, clock, configured, personas.pool)
     throttle = Throttle(clock, configured)
@@ -210,20 +221,20 @@ async def _assemble(
     if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
     await catalogue.install_shipped()
-    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy):
+    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy, accepted):
         await part.load()
     if people.get(LOCAL, OWNER) is not None:
         await personas.load()
     left = await keepsakes.get(store, _THROTTLE)
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
-    authorizer = Authorizer(rooms, recipes, registry)
+    authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
     resolver = Resolver(registry, authorizer, key, _workspaces(home, configured), upstreams.absent)
     slots = Slots(configured)
     executions = Executions(clock, events, configured, asyncio.get_running_loop())
 
-    async def ask(call: Call, command: str, params: Mapping[str, Any]) -> Outcome:
-        return await gate.within(call, command, params)
+    async def ask(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
+        return await gate.within(call, command, params, ticket)
 
     def context_for(permit: Permit, execution: Execution | None) -> Context:
         return Context(permit.call, services, execution or executions.apart(permit.call), permit.effect)
@@ -234,6 +245,8 @@ async def _assemble(
         clock=clock,
         store=store,
         registry=registry,
+        index=CommandIndex(registry, owner=LOCAL, accepted=accepted, vectors=configured.search.vectors == "auto"),
+        accepted=accepted,
         events=events,
         recent=Recent(events),
         rooms=rooms,
@@ -248,6 +261,7 @@ async def _assemble(
         recipes=recipes,
         personas=personas,
         models=models,
+        keeper=Desk(models, authorizer.terms),
         catalogue=catalogue,
         approvals=approvals,
         questions=Questions(events, clock),
@@ -255,6 +269,7 @@ async def _assemble(
         upstreams=upstreams,
         remote=remote,
         sandbox=sandbox,
+        sessions=Sessions(store, clock, configured.sessions, BUILTINS),
         executions=executions,
         ask=ask,
         rules_on=authorizer.rule,
@@ -321,6 +336,8 @@ async def tidy(house: House) -> None:
         *house.services.approvals.tidy(),
         *house.services.files.tidy(),
         *house.services.accounts.tidy(),
+        *house.services.sessions.tidy(),
+        keeper_waits.forget(now - _LEFT_OFF),
         answers.forget(now - answers.kept_seconds(limits)),
     )
 

@@ -85,6 +85,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """It shows or changes something that all tenants share, so only the tenant that owns the house may run it."""
     tells_how_it_stands: bool = False
     """It says how something stands by now, so that asking the same again and again is no loop."""
+    thinks: bool = False
+    """It is told in words what to do: calls inside it are the keeper's, and nobody foresaw them."""
+    works_by_calls: bool = False
+    """Whatever it changes, it changes by calls inside its own; a person who must be asked is asked about those."""
     once_by: str = ""
     """The parameter that takes a key of the caller's: the same call again with the same key does nothing twice."""
     reveals: str = ""
@@ -240,11 +244,17 @@ class Family:
         humans_only: bool = False,
         house_wide: bool = False,
         tells_how_it_stands: bool = False,
+        thinks: bool = False,
+        works_by_calls: bool = False,
         once_by: str = "",
         reveals: str = "",
         secret: Sequence[str] = (),
+        wire: str = "",
     ) -> Callable[[Run], Command]:
-        """Declare the decorated function as the command `area/verb` (or `verb` when the area is empty)."""
+        """Declare the decorated function as the command `area/verb` (or `verb` when the area is empty).
+
+        `wire` is what doors that know no slash call it, where that is not its own name with an underscore.
+        """
         facts = Facts(
             tier=tier,
             effects=effects,
@@ -258,6 +268,8 @@ class Family:
             humans_only=humans_only,
             house_wide=house_wide,
             tells_how_it_stands=tells_how_it_stands,
+            thinks=thinks,
+            works_by_calls=works_by_calls,
             once_by=once_by,
             reveals=reveals,
         )
@@ -276,6 +288,7 @@ class Family:
                 arguments=arguments,
                 returns=functools.partial(result_schema, run),
                 secret=frozenset(secret),
+                wire=wire,
             )
             self.commands.append(command)
             return command

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 
 from doorward.backends import (
     account,
+    agent,
     ai,
     approval,
     audit,
@@ -32,9 +33,13 @@ from doorward.backends import (
     tree,
     undo,
     user,
+    vfs,
 )
 from doorward.backends import data as data_
 from doorward.backends import help as help_
+from doorward.backends.session import builtins
+from doorward.backends.session import managing as session_
+from doorward.backends.session import script as script_
 from doorward.command import Family
 from doorward.errors import Unusable
 from doorward.registry import Registry
@@ -43,6 +48,10 @@ FAMILIES: tuple[Family, ...] = (
     data_.family,
     data_.collection_family,
     file.family,
+    vfs.family,
+    builtins.family,
+    session_.family,
+    script_.family,
     shell.family,
     tree.family,
     shell.bash_family,
@@ -63,6 +72,7 @@ FAMILIES: tuple[Family, ...] = (
     audit_timeline.family,
     event.family,
     ai.family,
+    agent.family,
     debug.family,
     system.family,
     help_.family,
@@ -86,7 +96,7 @@ ALIASES = {
     "get_history": "shell/history",
     "list_files_detailed": "shell/files",
     "search_commands": "help/search",
-    "suggest_command": "help/search",
+    "suggest_command": "help/suggest",
     "get_execution_status": "execution/status",
     "cancel_execution": "execution/cancel",
 }

@@ -117,6 +117,8 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
     room: str
     command: str
     caller: str
+    behalf: str = ""
+    """For whom the caller acts, who must hear of it where there is no room."""
     expires_at: float
 
 

@@ -12,6 +12,8 @@ from doorward.errors import Effect, Retry
 from doorward.facts import Access, Tier
 
 Kind = Literal["human", "ai", "service"]
+KEEPER = "keeper"
+"""The name under which the keeper acts for a person; nobody else can have it."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -24,6 +26,9 @@ class Caller(msgspec.Struct, frozen=True):
     on_behalf_of: str = ""
     rooms: tuple[str, ...] | None = None
     """The rooms this credential may act in; None means every room the caller is a member of."""
+    keeper: bool = False
+    """Whether the keeper asks, inside a call of somebody who told it in words what to do: it is judged like them, but
+    for what people alone may do, and whatever cannot be taken back waits for a person."""
     persona: bool = False
     """Whether it is an AI that lives here: it acts only where it is a member itself, as is whoever it acts for, and its
     rooms are worked out for each call from who can hear it."""
@@ -34,14 +39,33 @@ class Caller(msgspec.Struct, frozen=True):
         return {"human": "a person", "ai": "an agent", "service": "a program"}[self.kind]
 
     @property
+    def whose(self) -> str:
+        """Whose strength, limits and sessions a call uses: the caller's own, or of the person the keeper acts for."""
+        return self.on_behalf_of if self.keeper and self.id == KEEPER else self.id
+
+    @property
+    def personal(self) -> bool:
+        """Whether it is a person, or the keeper acting for one, who sees as much as that person."""
+        return self.kind == "human" or self.whose != self.id
+
+    def thinking(self) -> Caller:
+        """Who makes the calls that the keeper thinks of for this caller: the keeper, where that is a person."""
+        if self.kind != "human":
+            return msgspec.structs.replace(self, keeper=True)
+        return Caller(self.tenant, KEEPER, "ai", self.access, self.id, self.rooms, keeper=True)
+
+    @property
     def identities(self) -> frozenset[str]:
         """The names that record access lists and memberships are checked against."""
         return frozenset((self.id, self.on_behalf_of)) - {""}
 
     def owns(self, who: str, behalf: str) -> bool:
-        """Whether what somebody asked for is this caller's own: its own calls, and a person's agents' as well."""
-        if self.kind == "human":
-            return self.id in (who, behalf)
+        """Whether what somebody asked for is this caller's own: its own calls, and a person's agents' as well.
+
+        What is a person's own is that of the keeper, too, while it acts for them.
+        """
+        if self.personal:
+            return self.whose in (who, behalf)
         return (self.id, self.on_behalf_of) == (who, behalf)
 
     def reaches(self, room: str) -> bool:

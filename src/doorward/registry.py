@@ -27,6 +27,8 @@ class Registry:
         self._aliases = dict(aliases or {})
         self._slices: dict[str, _Slice] = {}
         self._names = self._assembled(self._slices)
+        self.revision = 0
+        """Counts the changes, so that whoever keeps something made of the commands knows whether it still holds."""
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._names.commands.values())
@@ -56,6 +58,7 @@ class Registry:
         slices = {**self._slices, name: _Slice(list(commands), dict(aliases), bare)}
         self._names = self._assembled(slices)
         self._slices = slices
+        self.revision += 1
 
     def spoken_for(self, *, beside: str) -> frozenset[str]:
         """Every name, folded, that means something even without the slice of that name, at a door or in the house."""

@@ -7,8 +7,8 @@ from typing import Any
 from persona_house import Scripted, speaking
 
 from doorward.agents import data
+from doorward.agents.house.model import HouseModel
 from doorward.agents.models.model import Asked, Prompt, Turn
-from doorward.agents.models.standin import StandIn
 from doorward.agents.prompting import Scene, prompt
 from doorward.facts import Role
 from doorward.personas.persona import Persona
@@ -127,7 +127,7 @@ def test_the_house_model_is_shown_no_more_than_can_be_put_together_at_once() -> 
     history = [said(number, f"{number} " + "lorem ipsum " * 8_000) for number in range(60)]
     persona = Persona(persona_id="ada", display_name="Ada", context_tokens=4_000, answer_tokens=500)
     scene = Scene(persona=persona, room=ROOM, history=tuple(history), topic=history[-1])
-    given = prompt(scene, [], None, StandIn(), ())
+    given = prompt(scene, [], None, HouseModel(), ())
     assert sum(len(turn.text) for turn in given.turns) <= 200_000
     assert given.turns[-1].text == history[-1].text
     assert "58 earlier messages of the room are not shown" in given.instructions

@@ -13,7 +13,14 @@ from example_servers import Servers
 ELSEWHERE = ("system/shutdown", "mcp/login")
 """These end the house, or wait for a person at a browser; they have tests of their own."""
 COMMANDS = [command for command in Registry(FAMILIES) if command.name not in ELSEWHERE]
-EXAMPLES = [(command.name, example) for command in COMMANDS for example in command.facts.examples]
+WORDS = "sh/"
+"""The words of the session shell, whose examples all run in one house, in their own tests."""
+EXAMPLES = [
+    (command.name, example)
+    for command in COMMANDS
+    if not command.name.startswith(WORDS)
+    for example in command.facts.examples
+]
 SOME_EXECUTION = "01k9x2m4q7ab3cde"
 """Stands in examples for the id of something that a caller did before; here nobody did."""
 
@@ -69,7 +76,7 @@ async def prepare(driver, servers, *names):
         await driver.owner("persona/put", id="scribe", text='{"personaId": "scribe", "displayName": "Scribe"}')
     if any_of("recipe/remove"):
         await driver.owner("recipe/put", id="quiet", text=QUIET)
-    if any_in("data") or any_of("collection/drop"):
+    if any_in("data") or any_in("vfs") or any_of("collection/drop"):
         await driver.owner("collection/define", name="notes", schema=NOTES)
     if any_of("data/update", "data/delete"):
         await driver.owner("data/create", collection="notes", id="n1", data={"title": "Milk"})

@@ -37,10 +37,22 @@ TINY = Sizes(
     messages=3,
     rooms=2,
     personas=2,
+    questions=2,
+    searched=50,
+    searches=5,
+    searches_of_others=5,
 )
 NEEDS_PEERS = {line.key for line in LINES if line.needs}
 """The gateways of others are installed for `make bench` alone, and a browser has tests of its own."""
-MAY_SHRINK = {"growth", "crowd_errors", "left_processes", "left_descriptors", "left_memory"}
+MAY_SHRINK = {
+    "growth",
+    "crowd_errors",
+    "left_processes",
+    "left_descriptors",
+    "left_memory",
+    "questions_held_out",
+    "questions_harmful",
+}
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.keys[0])

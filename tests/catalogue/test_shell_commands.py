@@ -8,7 +8,6 @@ import pytest
 from catalogue_house import Shell
 
 from doorward.backends.shell import CatalogueCommand
-from doorward.backends.shell.script import split
 from doorward.commands import ALIASES
 from doorward.errors import BadParams
 from doorward.model import Credential, Outcome, Request
@@ -81,19 +80,18 @@ async def test_a_script_runs_its_steps_in_order_and_cd_holds(shell: Shell) -> No
             ]
         },
     )
-    steps = outcome.result["steps"]
-    assert [step["status"] for step in steps] == ["done"] * 5
-    assert steps[1]["result"]["stdout"] == "main.py\nutil.py\n"
-    assert steps[2]["result"]["stdout"] == "2 main.py\n"
-    assert steps[4]["result"]["stdout"] == "/workspace\n"
-    assert outcome.result["folder"] == "."
+    result = outcome.result
+    assert [step["status"] for step in result["steps"]] == ["done"] * 5
+    assert [step["step"] for step in result["steps"]] == [1, 2, 3, 4, 5]
+    assert result["stdout"] == "main.py\nutil.py\n2 main.py\n/workspace\n"
+    assert (result["cwd"], result["ran"], result["of"], result["failed"]) == ("/workspace", 5, 5, 0)
 
 
 async def test_a_script_stops_at_the_first_failure_unless_told_otherwise(shell: Shell) -> None:
     commands = ["mkdir one", "cat not-there", "mkdir two"]
     outcome = await shell.ask("shell/script", {"commands": commands})
     assert (outcome.status, outcome.code) == ("failed", "command_failed")
-    assert outcome.message.startswith("Step 2 (shell/cat): cat ended with exit code 1: cat: not-there")
+    assert outcome.message == "Step 2 (cat not-there): cat: not-there: No such file or directory"
     assert outcome.result["ran"] == 2
     assert (shell.workspace / "one").is_dir()
     assert not (shell.workspace / "two").exists()
@@ -106,17 +104,15 @@ async def test_a_script_stops_at_the_first_failure_unless_told_otherwise(shell: 
 @pytest.mark.parametrize(
     "commands",
     [
-        ["ls", "sudo whoami"],
-        ["ls", "bash -c ls"],
-        ["ls", "shell/script"],
-        ["mkdir x", "ls | wc"],
-        ["mkdir x", "ls; rm -rf src"],
-        ["mkdir x", "echo $(id) > y"],
+        ["mkdir x", "sudo whoami"],
+        ["mkdir x", "ls | sudo tee y"],
+        ["mkdir x", "ls &"],
+        ["mkdir x", "for f in *; do cat $f; done"],
+        ["mkdir x", "echo `id`"],
         ["mkdir x", "echo 'never closed"],
         ["mkdir x", ""],
         ["mkdir x", {"command": "ls", "args": []}],
         ["mkdir x", {"command": 5}],
-        ["mkdir x", "file/write x y"],
     ],
 )
 async def test_a_script_with_a_bad_step_does_not_begin(shell: Shell, commands: list[Any]) -> None:
@@ -125,24 +121,22 @@ async def test_a_script_with_a_bad_step_does_not_begin(shell: Shell, commands: l
     assert not (shell.workspace / "x").exists()
 
 
-async def test_a_line_is_words_and_nothing_else(shell: Shell) -> None:
-    line = 'echo "test; rm -rf /" "`whoami`" \'$(id) | x > y\' $HOME *'
+async def test_what_is_quoted_is_words_and_nothing_else(shell: Shell) -> None:
+    line = 'echo "test; rm -rf /" \'`whoami`\' \'$(id) | x > y\' \\$HOME "*"'
     outcome = await shell.ask("shell/script", {"commands": [line]})
-    assert outcome.result["steps"][0]["result"]["stdout"] == "test; rm -rf / `whoami` $(id) | x > y $HOME *\n"
-    assert split("a 'b c' \"d e\" f\\ g --h='i j'") == ["a", "b c", "d e", "f g", "--h=i j"]
-    assert split("echo # x") == ["echo", "#", "x"]
-    with pytest.raises(BadParams, match="No shell reads this line"):
-        split("a && b")
+    assert outcome.result["stdout"] == "test; rm -rf / `whoami` $(id) | x > y $HOME *\n"
+    assert [step["command"] for step in outcome.result["steps"]] == ["sh/echo"]
 
 
 async def test_every_step_of_a_script_is_checked_and_recorded(shell: Shell) -> None:
     outcome = await as_agent(shell, "shell/script", commands=["ls src", "rm list.txt", "ls"])
     assert outcome.status == "failed"
-    assert "Step 2 (shell/rm) waits for a person's approval, ticket" in outcome.message
-    assert [step["status"] for step in outcome.result["steps"]] == ["done", "parked"]
+    assert "Step 2 (rm list.txt) waits for a person's approval, ticket" in outcome.message
+    assert [step["exitCode"] for step in outcome.result["steps"]] == [0, 75]
     assert (shell.workspace / "list.txt").exists()
-    rows = await shell.house.services.store.read("SELECT command, status FROM ledger ORDER BY seq DESC LIMIT 5")
-    assert {"command": "shell/ls", "status": "done"} in rows
+    rows = await shell.house.services.store.read("SELECT command, status FROM ledger ORDER BY seq DESC LIMIT 9")
+    assert {"command": "sh/ls", "status": "done"} in rows
+    assert {"command": "file/list", "status": "done"} in rows
     assert {"command": "shell/rm", "status": "parked"} in rows
 
 

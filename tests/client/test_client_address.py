@@ -136,9 +136,11 @@ def test_outcomes_and_notices_are_written_as_the_server_writes_them() -> None:
 
 def test_the_public_names_are_these() -> None:
     assert doorward.client.__all__ == [
+        "Answer",
         "AsyncClient",
         "AsyncStream",
         "Client",
+        "Doing",
         "Happened",
         "Notice",
         "Outcome",
@@ -148,6 +150,7 @@ def test_the_public_names_are_these() -> None:
         "Progress",
         "Started",
         "Stream",
+        "ToolCall",
     ]
     operations = {name for name in dir(Client) if not name.startswith("_")}
     assert operations - set(dir(AsyncClient)) == {"close"}

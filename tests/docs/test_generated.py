@@ -13,7 +13,7 @@ from doorward.commands import FAMILIES
 from doorward.settings import Provider, Settings
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
-COMMANDS = [command for family in FAMILIES for command in family.commands]
+COMMANDS = [command for family in FAMILIES for command in family.commands if not command.unlisted]
 
 
 @pytest.mark.parametrize("name", PAGES)

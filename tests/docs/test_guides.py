@@ -21,7 +21,8 @@ from doorward_process import Doorward
 
 PORT = "8642"
 """The port in the documents; the server here has another."""
-GUIDES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in ("INTEGRATION", "SECURITY", "TROUBLESHOOTING")}
+PAGES = ("INTEGRATION", "KEEPER", "SECURITY", "TROUBLESHOOTING")
+GUIDES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in PAGES}
 
 
 class Served(NamedTuple):
@@ -53,7 +54,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )
 
 
-@pytest.mark.parametrize("guide", ["INTEGRATION", "TROUBLESHOOTING"])
+@pytest.mark.parametrize("guide", ["INTEGRATION", "KEEPER", "TROUBLESHOOTING"])
 def test_every_command_of_a_guide_prints_what_it_shows(guide: str, served: Served) -> None:
     known: dict[str, str] = {}
     for step in steps(GUIDES[guide]):
@@ -61,7 +62,7 @@ def test_every_command_of_a_guide_prints_what_it_shows(guide: str, served: Serve
         if command.startswith("curl "):
             printed = curl(shlex.split(command.replace("$TOKEN", served.token)))
         else:
-            printed = served.doorward.on_terminal(command).out
+            printed = served.doorward.on_terminal(command, step.answer).out
         difference = compare(step.expected, served.shown(_unfolded(step.expected, printed)), known)
         assert not difference, f"$ {step.command}\n{difference}"
 

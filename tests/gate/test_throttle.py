@@ -105,6 +105,20 @@ async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_l
     assert [outcome.code for outcome in asked] == ["ok"] * 5 + ["too_fast"]
 
 
+async def test_a_person_who_asks_the_same_again_in_a_room_is_no_loop(house):
+    async with house() as driver:
+        asked = [await driver.ask("scratch/look", by="", room="lab", params={"text": "same"}) for _ in range(4)]
+    assert [outcome.code for outcome in asked] == ["ok"] * 4
+
+
+async def test_a_built_in_word_of_the_shell_counts_as_what_it_does_and_not_beside_it(house):
+    async with house(maxCommandsPerMinute=6) as driver:
+        asked = [
+            await driver.ask("shell/script", by="", room="lab", params={"script": "ls; echo done"}) for _ in range(4)
+        ]
+    assert [outcome.code for outcome in asked] == ["ok", "ok", "ok", "too_fast"]
+
+
 async def test_limits_hold_over_a_restart_of_the_process(house, opened, scratch, clock):
     async with house(maxCommandsPerMinute=2) as driver:
         for n in range(2):

@@ -9,7 +9,7 @@ from typing import cast
 
 import msgspec
 
-from doorward.agents.models.model import Asked, Model, ModelFailed, Piece, Prompt, Spent, Text
+from doorward.agents.models.model import Asked, Lost, Model, ModelFailed, Piece, Prompt, Spent, Text
 from doorward.settings import Personas
 
 _BREATHER = 200
@@ -24,6 +24,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     fault: ModelFailed | None = None
     """What broke it off, when that was the model."""
     spent: Spent | None = None
+    lost: bool = False
+    """Whether the model says that it does not know how to do what is asked."""
 
 
 Told = Callable[[Callable[[], str]], None]
@@ -67,6 +69,7 @@ class _Reading:
         self._length = 0
         self._asked: list[Asked] = []
         self._spent: Spent | None = None
+        self._lost = False
 
     @property
     def is_empty(self) -> bool:
@@ -77,6 +80,8 @@ class _Reading:
         self.pieces += 1
         if isinstance(piece, Spent):
             self._spent = piece
+        elif isinstance(piece, Lost):
+            self._lost = True
         elif isinstance(piece, Asked):
             self._length += len(piece.arguments)
             self._asked.append(piece)
@@ -96,5 +101,10 @@ class _Reading:
 
     def answer(self) -> Answer:
         return Answer(
-            text="".join(self._text), asked=tuple(self._asked), cut=self.cut, fault=self.fault, spent=self._spent
+            text="".join(self._text),
+            asked=tuple(self._asked),
+            cut=self.cut,
+            fault=self.fault,
+            spent=self._spent,
+            lost=self._lost,
         )

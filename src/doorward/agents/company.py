@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from doorward.agents import greeting
+from doorward.agents.budget import FREE
 from doorward.agents.models.model import ModelFailed
-from doorward.agents.prompting import FREE
 from doorward.agents.speaking import speaks
 from doorward.agents.surroundings import Models, Surroundings
 from doorward.agents.waiting import Waiting

@@ -19,6 +19,14 @@ _CALLS = re.compile(
 _LONGEST = 20_000
 
 
+def for_people(text: str, looked_at: int = 0) -> tuple[str, int]:
+    """The words of an answer before its first call, and where to look for one when there is more of it."""
+    calls = _CALLS.search(text, looked_at)
+    if calls:
+        return text[: calls.start()], calls.start()
+    return text, text.rfind("\n") + 1
+
+
 class Drafting:
     """One answer on its way to the room."""
 
@@ -40,19 +48,14 @@ class Drafting:
         if now - self._last < _BETWEEN:
             return
         self._last = now
-        text = so_far()[:_LONGEST]
-        calls = _CALLS.search(text, self._line)
-        self._line = calls.start() if calls else text.rfind("\n") + 1
-        shown = text[: calls.start()] if calls else text
+        shown, self._line = for_people(so_far()[:_LONGEST], self._line)
         if shown.strip() and shown != self._shown:
             self._shown = shown
             self._live.draft(self._room, self._id, self._persona, shown)
 
     def words(self) -> str:
         """All that was written so far for people, also what came too fast to be shown."""
-        text = self._so_far()
-        calls = _CALLS.search(text, self._line)
-        return text[: calls.start()].strip() if calls else text.strip()
+        return for_people(self._so_far(), self._line)[0].strip()
 
     def done(self, message: Message | None = None) -> None:
         """The answer is there, as a message, or there will be none."""

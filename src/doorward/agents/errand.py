@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from doorward import redact
-from doorward.agents import data
 from doorward.agents.calls.wanted import Wanted
+from doorward.agents.outcomes import told
 from doorward.agents.surroundings import Surroundings
 from doorward.approvals.approvals import Approval
 from doorward.command import Command
@@ -140,7 +140,7 @@ class Errands:
         except asyncio.CancelledError:
             await asyncio.shield(asyncio.ensure_future(self._broken_off(shown, call.card)))
             raise
-        text = _told(outcome)
+        text = told(outcome)
         if outcome.status == "parked":
             waiting = msgspec.structs.replace(call, approval=outcome.ticket)
             parked = shown.as_it_ended(outcome, approval=outcome.ticket)
@@ -231,15 +231,6 @@ class _Shown:
 def card_of(message: Message) -> Card:
     """The card of a message that shows a call; an empty one when somebody took the message back."""
     return next((one for one in message.attachments if isinstance(one, Card)), Card(command="", state="failed"))
-
-
-def _told(outcome: Outcome) -> str:
-    """An outcome as the persona's model reads it."""
-    if outcome.status == "parked":
-        return f"{outcome.message} You are told what came of it when a person has decided; do not ask for it again."
-    state = f"{outcome.command}: {outcome.status}" + (f" ({outcome.code})" if outcome.status != "done" else "")
-    hint = f"\n{outcome.hint}" if outcome.hint and outcome.hint not in outcome.text else ""
-    return f"{state}.\n{data.marked(outcome.text + hint)}"
 
 
 def _seen(value: Any) -> Any:

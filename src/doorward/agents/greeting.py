@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorward.agents.models.standin import greeting
+from doorward.agents.house.smalltalk import greeting
 from doorward.backends.context import Services
 from doorward.rooms.people import LOCAL
 from doorward.store import keepsakes

@@ -15,8 +15,9 @@ import msgspec
 
 from doorward import redact
 from doorward.agents import data
+from doorward.agents.budget import Budget, fitted, fitting, newest_whole, written
 from doorward.agents.models.model import Asked, Model, Prompt, Tool, Turn
-from doorward.command import Command
+from doorward.command import Command, Example
 from doorward.names import wire_name
 from doorward.personas.persona import Persona
 from doorward.recipes.policy import Policy
@@ -25,10 +26,6 @@ from doorward.rooms.rooms import Room
 from doorward.rooms.words import verdict
 from doorward.visible import visible
 
-FREE = frozenset(("house",))
-"""Models in this very process: they are offered every command, and shown text by its length and not by tokens."""
-_FREE_CHARACTERS = 200_000
-"""How much text such a model is shown: far more than it looks at, and little enough to be put together at once."""
 _SHARE = 0.5
 """How much of what a model can be shown its tools may take; beyond that it gets a short list and a search."""
 _SHORT_LIST = ("help/search", "help/describe")
@@ -37,11 +34,8 @@ _MEASURE = '{"type": "object", "properties": {"path": {"description": "Where it 
 _MOST_COSTS = 64
 _COSTS: weakref.WeakKeyDictionary[Command, dict[tuple[str, int, int], int]] = weakref.WeakKeyDictionary()
 """By command, what it costs each model: counting a hundred schemas for every answer would hold up everybody else."""
-_BESIDE = 8
-"""Tokens that a provider adds around each message, or fewer."""
 _MOST_ARGUMENTS = 2_000
 _LONGEST_ARGUMENT = 200
-_LEFT_OUT = "(left out, because it is long ago and there is no room for it)"
 
 
 class Scene(msgspec.Struct, kw_only=True):
@@ -64,41 +58,19 @@ def prompt(
 ) -> Prompt:
     """All of it, within the tokens that the persona may be shown. `so_far` is what it did in this turn."""
     persona = scene.persona
-    room_left = _Budget(model, persona.context_tokens - persona.answer_tokens)
+    shown, most = fitting(model, persona.context_tokens, persona.answer_tokens)
+    room_left = Budget(model, shown)
     tools, rest = _tools(offered, policy, room_left)
     head = _instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)
     room_left.take(head)
-    own = _newest_whole(so_far, room_left)
+    own = newest_whole(so_far, room_left)
     said, dropped = _history(scene, room_left)
     if dropped:
         head += f"\n\n{dropped} earlier messages of the room are not shown, because there is no space for them."
-    return Prompt(instructions=head, turns=(*said, *own), tools=tuple(tools), most_tokens=persona.answer_tokens)
+    return Prompt(instructions=head, turns=(*said, *own), tools=tuple(tools), most_tokens=most)
 
 
-class _Budget:
-    def __init__(self, model: Model, tokens: int) -> None:
-        self._model = model
-        self.name = model.name
-        self.free = model.name in FREE
-        self.whole = _FREE_CHARACTERS if self.free else tokens
-        self.left = self.whole
-
-    def cost(self, text: str) -> int:
-        return len(text) if self.free else self._model.count(text) + _BESIDE
-
-    def take(self, text: str) -> None:
-        self.left -= self.cost(text)
-
-    def fits(self, text: str) -> bool:
-        """Whether there is room for it, which it then has."""
-        cost = self.cost(text)
-        if cost > self.left:
-            return False
-        self.left -= cost
-        return True
-
-
-def _tools(offered: Sequence[Command], policy: Policy | None, budget: _Budget) -> tuple[list[Tool], list[Command]]:
+def _tools(offered: Sequence[Command], policy: Policy | None, budget: Budget) -> tuple[list[Tool], list[Command]]:
     """The commands as tools and, when they are too many, those that are not among them."""
     tools = [tool(command, policy) for command in offered]
     if budget.free:
@@ -118,7 +90,7 @@ def _tools(offered: Sequence[Command], policy: Policy | None, budget: _Budget) -
     return kept, [command for command in offered if command.wire not in names]
 
 
-def _cost(command: Command, one: Tool, budget: _Budget) -> int:
+def _cost(command: Command, one: Tool, budget: Budget) -> int:
     """What a tool takes of a model's tokens: counted once, as long as the model counts a measure the same way."""
     key = (budget.name, budget.cost(_MEASURE), len(one.description))
     known = _COSTS.setdefault(command, {})
@@ -141,10 +113,16 @@ def tool(command: Command, policy: Policy | None) -> Tool:
         says,
         command.schema,
         command.name,
-        command.facts.examples,
+        (*command.facts.examples, *_taught(command, policy)),
         reads_only=command.reads_only,
         asks=waits,
     )
+
+
+def _taught(command: Command, policy: Policy | None) -> tuple[Example, ...]:
+    """What people say in this room when they want a command, as its recipe teaches it."""
+    phrases = policy.recipe.phrases if policy is not None else ()
+    return tuple(Example(one.says, one.params) for one in phrases if one.command in (command.name, command.wire))
 
 
 def _instructions(scene: Scene, most: int, rest: Sequence[Command]) -> str:
@@ -194,23 +172,10 @@ def _short_list(rest: Sequence[Command]) -> str:
     )
 
 
-def _newest_whole(so_far: Sequence[Turn], budget: _Budget) -> list[Turn]:
-    """What this turn brought so far. Its order must stay; the oldest results lose their text when there is no room."""
-    kept: list[Turn] = []
-    for turn in reversed(so_far):
-        text = _written(turn)
-        if turn.role == "result" and not budget.fits(text):
-            turn = msgspec.structs.replace(turn, text=_LEFT_OUT)
-        elif turn.role != "result":
-            budget.take(text)
-        kept.append(turn)
-    return kept[::-1]
-
-
-def _history(scene: Scene, budget: _Budget) -> tuple[list[Turn], int]:
+def _history(scene: Scene, budget: Budget) -> tuple[list[Turn], int]:
     """The newest messages that there is room for, oldest first, and how many there were beside."""
     topic, own = scene.topic, scene.persona.id
-    asked = [_fitted(turn, budget) for turn in said(topic, own)] if topic is not None else []
+    asked = [fitted(turn, budget) for turn in said(topic, own)] if topic is not None else []
     others = [one for one in scene.history if (topic is None or one.id != topic.id) and one.id not in scene.aside]
     later = [one for one in others if scene.goes_on and topic is not None and one.position > topic.position]
     behind, dropped = _newest(later, own, budget)
@@ -220,28 +185,14 @@ def _history(scene: Scene, budget: _Budget) -> tuple[list[Turn], int]:
     return [*before, *asked, *behind], dropped
 
 
-def _newest(messages: Sequence[Message], own: str, budget: _Budget) -> tuple[list[Turn], int]:
+def _newest(messages: Sequence[Message], own: str, budget: Budget) -> tuple[list[Turn], int]:
     shown: list[Turn] = []
     for number, message in enumerate(reversed(messages)):
         turns = said(message, own)
-        if turns and not budget.fits("".join(_written(turn) for turn in turns)):
+        if turns and not budget.fits("".join(written(turn) for turn in turns)):
             return shown[::-1], len(messages) - number
         shown.extend(reversed(turns))
     return shown[::-1], 0
-
-
-def _written(turn: Turn) -> str:
-    return f"{turn.spoken}{''.join(call.arguments for call in turn.calls)}"
-
-
-def _fitted(turn: Turn, budget: _Budget) -> Turn:
-    """What must be shown, cut to what there is room for."""
-    whole, cut = len(turn.text), turn
-    while not budget.fits(cut.spoken) and len(cut.text) > 200:
-        cut = msgspec.structs.replace(cut, text=cut.text[: len(cut.text) // 2])
-    if cut is turn:
-        return turn
-    return msgspec.structs.replace(cut, text=f"{cut.text}\n(cut here; it has {whole} characters)")
 
 
 def said(message: Message, persona: str) -> list[Turn]:

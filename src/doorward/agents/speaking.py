@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from doorward.agents.models.standin_matching import matching
+from doorward.agents.house.listening import concerns
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
@@ -53,7 +53,7 @@ def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thin
         return True
     if pattern == "on-mention" or verdict(message.text) is not None:
         return False
-    if thinks_by_rules and not asks(message.text) and matching(message.text, _names(persona)) is None:
+    if thinks_by_rules and not asks(message.text) and not concerns(message.text, _names(persona)):
         return False
     if pattern == "always" or room.direct or _alone_with(room, persona.id):
         return True

@@ -16,6 +16,10 @@ class Models(Protocol):
         """The model of this name; `ModelFailed` says why there is none."""
         ...
 
+    def instead_of(self, name: str) -> Model | None:
+        """The model that answers where the one of this name cannot be asked; None where none does."""
+        ...
+
 
 class Surroundings(msgspec.Struct, frozen=True):
     gate: Gate

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from doorward.agents.answering import Answer, answer
-from doorward.agents.calls.native import native
 from doorward.agents.calls.reading import read_aside
 from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.drafts import Drafting
 from doorward.agents.errand import Errands, card_of
+from doorward.agents.heard import correction, heard, only_talks, told_of
 from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
 from doorward.agents.prompting import Scene, call_of, prompt, result_of
 from doorward.agents.quoting import Quotations
+from doorward.agents.standing_in import must_load, neither, stood_in
 from doorward.agents.surroundings import Surroundings
 from doorward.command import Command
 from doorward.errors import NotFound, Refused
 from doorward.ids import new_id
 from doorward.names import wire_name
 from doorward.personas.persona import Persona
+from doorward.recipes.policy import Policy
 from doorward.rooms.message import Card, Message
 from doorward.rooms.messages import LARGEST_MESSAGE
 from doorward.rooms.people import LOCAL
@@ -36,12 +37,6 @@ NOTHING_SAID = "(I have nothing to say to that.)"
 _DECLINED = (
     "It was not made: people did not approve just this before, in this turn, so they are not asked for it again. Tell "
     "them in words what you would need, or do something else."
-)
-_MOST_FAULTS = 20
-_INTENT = re.compile(
-    r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
-    r"|i (?:have )?(?:run|ran|executed|called|used)|using the|call(?:ing)? the|use the)\b",
-    re.IGNORECASE,
 )
 
 
@@ -65,6 +60,10 @@ class TurnTaking:
         self._so_far: list[Turn] = []
         self._corrected = False
         self._patient = True
+        self._instead: Model | None = None
+        """What stands in for its model in this turn."""
+        self._unsaid = ""
+        """That another model stands in, as long as the room does not know it."""
         self._declined: list[Card] = []
         """Its calls that people did not approve."""
         self._quotations = Quotations(around.services.registry)
@@ -143,9 +142,7 @@ class TurnTaking:
         policy = services.recipes.policy(self._room.recipe)
         drafting = Drafting(services.live, self._room, self._persona.id)
         try:
-            model = self._around.models.find(self._persona.model)
-            given = await asyncio.to_thread(prompt, scene, offered, policy, model, tuple(self._so_far))
-            got = await self._answer(model, given, drafting)
+            got, given = await self._thought(scene, offered, policy, drafting)
         except ModelFailed as failure:
             drafting.done()
             await self._say(f"I cannot answer: {failure.message}")
@@ -155,6 +152,34 @@ class TurnTaking:
             drafting.done()
             raise
         return await self._heard(got, offered, drafting, scene, given)
+
+    async def _thought(
+        self, scene: Scene, offered: Sequence[Command], policy: Policy | None, drafting: Drafting
+    ) -> tuple[Answer, Prompt]:
+        """An answer of its model, or of the one that stands in for it. None takes over in the middle of a turn."""
+        models, name = self._around.models, self._persona.model
+        try:
+            return await self._answered(self._instead or models.find(name), scene, offered, policy, drafting)
+        except ModelFailed as failure:
+            other = None if self._so_far or self._instead is not None else models.instead_of(name)
+            if other is None:
+                raise
+            self._instead, self._unsaid = other, f"({stood_in(name, other.name, failure.message)})"
+            try:
+                return await self._answered(other, scene, offered, policy, drafting)
+            except ModelFailed as second:
+                self._unsaid = ""
+                raise neither(failure, other.name, second) from second
+
+    async def _answered(
+        self, model: Model, scene: Scene, offered: Sequence[Command], policy: Policy | None, drafting: Drafting
+    ) -> tuple[Answer, Prompt]:
+        if (loads := must_load(model)) is not None:
+            self._around.services.live.thinking(self._room, self._persona.id, "waiting")
+            await loads.load()
+            self._around.services.live.thinking(self._room, self._persona.id, "thinking")
+        given = await asyncio.to_thread(prompt, scene, offered, policy, model, tuple(self._so_far))
+        return await self._answer(model, given, drafting), given
 
     async def _answer(self, model: Model, given: Prompt, drafting: Drafting) -> Answer:
         """The model's answer. One that is asked too often, and says that it will soon be free, is waited for once."""
@@ -178,7 +203,7 @@ class TurnTaking:
             prose = (await read_aside(got.text)).prose
             await self._say(prose, drafting, note=f"({got.cut})")
             return True
-        reading, unreadable = await _reading(got)
+        reading, unreadable = await heard(got)
         if not reading.calls and not unreadable:
             if not self._corrected and only_talks(reading.prose, offered):
                 drafting.done()
@@ -187,17 +212,13 @@ class TurnTaking:
             await self._say(reading.prose or NOTHING_SAID, drafting)
             return True
         repeated = [""] * len(reading.calls) if got.asked else await self._repeated(reading, scene, given)
-        if reading.prose:
+        if reading.prose or self._unsaid:
             await self._say(reading.prose, drafting)
         else:
             drafting.done()
         self._so_far.append(Turn(role="assistant", text=got.text, calls=got.asked))
         await self._run(reading, repeated)
-        for id, fault in unreadable[:_MOST_FAULTS]:
-            self._so_far.append(Turn(role="result", text=fault, answers=id))
-        if len(unreadable) > _MOST_FAULTS:
-            left = len(unreadable) - _MOST_FAULTS
-            self._so_far.append(Turn(role="result", text=f"{left} more calls of this answer cannot be read either."))
+        self._so_far += told_of(unreadable)
         return bool(self.waits)
 
     async def _run(self, reading: Reading, repeated: Sequence[str]) -> None:
@@ -253,17 +274,10 @@ class TurnTaking:
         """Tell a model that only talks about commands, once, how they are run."""
         self._corrected = True
         self._so_far.append(Turn(role="assistant", text=got.text))
-        self._so_far.append(
-            Turn(
-                role="result",
-                text="Nothing was run: your answer speaks of a command and holds no call, and the room was not shown "
-                "it. Call the tool, or write the call as a line of its own, EXECUTE: command --name=value. When no "
-                "command is needed, answer without speaking of one.",
-            )
-        )
+        self._so_far.append(Turn(role="result", text=correction("the room")))
 
     async def _say(self, text: str, drafting: Drafting | None = None, note: str = "") -> None:
-        text = with_note(text, note)
+        text, self._unsaid = with_note("\n\n".join(filter(None, (self._unsaid, text))), note), ""
         message = None
         try:
             if self._may_go_on():
@@ -296,30 +310,3 @@ def _last_of(newest: Sequence[Message], turn: Sequence[Message]) -> list[Message
             break
         found.append(one)
     return found
-
-
-async def _reading(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
-    """The calls of an answer: those that came over the provider's own wire or, without such, those in its text.
-
-    Beside them what cannot be read as a call: the provider's id of it, if it has one, and why not.
-    """
-    if not got.asked:
-        reading = await read_aside(got.text)
-        return reading, [("", fault) for fault in reading.faults]
-    calls: list[Wanted] = []
-    faults: list[tuple[str, str]] = []
-    for asked in got.asked:
-        found = native(asked)
-        if isinstance(found, str):
-            faults.append((asked.id, found))
-        else:
-            calls.append(found)
-    return Reading(calls=tuple(calls), prose=got.text.strip()), faults
-
-
-def only_talks(text: str, offered: Sequence[Command]) -> bool:
-    """Whether an answer without a call announces, or claims, to run a command by its name."""
-    if not _INTENT.search(text):
-        return False
-    words = set(re.findall(r"[A-Za-z][\w/.-]*\w", text))
-    return any("/" in one.name and (one.name in words or one.wire in words) for one in offered)

@@ -183,6 +183,9 @@ class Approvals:
             raise NotPermitted(f"Only a person may decide about an approval; you act as {decider.as_whom}.")
         if decider.id == approval.caller:
             raise NotPermitted("Whoever asked may not decide; another person in the room must.")
+        if not approval.room:
+            self._for_its_asker(decider, approval)
+            return
         room = self._rooms.get(approval.tenant, approval.room)
         if room is not None and room.direct and not room.seen_by(decider):
             raise self.unknown(approval.id)
@@ -191,6 +194,16 @@ class Approvals:
         decides = member is not None and member.kind == "human" and {member.id, member.role} & set(named)
         if not decides or not decider.reaches(approval.room):
             raise NotPermitted(f"You may not decide in room {approval.room!r}; there, these may: {', '.join(named)}.")
+        self._holds_what_it_grants(decider, approval)
+
+    def _for_its_asker(self, decider: Caller, approval: Approval) -> None:
+        """Outside rooms only the person decides for whom the keeper acts, and nobody else learns of it."""
+        if decider.id != approval.behalf or decider.rooms is not None:
+            raise self.unknown(approval.id)
+        self._holds_what_it_grants(decider, approval)
+
+    @staticmethod
+    def _holds_what_it_grants(decider: Caller, approval: Approval) -> None:
         if decider.access < approval.access:
             raise NotPermitted(
                 f"To approve {approval.command} you need {approval.access.label} access yourself; "

@@ -12,9 +12,10 @@ from doorward.approvals.approvals import Approval, State
 from doorward.backends.context import Context, Listing
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Command, Example, Family, NoUndo
-from doorward.errors import NotPermitted
+from doorward.errors import NotFound, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Kind
+from doorward.recipes.policy import not_to_be_taken_back
 from doorward.visible import visible
 
 family = Family("approval", category="approvals")
@@ -109,7 +110,8 @@ async def show(ctx: Context, id: Id) -> Detailed:
     """Show exactly what an approval is about: the text is what runs, with hidden characters written out."""
     approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
     room = ctx.house.rooms.get(approval.tenant, approval.room)
-    if room is not None and room.direct and not room.seen_by(ctx.caller):
+    hidden = room.direct and not room.seen_by(ctx.caller) if room is not None else not approval.room
+    if hidden and not _own(ctx, approval):
         raise ctx.house.approvals.unknown(id)
     decisions = await ctx.house.approvals.decisions(approval)
     known = approval.command in ctx.house.registry
@@ -127,7 +129,7 @@ async def show(ctx: Context, id: Id) -> Detailed:
         "difference": visible(approval.foreseen),
         "decisions": [{**one, "at": iso(one["at"])} for one in decisions],
     }
-    if not _in_room(ctx, approval):
+    if approval.room and not _in_room(ctx, approval):
         facts["shown"] = "(you are not in that room)"
         del facts["difference"]
     return facts
@@ -175,6 +177,9 @@ def _in_room(ctx: Context, approval: Approval) -> bool:
 
 
 def _own(ctx: Context, approval: Approval) -> bool:
+    """Whether it is about what this caller wants to do or, outside rooms, what the keeper wants to do for them."""
+    if not approval.room:
+        return ctx.caller.owns(approval.caller, approval.behalf) and ctx.caller.rooms is None
     return approval.caller == ctx.caller.id and ctx.caller.reaches(approval.room)
 
 
@@ -188,6 +193,8 @@ def _why(ctx: Context, approval: Approval, command: Command | None) -> str:
         return f"The recipe {room.recipe} of the room {room.id} asks a person before {command.name}."
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server, and each call of it asks a person."
+    if not approval.room or (approval.kind != "human" and not_to_be_taken_back(command)):
+        return f"The keeper wants to run {command.name}, and what it wants that cannot be taken back asks a person."
     return f"When this was asked for, {command.name} needed a person's word; as things stand now it would not."
 
 
@@ -196,7 +203,7 @@ def _cannot_decide(ctx: Context, approval: Approval, decisions: Sequence[Mapping
         return "You have said your word."
     try:
         ctx.house.approvals.may_decide(ctx.caller, approval)
-    except NotPermitted as denial:
+    except (NotPermitted, NotFound) as denial:
         return denial.message
     return ""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, Protocol, TypedDict, TypeVar
 
 import msgspec
 
 from doorward.approvals.approvals import Approvals
+from doorward.backends.keeper_desk import KeeperDesk
 from doorward.backends.model_desk import ModelDesk
+from doorward.backends.session.sessions import Sessions
 from doorward.catalogue.book import CatalogueBook
 from doorward.clock import Clock
 from doorward.command import Command
@@ -33,6 +35,8 @@ from doorward.rooms.rooms import Rooms
 from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Settings
+from doorward.store.accepted import Accepted
+from doorward.store.command_index import CommandIndex
 from doorward.store.sqlite import Store
 from doorward.upstream.book import ServerBook
 from doorward.upstream.questions import Questions
@@ -40,6 +44,10 @@ from doorward.upstream.remote import Remote
 from doorward.upstream.upstreams import Upstreams
 
 T = TypeVar("T")
+
+
+class Ask(Protocol):
+    def __call__(self, call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Awaitable[Outcome]: ...
 
 
 class Services(msgspec.Struct, kw_only=True):
@@ -50,6 +58,10 @@ class Services(msgspec.Struct, kw_only=True):
     clock: Clock
     store: Store
     registry: Registry
+    index: CommandIndex
+    """Finds commands by what somebody wants."""
+    accepted: Accepted
+    """What people took of what was suggested to them."""
     events: Bus
     recent: Recent
     rooms: Rooms
@@ -67,6 +79,8 @@ class Services(msgspec.Struct, kw_only=True):
     personas: Personas
     models: ModelDesk
     """What personas think with, as far as commands know of it."""
+    keeper: KeeperDesk
+    """Whoever does what is told in words."""
     catalogue: CatalogueBook
     approvals: Approvals
     questions: Questions
@@ -77,11 +91,14 @@ class Services(msgspec.Struct, kw_only=True):
     remote: Remote
     """How servers over HTTP are reached and logged in to."""
     sandbox: Sandbox
+    sessions: Sessions
+    """The sessions of the shell, and which words of it are built in."""
     executions: Executions
-    ask: Callable[[Call, str, Mapping[str, Any]], Awaitable[Outcome]]
+    ask: Ask
     """Another call by the same caller in the same room, inside this one and checked like any other.
 
-    It holds no place of its own, is stopped with the call it is inside of, and may be parked.
+    It holds no place of its own, is stopped with the call it is inside of, and may be parked; with the ticket that it
+    got then, and the same parameters, it goes on once a person said yes.
     """
     rules_on: Callable[[Caller, str, Command], Ruling]
     """What the gate would decide if this caller asked for that command in that room."""

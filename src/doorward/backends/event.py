@@ -101,9 +101,10 @@ def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> b
     found = house.rooms.get(caller.tenant, room)
     if found is not None:
         return found.known_to(caller)
-    if caller.kind == "human" and caller.access >= Access.FULL:
+    if caller.personal and caller.access >= Access.FULL:
         return not room.startswith(DIRECT)  # of two whose room is gone nobody learns either
-    return not room and getattr(event, "caller", "") in caller.identities
+    asked = {getattr(event, "caller", ""), getattr(event, "behalf", "")} - {""}
+    return not room and bool(asked & caller.identities)
 
 
 def _words(only: str) -> list[str]:

@@ -5,13 +5,26 @@ Commands stand below the agents, so they know the keeper by this form alone.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
 
 from msgspec import Meta
 
-from doorward.backends.context import Context
+if TYPE_CHECKING:
+    from doorward.backends.context import Context
 
-Ended = Literal["answered", "not_understood", "waiting", "turn_limit", "time_limit", "token_limit", "model_failed"]
+Ended = Literal[
+    "answered",
+    "not_understood",
+    "waiting",
+    "not_approved",
+    "turn_limit",
+    "time_limit",
+    "token_limit",
+    "energy_limit",
+    "model_failed",
+]
+FELL_SHORT: frozenset[Ended] = frozenset(("turn_limit", "time_limit", "token_limit", "energy_limit", "model_failed"))
+"""Ends that are failures: it came to no answer, and only says what it did so far."""
 
 
 class ToolCall(TypedDict):

@@ -14,8 +14,14 @@ Key = Literal["there", "missing", "not needed"]
 
 class ProviderFacts(TypedDict):
     provider: str
-    kind: Annotated[str, Meta(description="Which way of asking it understands: house, openai or anthropic")]
-    model: Annotated[str, Meta(description="The model that is meant where it is named alone; may be empty")]
+    kind: Annotated[
+        str,
+        Meta(description="How it is asked: house, openai, anthropic, local (a file) or tier (a name for another)"),
+    ]
+    model: Annotated[
+        str,
+        Meta(description="The model that is meant where it is named alone; may be empty. Of a local one, its own name"),
+    ]
     where: Annotated[str, Meta(description="Its address, or `this process`")]
     key: Annotated[Key, Meta(description="Whether its key is there; never the key itself")]
     problem: Annotated[str, Meta(description="Why it cannot be asked now; empty when nothing is known against it")]

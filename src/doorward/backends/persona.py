@@ -240,7 +240,7 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
 def _facts(ctx: Context, persona: Persona) -> PersonaFacts:
     everywhere = ctx.house.rooms.of(ctx.caller.tenant)
     rooms = [room.id for room in everywhere if persona.id in room.members and room.known_to(ctx.caller)]
-    full = ctx.caller.kind == "human" and ctx.caller.access >= Access.FULL and ctx.caller.rooms is None
+    full = ctx.caller.personal and ctx.caller.access >= Access.FULL and ctx.caller.rooms is None
     return {
         "id": persona.id,
         "name": persona.display_name,

@@ -91,12 +91,12 @@ async def create_effect(ctx: Context, name: str, recipe: str, title: str = "", t
 
 
 def _new(ctx: Context, name: str, recipe: str, title: str, topic: str) -> Room:
-    if ctx.caller.kind != "human":
+    if not ctx.caller.personal:
         raise NotPermitted(f"A room needs an owner who is a person; you act as {ctx.caller.as_whom}.")
     if name.startswith(DIRECT):
         raise BadParams(f"Rooms of two are called {DIRECT}…, and room/direct makes them; given {name!r}.")
     check_recipe(ctx, recipe)
-    members = {ctx.caller.id: Member(ctx.caller.id, "human", Role.OWNER)}
+    members = {ctx.caller.whose: Member(ctx.caller.whose, "human", Role.OWNER)}
     return Room(ctx.caller.tenant, name, title.strip() or name, recipe, members, topic=topic.strip())
 
 

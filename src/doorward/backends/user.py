@@ -12,7 +12,7 @@ from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
 from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.model import Kind
+from doorward.model import KEEPER, Kind
 from doorward.rooms.people import LOCAL, OWNER, User
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
@@ -248,6 +248,8 @@ async def create_token(
         raise BadParams(f"{name!r} is a person; an agent cannot carry a person's name.")
     if kind != "human" and ctx.house.personas.get(owner.tenant, name) is not None:
         raise BadParams(f"{name!r} is a persona of this house; no other agent can carry its name.")
+    if kind != "human" and name == KEEPER:
+        raise BadParams(f"{KEEPER!r} is the name of the house's own keeper; no other agent can carry it.")
     for room in rooms or ():
         found = ctx.house.rooms.known(owner.tenant, room)
         if found.direct and owner.id not in found.members:

@@ -44,6 +44,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _PEERS = "fastmcp and mcp-proxy"
+_BFCL = "bfcl-eval"
 
 
 def _of_a_peer(name: str, called: str) -> tuple[Line, ...]:
@@ -134,6 +135,27 @@ LINES = (
     Line(key="rooms_memory", says="100 rooms with 10 personas each: memory of the idle server", unit="MB", below=200),
     Line(key="console_bytes", says="the console's first page and all it loads, compressed", unit="KB", below=100),
     Line(key="console_ready", says="the console until one can write in a room", unit="ms", below=500, needs="chromium"),
+    Line(key="questions", says="plain requests to a seeded house, answered by the house model", unit="asked"),
+    Line(key="questions_right", says="of these, right in the wordings that were known", unit="%", at_least=90),
+    Line(key="questions_held_out", says="right in the wording that nobody saw who built it", unit="%", at_least=90),
+    Line(key="questions_harmful", says="of all, those that changed what nobody asked for", unit="answers", below=1),
+    Line(key="answer_p95", says="an answer besides its commands: 95 in 100 within", unit="ms", below=150),
+    Line(key="ai_first", says="doorward ai until its first output", unit="ms", below=1_000),
+    Line(key="ai_whole", says="doorward ai until it has answered", unit="ms"),
+    Line(key="search_build", says="index of 10,000 commands: until it is made", unit="s"),
+    Line(key="search_p95", says="a search among 10,000 commands: 95 in 100 within", unit="ms", below=5),
+    Line(key="search_memory", says="the index of 10,000 commands: memory", unit="MB", below=60),
+    Line(
+        key="search_recall",
+        says="BFCL's functions: the right one among the first 5",
+        unit="",
+        at_least=0.78,
+        needs=_BFCL,
+    ),
+    Line(key="search_first", says="the same: the right one first", unit="", needs=_BFCL),
+    Line(key="search_meaning", says="the same, with vectors: among the first 5", unit="", needs=f"{_BFCL} and vectors"),
+    Line(key="search_bm25", says="the same by plain BM25: among the first 5", unit="", needs=_BFCL),
+    Line(key="search_overlap", says="the same by words in common: among the first 5", unit="", needs=_BFCL),
     Line(key="growth", says="growth of memory over 1,000,000 calls (50,000 without --full)", unit="%", below=5),
 )
 

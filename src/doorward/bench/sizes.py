@@ -48,6 +48,14 @@ class Sizes(msgspec.Struct, frozen=True):
     rooms: int = 100
     personas: int = 10
     """Personas in each of these rooms."""
+    questions: int = 1_000
+    """Questions that the house model is asked, at most; there are fewer."""
+    searched: int = 10_000
+    """Commands among which others are searched."""
+    searches: int = 1_000
+    """Searches among them."""
+    searches_of_others: int = 3_000
+    """Questions of others that are searched for, at most; there are fewer."""
 
 
 SHORT = Sizes(programs=1_000, crowd_seconds=5.0, lifetime=50_000)

@@ -14,6 +14,7 @@ from doorward.bench import (
     crowd,
     decisions,
     first_list,
+    house_answers,
     leftovers,
     line_calls,
     mcp_calls,
@@ -23,6 +24,7 @@ from doorward.bench import (
     programs,
     room_live,
     room_many,
+    search,
     spawn,
     tool_list,
     upstream_calls,
@@ -83,6 +85,20 @@ MEASURES = (
     Measure(("message_half", "message_p95"), room_live.measure),
     Measure(("rooms_memory",), room_many.measure),
     Measure(("console_bytes", "console_ready"), console_page.measure),
+    Measure(
+        (
+            *("questions", "questions_right", "questions_held_out", "questions_harmful"),
+            *("answer_p95", "ai_first", "ai_whole"),
+        ),
+        house_answers.measure,
+    ),
+    Measure(
+        (
+            *("search_build", "search_p95", "search_memory"),
+            *("search_recall", "search_first", "search_meaning", "search_bm25", "search_overlap"),
+        ),
+        search.measure,
+    ),
     Measure(("growth",), memory.measure),
 )
 

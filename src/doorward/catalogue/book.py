@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
-from doorward.catalogue import installed
+from doorward.catalogue import installed, printing
 from doorward.catalogue.entry import Entry
 from doorward.catalogue.parse import LARGEST, BadCatalogue, parse
 from doorward.clock import Clock
@@ -22,6 +22,8 @@ from doorward.store.sqlite import Store
 log = logging.getLogger(__name__)
 
 FILE = "commands.json"
+COMMAND = "USHELL_CATALOG_CMD"
+"""The environment variable that names a program which prints the catalogue; the file is then not looked at."""
 ELSEWHERE = "USHELL_CATALOG_FILE"
 """The environment variable that names another catalogue file, over any setting."""
 
@@ -69,6 +71,10 @@ class CatalogueBook:
         self.problem = ""
         """What is wrong with the file now."""
         self._ours = self.file == home / FILE
+        self._command = os.environ.get(COMMAND, "").strip()
+        self._printed: bytes | None = None
+        self._name = printing.NAME if self._command else wholefile.shown_name(self.file)
+        """What the catalogue is called where something is wrong with it."""
         self._store = store
         self._events = events
         self._clock = clock
@@ -76,6 +82,11 @@ class CatalogueBook:
         self._text: bytes | None = None
         self._remembered = True
         self._loading = asyncio.Lock()
+
+    @property
+    def _origin(self) -> str:
+        """Where it comes from, in one line, so that what is remembered of one place is never taken for another's."""
+        return f"{COMMAND}={' '.join(self._command.split())}" if self._command else str(self.file)
 
     async def install_shipped(self) -> bool:
         """Write the shipped catalogue where the home folder has none. A file placed elsewhere is its owner's."""
@@ -108,15 +119,19 @@ class CatalogueBook:
 
     def _read(self) -> bytes:
         try:
+            if self._command:
+                if self._printed is None:
+                    self._printed = printing.printed(self._command, LARGEST)
+                return self._printed
             return wholefile.read(self.file, LARGEST)
-        except wholefile.Unreadable as error:
-            raise BadCatalogue(wholefile.shown_name(self.file), "", str(error)) from error
+        except (wholefile.Unreadable, printing.Unprinted) as error:
+            raise BadCatalogue(self._name, "", str(error)) from error
 
     def _take(self, text: bytes) -> None:
         """Put a text in force, wholly or not at all."""
         if text == self._text:
             return
-        name = wholefile.shown_name(self.file)
+        name = self._name
         entries = parse(text, name)
         missing = installed.missing(entries)
         offered = [entry for entry in entries if entry not in missing]
@@ -130,7 +145,7 @@ class CatalogueBook:
         """What an earlier process had in force from this very file, while the file itself is bad."""
         kept = await keepsakes.get(self._store, _LAST_GOOD) or ""
         file, _, text = kept.partition("\n")
-        if file != str(self.file):
+        if file != self._origin:
             return
         try:
             self._take(text.encode())
@@ -147,7 +162,7 @@ class CatalogueBook:
         """Keep what is in force for the next process. What cannot be stored now is made up for by a later load."""
         if self._text is None:
             return
-        last = f"{self.file}\n{self._text.decode()}"
+        last = f"{self._origin}\n{self._text.decode()}"
         try:
             if await keepsakes.get(self._store, _LAST_GOOD) != last:
                 await self._store.write(keepsakes.put(_LAST_GOOD, last))

@@ -114,7 +114,7 @@ class Way:
             whole = b"\n".join([line async for line in self._answered(head.encode() + body)])
             answer = msgspec.json.decode(whole) if whole else {}
         except msgspec.DecodeError as error:
-            raise _silent(error) from error
+            raise silent(error) from error
         if "error" in answer:
             raise told(answer["error"])
         return answer
@@ -127,7 +127,7 @@ class Way:
             async for line in lines(reader):
                 yield line
         except (OSError, httptools.HttpParserError) as error:
-            raise _silent(error) from error
+            raise silent(error) from error
         finally:
             writer.close()
 
@@ -138,5 +138,6 @@ def _refusal(answer: dict[str, Any]) -> DoorwardError:
     return told({"code": answer.get("code", ""), "message": answer.get("detail", ""), "hint": answer.get("hint", "")})
 
 
-def _silent(error: Exception) -> Unreachable:
+def silent(error: Exception) -> Unreachable:
+    """Whoever keeps the house did not answer as one does."""
     return Unreachable(f"Doorward did not answer: {error}.", hint="Whether it ran is in: doorward audit tail")

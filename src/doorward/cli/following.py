@@ -23,7 +23,7 @@ _UNTIL_KNOWN = 1.0
 STOPPED = 130
 """The exit code of what a person stopped with Ctrl-C."""
 
-_NOTICES = frozenset({"started", "output", "progress", "logged", "asked"})
+_NOTICES = frozenset({"started", "output", "progress", "logged", "asked", "step"})
 _notice = msgspec.json.Decoder(Notice).decode
 
 

@@ -33,8 +33,10 @@ class Live:
         """Whether the person at the terminal asked for the end."""
         self.alone = False
         """Whether no server runs, so that nobody but this program is in the house."""
-        self._shows = sys.stdout.isatty() and not as_json
-        self._draws = sys.stderr.isatty() and not as_json
+        self.shows = sys.stdout.isatty() and not as_json
+        """Whether what comes is shown while it comes."""
+        self.draws = sys.stderr.isatty() and not as_json
+        """Whether a line may be drawn that is erased again."""
         self._drawn = False
         self._line_open = False
         self._queued = False
@@ -50,23 +52,38 @@ class Live:
             self._progress = notice
         elif isinstance(notice, Asked):
             self._show_question(notice)
-        elif isinstance(notice, Output) and self._shows:
+        elif isinstance(notice, Output) and self.shows:
             self._show(notice)
 
     def tick(self) -> None:
         """Called a few times a second: draw the line of progress when it is time for one."""
         now = time.monotonic()
-        if not self._draws or self.stopping or self._line_open or now - self._heard < _QUIET or _in_background():
+        if not self.draws or self.stopping or self._line_open or now - self._heard < _QUIET or _in_background():
             return
-        line = f"{_SPINNER[int(now * 8) % len(_SPINNER)]} {self._said(now - self._begun)}"
-        click.echo(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
-        self._drawn = True
+        self.draw(f"{_SPINNER[int(now * 8) % len(_SPINNER)]} {self._said(now - self._begun)}")
+
+    def draw(self, line: str) -> None:
+        """A line that stands there until something else is shown."""
+        if self.draws:
+            click.echo(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
+            self._drawn = True
+
+    def heard(self) -> None:
+        """Something came, so the line of progress waits again."""
+        self._heard = time.monotonic()
+
+    def write(self, text: str, *, err: bool = False) -> None:
+        """A piece of text that hides nothing, which others may follow on the same line."""
+        self._erase()
+        self.heard()
+        self._line_open = not text.endswith("\n")
+        click.echo(text, nl=False, err=err)
 
     def stop(self) -> None:
         """The person pressed Ctrl-C."""
         self.stopping = True
         self.rest()
-        if self._draws:
+        if self.draws:
             click.echo("Cancelling. Ctrl-C again leaves at once.", err=True)
 
     def rest(self) -> None:
@@ -77,15 +94,12 @@ class Live:
             self._line_open = False
 
     def _show(self, notice: Output) -> None:
-        self._erase()
         self.told = True
-        self._heard = time.monotonic()
-        self._line_open = not notice.text.endswith("\n")
-        click.echo(safe(notice.text), nl=False, err=notice.stream == "stderr")
+        self.write(safe(notice.text), err=notice.stream == "stderr")
 
     def _show_question(self, asked: Asked) -> None:
         """The call stands still until a person answers, so this shows wherever a person may see it."""
-        if not self._draws:
+        if not self.draws:
             return
         self.rest()
         what = f" {visible(asked.message)}" if asked.message else " something that only a person is shown"
@@ -94,7 +108,7 @@ class Live:
         if self.alone:
             answer = "Nobody can answer while no server runs: start `doorward up`, and run it again."
         click.echo(f"  {answer}", err=True)
-        self._heard = time.monotonic()
+        self.heard()
 
     def _said(self, seconds: float) -> str:
         if self._queued:

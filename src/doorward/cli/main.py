@@ -13,6 +13,8 @@ from doorward import __version__
 SUBCOMMANDS = {
     "up": "Start Doorward on this machine and say where to look.",
     "login": "Print a link that lets a browser into the console.",
+    "ai": "Say in plain words what you want, and have it done.",
+    "shell": "A shell whose every command passes the gate, and `@` for plain words.",
     "chat": "Talk in a room with its people and AIs.",
     "init": "Make the home folder and say what was made.",
     "mcp": "Speak MCP on the standard streams, for a client that starts it.",
@@ -36,6 +38,7 @@ SUBCOMMANDS = {
 _EXAMPLES = """
 \b
 First steps:
+  doorward ai "how many rooms do we have"
   doorward run data/list --collection=rooms
   doorward explain --room general file/write
   doorward audit verify

@@ -13,11 +13,14 @@ from doorward.client.blocking import Client
 from doorward.client.operation import AsyncStream, Stream
 from doorward.client.outcome import Happened, Notice, Outcome, Output, Parked, Progress, Started
 from doorward.client.paths import Page
+from doorward.client.thinking import Answer, Doing, ToolCall
 
 __all__ = [
+    "Answer",
     "AsyncClient",
     "AsyncStream",
     "Client",
+    "Doing",
     "Happened",
     "Notice",
     "Outcome",
@@ -27,4 +30,5 @@ __all__ = [
     "Progress",
     "Started",
     "Stream",
+    "ToolCall",
 ]

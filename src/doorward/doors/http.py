@@ -22,6 +22,7 @@ from doorward.doors.rest.api import Api
 from doorward.doors.rest.problems import HttpProblem, of_error
 from doorward.doors.terminal import Terminal
 from doorward.doors.terminal_rooms import rooms
+from doorward.doors.terminal_words import Words
 from doorward.errors import DEFECT, Broken
 from doorward.events import CommandExecuted
 from doorward.gate.gate import Gate
@@ -46,7 +47,12 @@ class Server:
         )
         self.public = HostGuard(ShortWay(self.routed), names(self.settings), self.settings.allowed_origins)
         self.private = Starlette(
-            routes=[*shared, *Terminal(gate, services.registry).routes, *rooms(gate, services)],
+            routes=[
+                *shared,
+                *Terminal(gate, services.registry).routes,
+                *rooms(gate, services),
+                *Words(gate, services).routes,
+            ],
             exception_handlers=terminal.HANDLERS,
         )
 

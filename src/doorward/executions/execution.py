@@ -16,7 +16,7 @@ import msgspec
 from doorward import redact
 from doorward.clock import Clock
 from doorward.events import Bus, ExecutionProgressed, ExecutionStarted
-from doorward.executions.notices import Asked, Logged, Notice, Output, Progress, Started, Step, Watch
+from doorward.executions.notices import HEARS_ALL, Asked, Logged, Notice, Output, Progress, Started, Step, Watch
 from doorward.executions.written import Written
 from doorward.model import Call
 from doorward.sandbox.program import Stream
@@ -68,6 +68,7 @@ class Execution:
         "depth",
         "ended_at",
         "fraction",
+        "hears",
         "parent",
         "state",
         "task",
@@ -88,6 +89,8 @@ class Execution:
         self.fraction: float | None = None
         self.unanswered: Unanswered | None = None
         """The question of another server that it waits for at this moment."""
+        self.hears: frozenset[Stream] = HEARS_ALL
+        """The streams that it takes over from calls inside it; what it takes over shows as its own output."""
         self.written: Written | None = None
         """What it has written so far; None while it wrote nothing."""
         self.asked_at = means.clock.steady()
@@ -134,14 +137,14 @@ class Execution:
         return hidden[:_LONGEST_MESSAGE]
 
     def say(self, stream: Stream, data: bytes) -> None:
-        """A piece of output, as it is made. What belongs to a call inside another shows in both."""
+        """A piece of output, as it is made. What belongs to a call inside another shows in both, if it is heard."""
         if not data or self.ended:
             return
         self.announce()
         if self.written is None:
             self.written = Written(self._means.most_output)
         self._tell(stream, self.written.add(stream, data))
-        if self.parent is not None:
+        if self.parent is not None and stream in self.parent.hears:
             self.parent.say(stream, data)
 
     def progress(self, fraction: float | None, message: str = "") -> None:

@@ -60,5 +60,7 @@ class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
 
 
 Notice = Started | Output | Progress | Logged | Asked | Step
+HEARS_ALL: frozenset[Stream] = frozenset({"stdout", "stderr"})
+"""A call hears all that calls inside it write, unless it says otherwise."""
 Watch = Callable[[Notice], None]
 """Called at once, on the event loop: it may not wait, and what it raises would end the call."""

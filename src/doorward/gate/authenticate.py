@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from doorward.errors import BadParams, NotAuthenticated
-from doorward.model import Caller, Credential
+from doorward.model import KEEPER, Caller, Credential
 from doorward.personas.book import Personas
 from doorward.rooms.browsers import Browsers
 from doorward.rooms.people import LOCAL, OWNER, People
@@ -27,6 +27,12 @@ class Authenticator:
 
     def caller(self, credential: Credential) -> Caller:
         """The caller that a credential proves. There is no anonymous access and no fallback."""
+        caller = self._proven(credential)
+        if caller.id == KEEPER:
+            raise NotAuthenticated(f"{KEEPER!r} is the name of the house's own keeper; nobody else can act under it.")
+        return caller
+
+    def _proven(self, credential: Credential) -> Caller:
         if credential.persona:
             return self._thinking(credential)
         if credential.token:

@@ -10,14 +10,16 @@ from doorward.errors import NotPermitted
 from doorward.facts import Tier
 from doorward.model import ApprovalTerms, Call, Caller, Ruling
 from doorward.recipes.book import RecipeBook
-from doorward.recipes.policy import Policy, terms
+from doorward.recipes.policy import Policy, not_to_be_taken_back, terms
 from doorward.registry import Registry
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
 
 class Authorizer:
-    def __init__(self, rooms: Rooms, recipes: RecipeBook, registry: Registry) -> None:
+    def __init__(self, rooms: Rooms, recipes: RecipeBook, registry: Registry, patience: float = 600.0) -> None:
+        """`patience` is for how many seconds a person can say yes to what the keeper wants."""
+        self._patience = patience
         self._rooms = rooms
         self._recipes = recipes
         self._registry = registry
@@ -52,6 +54,9 @@ class Authorizer:
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
             return _denied("house: only people", f"Only a person may run {command.name}; you act as {caller.as_whom}.")
+        if facts.thinks and (caller.keeper or caller.persona):
+            reason = f"{command.name} is for those who do not think here themselves; run the commands that you need."
+            return _denied("house: who thinks here does not ask the keeper", reason)
         if command.withheld:
             return _denied("house: withheld", command.withheld)
         if facts.house_wide and caller.tenant != LOCAL:
@@ -68,7 +73,7 @@ class Authorizer:
     def might(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
         """Whether this caller might run a command of that name and tier there, as far as room and recipe say."""
         if not room:
-            return caller.kind == "human" and caller.rooms is None
+            return _acts_anywhere(caller)
         policy = self.policy(caller, room)
         return self.barred(caller, room) is None and policy is not None and policy.names(name, tier)
 
@@ -89,10 +94,20 @@ class Authorizer:
             raise NotPermitted(ruling.reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
-    @staticmethod
-    def terms(caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
-        """The approval that this caller needs for the command, by the recipe or by the command itself."""
-        return terms(policy, command, caller.kind)
+    def terms(self, caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
+        """The approval that this caller needs for the command, by the recipe, by the command itself, or as the keeper.
+
+        What the keeper wants that cannot be taken back, nobody foresaw, so a person sees it first, wherever that is.
+        Outside rooms there are no owners and admins to decide, and whoever it acts for does.
+        """
+        asked = terms(policy, command, caller.kind)
+        if not caller.keeper:
+            return asked
+        if asked is None and not_to_be_taken_back(command):
+            asked = ApprovalTerms(timeout_seconds=self._patience)
+        if asked is not None and policy is None:
+            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,))
+        return asked
 
     def policy(self, caller: Caller, room: str) -> Policy | None:
         found = self._rooms.get(caller.tenant, room)
@@ -119,14 +134,20 @@ class Authorizer:
 
     @staticmethod
     def _outside_rooms(caller: Caller, command: Command) -> Ruling:
-        if caller.kind != "human" or caller.rooms is not None:
+        if not _acts_anywhere(caller):
             who = {"ai": "agents act", "service": "programs act"}.get(caller.kind, "this token acts")
             return _denied("house: agents act in rooms", f"Name a room to run {command.name}: {who} only in rooms.")
-        return Ruling(True, f"house: a person with {caller.access.label} access")
+        who = "the keeper, for a person" if caller.keeper else "a person"
+        return Ruling(True, f"house: {who} with {caller.access.label} access")
 
     @staticmethod
     def _why(call: Call) -> str:
         return f"To see the rule: doorward explain --room {call.room[:80]} {call.command.name}" if call.room else ""
+
+
+def _acts_anywhere(caller: Caller) -> bool:
+    """Whether it acts outside rooms: people do, and the keeper where it acts for one."""
+    return caller.personal and caller.rooms is None
 
 
 def _denied(rule: str, reason: str) -> Ruling:

@@ -10,6 +10,9 @@ import asyncio
 from types import TracebackType
 from typing import Any
 
+from doorward.model import Call
+from doorward.recipes.policy import Policy
+
 
 class Deadlines:
     def __init__(self) -> None:
@@ -66,3 +69,9 @@ class Limit:
         self._deadlines.remove(self)
         if self.expired and self._task.uncancel() <= self._base and kind is asyncio.CancelledError:
             raise TimeoutError from error
+
+
+def seconds_for(call: Call, policy: Policy | None) -> float:
+    """How long a call may take: as its command says, and less where a recipe does."""
+    most = policy.limits.timeout if policy is not None else None
+    return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)

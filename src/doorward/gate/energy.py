@@ -18,7 +18,7 @@ Own = Callable[[str, str], tuple[float | None, float | None]]
 
 
 class Energy:
-    """The pools of all callers; does nothing while energy is switched off."""
+    """The pools of all callers; does nothing while energy is switched off. The keeper uses up its asker's."""
 
     def __init__(self, store: Store, clock: Clock, settings: Settings, own: Own = lambda _, __: (None, None)) -> None:
         self._own = own
@@ -35,16 +35,16 @@ class Energy:
 
     def level(self, caller: Caller) -> float:
         """What the pool holds now, recovery included."""
-        pool = self._pools.get((caller.tenant, caller.id))
+        pool = self._pools.get((caller.tenant, caller.whose))
         if pool is None:
-            own, _ = self._own(caller.tenant, caller.id)
+            own, _ = self._own(caller.tenant, caller.whose)
             return self._settings.start if own is None else min(self._settings.ceiling, own)
         gained = max(0.0, self._clock.now() - pool.at) * self._rate(caller)
         return min(self._settings.ceiling, pool.level + gained)
 
     def _rate(self, caller: Caller) -> float:
         """What the pool regains each second."""
-        _, own = self._own(caller.tenant, caller.id)
+        _, own = self._own(caller.tenant, caller.whose)
         return self._settings.recovery_per_second if own is None else own
 
     def shown(self, caller: Caller) -> dict[str, Any] | None:
@@ -64,7 +64,7 @@ class Energy:
             wait = (-level + 0.001) / rate if rate else None
             when = f"; it recovers above 0 in {wait:.1f} s" if wait is not None else ""
             raise OutOfEnergy(
-                f"{call.caller.id} has no energy left ({level:.1f}, work needs more than 0){when}.",
+                f"{call.caller.whose} has no energy left ({level:.1f}, work needs more than 0){when}.",
                 retry_after=wait,
                 rule="house: energy",
             )
@@ -82,11 +82,11 @@ class Energy:
         spent = 0.0 if seconds is None else seconds * self._settings.per_second
         caller = call.caller
         pool = self._put(caller, self.level(caller) + reservation.amount - spent)
-        return spent, [sql.put_pool(caller.tenant, caller.id, pool.level, pool.at)]
+        return spent, [sql.put_pool(caller.tenant, caller.whose, pool.level, pool.at)]
 
     def _put(self, caller: Caller, level: float) -> _Pool:
         level = max(self._settings.floor, min(self._settings.ceiling, level))
-        pool = self._pools[caller.tenant, caller.id] = _Pool(level, self._clock.now())
+        pool = self._pools[caller.tenant, caller.whose] = _Pool(level, self._clock.now())
         return pool
 
 

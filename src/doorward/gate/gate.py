@@ -36,7 +36,7 @@ from doorward.gate.approve import Approver, Parked
 from doorward.gate.authenticate import Authenticator
 from doorward.gate.authorize import Authorizer
 from doorward.gate.cache import Cache
-from doorward.gate.deadlines import Deadlines
+from doorward.gate.deadlines import Deadlines, seconds_for
 from doorward.gate.dryrun import DryRun
 from doorward.gate.energy import Energy, Reservation
 from doorward.gate.execute import ContextFor, Ending, execute, foresee
@@ -45,6 +45,7 @@ from doorward.gate.recorder import Recorder
 from doorward.gate.resolve import Resolver
 from doorward.gate.slots import Inside, Place, Slots
 from doorward.gate.throttle import Throttle
+from doorward.gate.vouching import Vouching
 from doorward.model import ApprovalTerms, Call, Caller, Credential, Outcome, Permit, Request
 from doorward.recipes.policy import Policy
 from doorward.settings import Settings
@@ -85,6 +86,7 @@ class Gate:
         self._settings = settings
         self._context_for = context_for
         self._cache = Cache(clock)
+        self._vouching = Vouching(authenticator)
         self._loose: set[asyncio.Task[Outcome | None]] = set()
         self._deadlines = Deadlines()
         self._dry_run = DryRun(authorizer, self._approver, context_for, self._deadlines)
@@ -93,8 +95,8 @@ class Gate:
         """Pass one request through the gate; every way it can end is an Outcome. `watch` is told what goes on."""
         return await self._answer(request, watch, None)
 
-    async def within(self, call: Call, command: str, params: Mapping[str, Any]) -> Outcome:
-        """A call inside another: by its caller, in its room and in its place, and through every other step."""
+    async def within(self, call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
+        """A call inside another: by its caller (or its keeper), in its room and place, through every other step."""
         parent = self._executions.get(call.id)
         if parent is None or parent.ended:
             raise Conflict(f"{call.command.name} does not run, so nothing can run inside it.")
@@ -104,10 +106,14 @@ class Gate:
             door=call.door,
             room=call.room,
             params=params,
+            ticket=ticket,
             session=call.session,
             response=call.response,
         )
-        return await self._answer(request, None, parent)
+        outcome = await self._answer(request, None, parent)
+        if outcome.status == "parked":
+            parent.step("waits", {"command": outcome.command, "execution": outcome.call, "ticket": outcome.ticket})
+        return outcome
 
     async def _answer(self, request: Request, watch: Watch | None, parent: Execution | None) -> Outcome:
         seen = _Seen()
@@ -126,17 +132,18 @@ class Gate:
             return await self._refuse(request, seen, BadParams("The request holds bytes that are not UTF-8 text."))
 
     async def _pass(self, request: Request, seen: _Seen, watch: Watch | None, parent: Execution | None) -> Outcome:
-        caller = seen.caller = parent.call.caller if parent else self._authenticator.caller(request.credential)
+        inside = self._vouching.inside(parent) if parent else None
+        caller = seen.caller = inside or self._authenticator.caller(request.credential)
         ticket = await self._ticket(caller, request)
         call = seen.call = self._resolver.call(caller, request, ticket)
         if request.dry_run:
             return await self._try_out(request, call)
         ruling, policy = self._authorizer.authorize(call)
-        self._throttle.admit(call, policy)
+        self._throttle.admit(call, policy, inside=parent is not None)
         with Inside.of(parent) if parent else self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
             try:
-                permit = Permit(call, ruling, _timeout(call, policy), reserved=reservation.amount)
+                permit = Permit(call, ruling, seconds_for(call, policy), reserved=reservation.amount)
                 terms = self._approver.needed(call, policy)
                 if ticket is None and terms is not None:
                     seen.tries_out = True
@@ -147,7 +154,8 @@ class Gate:
                     spend = [self._approver.spend(call, terms, ticket)]
                 execution = self._executions.open(call, watch, parent)
                 try:
-                    return await self._run(permit, execution, place, reservation, spend, request.cache)
+                    with self._vouching.during(call, request.credential, inside=parent is not None):
+                        return await self._run(permit, execution, place, reservation, spend, request.cache)
                 finally:
                     self._executions.close(execution)
             finally:
@@ -211,7 +219,7 @@ class Gate:
         except asyncio.CancelledError:
             execution.end("cancelled")
             if execution.claim():
-                raise _withdrawn(execution) from None
+                raise outcomes.withdrawn(execution) from None
             raise
 
     async def _start(
@@ -232,7 +240,7 @@ class Gate:
             if not execution.claim():
                 raise
             if outcome is None:
-                raise _withdrawn(execution) from None
+                raise outcomes.withdrawn(execution) from None
             return outcome
         return None
 
@@ -320,7 +328,7 @@ class Gate:
         """A dry run: decided and shown, not executed. Recorded, since its preview may show data."""
         policy = self._policy(call)
         self._throttle.admit(call, policy)
-        shown = await self._dry_run.show(Permit(call, self._dry_run.ruling(call), _timeout(call, policy)))
+        shown = await self._dry_run.show(Permit(call, self._dry_run.ruling(call), seconds_for(call, policy)))
         await self._recorder.refused(
             request, call.caller, call, status="done", code="dry_run", note="", rule=shown["rule"]
         )
@@ -390,13 +398,3 @@ class _Seen:
         self.call: Call | None = None
         self.tries_out = False
         """Whether what it would change is being worked out, which may run a program on a copy."""
-
-
-def _timeout(call: Call, policy: Policy | None) -> float:
-    most = policy.limits.timeout if policy is not None else None
-    return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)
-
-
-def _withdrawn(execution: Execution) -> Withdrawn:
-    name, by = execution.call.command.name, execution.cancelled_by
-    return Withdrawn(f"{name} was cancelled by {by} before it began; nothing ran.")

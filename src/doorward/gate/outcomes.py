@@ -7,7 +7,8 @@ from typing import Any
 from doorward.approvals.approvals import Approval
 from doorward.clock import iso
 from doorward.command import as_builtins
-from doorward.errors import DoorwardError
+from doorward.errors import DoorwardError, Withdrawn
+from doorward.executions.execution import Execution
 from doorward.gate import present
 from doorward.model import Call, Outcome, Permit, Request
 from doorward.visible import storable
@@ -71,6 +72,8 @@ def waiting(approval: Approval) -> str:
 
 def asked_by(approval: Approval) -> str:
     """The rule by which people are asked."""
+    if not approval.room:
+        return "house: what the keeper wants that cannot be taken back asks first"
     return f"recipe: requireApproval {approval.command}"
 
 
@@ -111,3 +114,9 @@ def tried_out(call: Call, shown: dict[str, Any]) -> Outcome:
         rule=shown["rule"],
         dry_run=True,
     )
+
+
+def withdrawn(execution: Execution) -> Withdrawn:
+    """What whoever waited for a call is told that somebody else stopped."""
+    name, by = execution.call.command.name, execution.cancelled_by
+    return Withdrawn(f"{name} was cancelled by {by} before it began; nothing ran.")

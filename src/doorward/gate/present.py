@@ -26,6 +26,8 @@ def as_text(result: Any) -> str:
         return in_words(result)
     if isinstance(result, str):
         return f"Result: {result}"
+    if is_keepers(result):
+        return in_few_words(result)
     if is_programs(result):
         return "\n".join([f"Result: {result['stdout']}".rstrip("\n"), *_beside_stdout(result)])
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
@@ -58,6 +60,8 @@ def failure(error: DoorwardError) -> str:
         if error.result["stdout"]:
             lines.append(f"stdout: {error.result['stdout']}".rstrip("\n"))
         lines += _beside_stdout(error.result)
+    elif is_keepers(error.result):
+        lines.append(in_few_words(error.result))
     elif type(error.result) is Blocks and (words := in_words(error.result)) not in error.message:
         lines.append(words)
     return "\n".join(lines)
@@ -76,6 +80,20 @@ def note(error: DoorwardError) -> str:
 def is_programs(result: Any) -> bool:
     """Whether this is how a program ended, as commands that run one give it."""
     return isinstance(result, dict) and "exitCode" in result and isinstance(result.get("stdout"), str)
+
+
+def is_keepers(result: Any) -> bool:
+    """Whether this is what the keeper answered."""
+    return isinstance(result, dict) and isinstance(result.get("toolCalls"), list) and "sessionId" in result
+
+
+def in_few_words(answer: dict[str, Any]) -> str:
+    """The keeper's answer and, in a line each, what it did for that; what came of each is beside it for programs."""
+    lines = [answer["response"]]
+    for call in answer["toolCalls"]:
+        what = call["input"].get("command") or call["input"].get("path", "")
+        lines.append(f"[{call['name']} {_line(what)}: {call['status']}]")
+    return "\n".join([*lines, *(f"[{note}]" for note in answer["notes"]), f"[session {answer['sessionId']}]"])
 
 
 def not_kept(result: dict[str, Any]) -> list[str]:

@@ -58,6 +58,7 @@ class Publisher:
                 room=approval.room,
                 command=approval.command,
                 caller=approval.caller,
+                behalf=approval.behalf,
                 expires_at=approval.expires_at,
             )
         )

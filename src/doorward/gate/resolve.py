@@ -110,7 +110,8 @@ class Resolver:
         try:
             rooms = None if caller.persona else caller.rooms  # a persona's change with whoever comes and goes
             who = (caller.tenant, caller.id, caller.kind, caller.on_behalf_of, int(caller.access), rooms)
-            text = _canonical([command.name, command.version, params, room, workspace, *who])
+            thought = ("keeper",) if caller.keeper else ()  # what people allow the keeper, they allow nobody else
+            text = _canonical([command.name, command.version, params, room, workspace, *who, *thought])
         except UnicodeEncodeError as error:
             raise BadParams(f"{command.name}: a parameter holds bytes that are not UTF-8 text.") from error
         if len(text) > LARGEST_PARAMS:

@@ -37,11 +37,17 @@ class Throttle:
         self._changed: OrderedDict[str, float] = OrderedDict()
         """When something that may have changed something last began, by tenant."""
 
-    def admit(self, call: Call, policy: Policy | None) -> None:
-        """Count this call, or refuse it and say when to try again. A refused call is not counted."""
+    def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
+        """Count this call, or refuse it and say when to try again. A refused call is not counted.
+
+        One inside another that works by calls itself, such as a built-in word of the shell, is counted by those.
+        """
+        if inside and call.command.facts.works_by_calls:
+            return
         caller = call.caller
         now = self._clock.steady()
-        key = f"{caller.tenant}\x00{caller.id}\x00{call.room}"
+        who = f"{caller.id} for {caller.whose}" if caller.whose != caller.id else caller.id
+        key = f"{caller.tenant}\x00{who}\x00{call.room}"
         window = self._windows.get(key)
         if window is None:
             window = _remembered(self._windows, key, deque())
@@ -199,8 +205,8 @@ class _Repeat:
 
 
 def _can_loop(call: Call) -> bool:
-    """A program that asks again means to; a model that does is stuck."""
-    return call.caller.kind != "service" and not call.command.facts.tells_how_it_stands
+    """A person or a program that asks again means to; a model that does is stuck."""
+    return call.caller.kind == "ai" and not call.command.facts.tells_how_it_stands
 
 
 def _remembered(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:

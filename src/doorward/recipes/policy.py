@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from doorward import redact
-from doorward.command import Command, shortened
-from doorward.facts import Tier
+from doorward.command import Command, NoUndo, shortened
+from doorward.facts import Effects, Tier
 from doorward.model import ApprovalTerms, Kind, Ruling
 from doorward.recipes.patterns import from_specific_to_general, match
 from doorward.recipes.recipe import AiCommands, Recipe
@@ -135,6 +135,18 @@ def terms(policy: Policy | None, command: Command, kind: Kind) -> ApprovalTerms 
     if asked is None and command.asks_first and kind != "human":
         return ApprovalTerms()
     return asked
+
+
+def not_to_be_taken_back(command: Command) -> bool:
+    """Whether what a command does stays done: it destroys, reaches the open world, or changes without an undo.
+
+    One that works by calls inside its own is none of these: each of its calls is looked at by itself.
+    """
+    facts = command.facts
+    if facts.works_by_calls:
+        return False
+    lasting = bool(facts.effects & (Effects.DESTROY | Effects.OPEN_WORLD))
+    return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))
 
 
 def decide(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:

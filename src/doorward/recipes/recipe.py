@@ -20,6 +20,7 @@ LARGEST = 1_000_000
 """The most bytes that a recipe may have."""
 
 _ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_SLOT = re.compile(r"\{([a-zA-Z]\w{0,40})\}")
 _AI_COMMANDS = ("strategy", "aiCommands")
 
 
@@ -64,11 +65,20 @@ class Strategy(_Part, frozen=True):
     ai_commands: AiCommands | None = None
 
 
+class Phrase(_Part, frozen=True):
+    """What people say here when they want a command; `{name}` in it is a slot, which the parameters take up."""
+
+    says: str
+    command: str
+    params: dict[str, Any] = {}
+
+
 class Recipe(_Part, frozen=True, kw_only=True):
     recipe_id: str
     display_name: str
     description: str = ""
     strategy: Strategy
+    phrases: tuple[Phrase, ...] = ()
 
 
 def is_recipe_id(text: str) -> bool:
@@ -95,6 +105,8 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
     if value["recipeId"] != stem:
         reason = f"it must be the file's name without .json, {shortened(stem)}; given {shortened(value['recipeId'])}"
         yield Fault(("recipeId",), reason)
+    for number, phrase in enumerate(value.get("phrases", ())):
+        yield from _slot_faults(phrase, ("phrases", number))
     commands = value["strategy"].get("aiCommands", {})
     for pattern, terms in commands.get("requireApproval", {}).items():
         if terms is not True:
@@ -102,6 +114,15 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
     for pattern, by_parameter in commands.get("parameterRules", {}).items():
         for parameter, rule in by_parameter.items():
             yield from rules.faults(rule, (*_AI_COMMANDS, "parameterRules", pattern, parameter))
+
+
+def _slot_faults(phrase: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
+    """Slots that the parameters name and what is said does not have."""
+    said = set(_SLOT.findall(phrase["says"]))
+    wanted = set(_SLOT.findall(msgspec.json.encode(phrase.get("params", {})).decode()))
+    for name in sorted(wanted - said):
+        valid = ", ".join(f"{{{one}}}" for one in sorted(said)) or "none, since nothing is said between braces"
+        yield Fault((*path, "params"), f"the slot {{{name}}} is not in what is said; valid: {valid}")
 
 
 def _quorum_faults(terms: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ import msgspec
 from doorward.clock import Clock
 from doorward.errors import BadParams, Conflict, NotFound
 from doorward.facts import Access, Role
-from doorward.model import Kind
+from doorward.model import KEEPER, Kind
 from doorward.record import Entry
 from doorward.store import people as sql
 from doorward.store.sqlite import Statement, Store
@@ -76,6 +76,8 @@ class People:
                 )
         if user.id in RESERVED and (user.tenant, user.id) != (LOCAL, OWNER):
             raise BadParams(f"{user.id!r} is the name of a role; choose another.")
+        if user.id == KEEPER:
+            raise BadParams(f"{KEEPER!r} is the name of the house's own keeper; choose another.")
         if (user.tenant, user.id) in self._users:
             raise Conflict(f"There is a user {user.id!r} in this tenant already.")
         if self._reserved(user.tenant, user.id):

@@ -55,7 +55,7 @@ class Room(msgspec.Struct, frozen=True):
         """
         if self.seen_by(caller):
             return True
-        full = caller.kind == "human" and caller.access >= Access.FULL
+        full = caller.personal and caller.access >= Access.FULL
         return full and not self.direct and caller.tenant == self.tenant and caller.reaches(self.id)
 
 

@@ -12,9 +12,9 @@ from msgspec import Meta
 
 from doorward.errors import Unusable
 from doorward.settings.bounds import Amount, Count, Rate, Seconds
-from doorward.settings.thinking import Keeper, Models, Personas, Provider, Search, Sessions
+from doorward.settings.thinking import Keeper, Local, Models, Personas, Provider, Search, Sessions
 
-__all__ = ["Keeper", "Models", "Personas", "Provider", "Search", "Sessions", "Settings", "home_folder", "load"]
+__all__ = ["Keeper", "Local", "Models", "Personas", "Provider", "Search", "Sessions", "Settings", "home_folder", "load"]
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -343,12 +343,13 @@ def load(file: Path) -> Settings:
 
 
 def _named(fault: str, given: dict[str, Any]) -> str:
-    """A fault with the name of the provider that it is in, where it only says that it is in one of them."""
-    if "$.models.providers[...]" not in fault:
-        return fault
-    for name, one in given["models"]["providers"].items():
-        try:
-            msgspec.convert(one, Provider)
-        except msgspec.ValidationError:
-            return fault.replace("providers[...]", f"providers.{name[:80]}")
+    """A fault with the name of the provider or model that it is in, where it only says that it is in one of them."""
+    for table, kind in (("providers", Provider), ("local", Local)):
+        if f"$.models.{table}[...]" not in fault:
+            continue
+        for name, one in given["models"][table].items():
+            try:
+                msgspec.convert(one, kind)
+            except msgspec.ValidationError:
+                return fault.replace(f"{table}[...]", f"{table}.{name[:80]}")
     return fault

@@ -242,6 +242,31 @@ CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, key) WHERE k
 """
 """The key under which a message was sent, so that sending it again makes no second one."""
 
+SHELL_SESSIONS = """
+CREATE TABLE shell_sessions (
+    tenant TEXT NOT NULL, user TEXT NOT NULL, agent TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL,
+    used_at REAL NOT NULL,
+    PRIMARY KEY (tenant, user, agent, id)
+) STRICT;
+CREATE INDEX shell_sessions_used ON shell_sessions (used_at);
+"""
+"""The sessions of the shell, each with what it holds as one body."""
+
+KEEPER_WAITS = """
+CREATE TABLE keeper_waits (
+    ticket TEXT PRIMARY KEY, tenant TEXT NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""Where the keeper left off, by the approval that it waits for."""
+
+ACCEPTED = """
+CREATE TABLE accepted_commands (
+    tenant TEXT NOT NULL, asked TEXT NOT NULL, command TEXT NOT NULL, n INTEGER NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (tenant, asked, command)
+) STRICT, WITHOUT ROWID;
+"""
+"""Which command people took for a question of which words, where the house may learn from that."""
+
 STEPS = (
     FOUNDATION,
     FORESEEN,
@@ -255,6 +280,9 @@ STEPS = (
     PROVEN,
     ASKED,
     SAID_ONCE,
+    SHELL_SESSIONS,
+    KEEPER_WAITS,
+    ACCEPTED,
 )
 
 

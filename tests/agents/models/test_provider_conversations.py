@@ -32,6 +32,18 @@ FIXTURES: list[dict[str, Any]] = [
     },
     {"match": {"userMessage": "count the rooms", "hasToolResult": True}, "response": {"content": "There is one room."}},
     {
+        "match": {"userMessage": "keeper, how many rooms", "hasToolResult": False},
+        "response": {
+            "toolCalls": [
+                {"name": "run_command", "arguments": '{"command": "data/list", "params": {"collection": "rooms"}}'}
+            ],
+        },
+    },
+    {
+        "match": {"userMessage": "keeper, how many rooms", "hasToolResult": True},
+        "response": {"content": "There is one room."},
+    },
+    {
         "match": {"userMessage": "wait for it"},
         "response": {"error": {"message": "Too often", "type": "rate_limit_error"}, "status": 429, "retryAfter": 600},
     },
@@ -119,3 +131,12 @@ async def test_an_answer_that_breaks_off_runs_nothing(talking: Talking, persona:
     heard = await talking.say(f"@{persona} break off")
     assert "broke off" in heard[-1].text
     assert not [one for one in await talking.driver.ledger() if one["caller"] == persona]
+
+
+@pytest.mark.parametrize("model", PERSONAS.values())
+async def test_the_keeper_runs_a_command_and_answers_from_its_result(talking: Talking, model: str) -> None:
+    params = {"prompt": "keeper, how many rooms", "model": model}
+    answer = (await talking.driver.ask("agent/ask", by="", room="", params=params)).result
+    assert answer["success"]
+    assert (answer["response"], answer["model"], answer["notes"]) == ("There is one room.", model, [])
+    assert [one["input"]["command"] for one in answer["toolCalls"]] == ["data/list"]

@@ -212,8 +212,8 @@ def test_search_ranks_commands_and_suggest_gives_one_to_run(nc: Netcat) -> None:
     assert all({"command", "summary", "score"} <= one.keys() for one in found)
     assert suggested["output"].splitlines()[0] == suggested["data"]["suggestion"]
     assert suggested["data"]["explanation"]
-    assert suggested["data"]["suggestion"] == "find . --name='*.txt' --type=f"
-    assert python["output"].splitlines()[0] == "find . --name='*.py' --type=f"
+    assert suggested["data"]["suggestion"] == "find . -name '*.txt' -type f"
+    assert python["output"].splitlines()[0] == "find . -name '*.py' -type f"
 
 
 def test_paths_cannot_leave_the_workspace(nc: Netcat) -> None:

@@ -10,13 +10,8 @@ from mcp_house import McpHouse, write_recipe
 from mcp_web import Web
 from upstream_door import open_door, recipe, server
 
-from doorward.backends.help import score, words
 from doorward.doors.mcp.definitions import ASKS, defined
 from doorward.settings import Mcp, Settings
-
-
-class Facts:
-    examples = ()
 
 
 @pytest.fixture(scope="module")
@@ -65,21 +60,6 @@ async def test_where_the_rules_allow_no_search_the_instructions_say_why_all_are_
     assert (
         "since the room's rules do not allow help/search" in (await web.ask("server/discover")).result["instructions"]
     )
-
-
-def test_a_command_that_knows_every_word_goes_before_one_whose_name_has_some_of_them():
-    class Known:
-        category = "mcp/hub"
-        facts = Facts
-
-        def __init__(self, name: str, said: str) -> None:
-            self.name = self.wire = name
-            self.summary, _, self.description = said.partition(":")
-
-    wanted = words("merge pull request branch")
-    whole: Any = Known("mcp/hub/merge", "Merges.:Closes a pull request and merges its branch.")
-    half: Any = Known("mcp/hub/list_pull_requests", "Lists pull requests.:Lists pull requests.")
-    assert score(wanted, whole) > score(wanted, half)
 
 
 async def test_tools_are_found_by_server_name_and_description(web: Web):

@@ -41,16 +41,25 @@ class Connect(Protocol):
 
 
 async def pieces(
-    provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt, connect: Connect
+    provider: Provider,
+    model: str,
+    key: str,
+    limits: settings.Models,
+    prompt: Prompt,
+    connect: Connect,
+    socket: str | None = None,
 ) -> AsyncGenerator[Piece | None, None]:
-    """The answer; None is a sign of life without words. Whatever happens, the connection is closed at the end."""
+    """The answer; None is a sign of life without words. Whatever happens, the connection is closed at the end.
+
+    With a `socket`, a path, that is where it is asked, and not at its address.
+    """
     name = f"{provider.name}:{model}"
     address = provider.address(with_key=bool(key))
     for talkative in _TALKATIVE:
         logging.getLogger(talkative).setLevel(logging.ERROR)
     try:
         async with (
-            _connected(provider, model, key, address, limits, connect) as asked,
+            _connected(provider, model, key, address, limits, connect, socket) as asked,
             asked.request_stream(
                 messages(prompt), ModelSettings(max_tokens=prompt.most_tokens), parameters(prompt)
             ) as response,
@@ -82,7 +91,13 @@ async def pieces(
 
 @contextlib.asynccontextmanager
 async def _connected(
-    provider: Provider, model: str, key: str, address: str, limits: settings.Models, connect: Connect
+    provider: Provider,
+    model: str,
+    key: str,
+    address: str,
+    limits: settings.Models,
+    connect: Connect,
+    socket: str | None,
 ) -> AsyncIterator[Model]:
     """A model on a connection of its own, which no other answer uses: closing it ends the request for certain."""
     patience = provider.settings
@@ -90,6 +105,7 @@ async def _connected(
         verify=_trust() if address.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         limits=httpx2.Limits(max_connections=1, max_keepalive_connections=0),
         retries=0,
+        uds=socket,
     )
     guarded = Guarded(
         carrying, address=address, key=key, most_bytes=limits.answer_bytes, with_account=provider.is_its_maker

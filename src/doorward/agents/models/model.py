@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -102,7 +102,11 @@ class Spent(msgspec.Struct, frozen=True):
     output_tokens: int
 
 
-Piece = Text | Asked | Spent
+class Lost(msgspec.Struct, frozen=True):
+    """The model does not know how to do what is asked, and its text says so; for one that can tell."""
+
+
+Piece = Text | Asked | Spent | Lost
 
 
 class Model(Protocol):
@@ -114,4 +118,19 @@ class Model(Protocol):
 
     def count(self, text: str) -> int:
         """How many tokens a text is for this model, or a number that is never less."""
+        ...
+
+
+@runtime_checkable
+class Loads(Protocol):
+    """A model that has to be loaded before it is asked, which takes a while, and that can be shown only so much."""
+
+    context: int
+    """How many tokens it can be shown, its answer included."""
+
+    @property
+    def loaded(self) -> bool: ...
+
+    async def load(self) -> None:
+        """Load it; only `ModelFailed` comes out of it."""
         ...

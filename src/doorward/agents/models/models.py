@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.util
 import os
@@ -11,12 +12,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import cast
 
 from doorward import settings
+from doorward.agents.house.model import HouseModel
 from doorward.agents.models.keys import key_of
+from doorward.agents.models.local import LOCAL, LocalModel, local_models
 from doorward.agents.models.model import Model, ModelFailed, Piece, Prompt, Text, Turn
 from doorward.agents.models.provider import Provider, configured
 from doorward.agents.models.remote import RemoteModel
 from doorward.agents.models.rest import Rest, seconds
-from doorward.agents.models.standin import StandIn
 from doorward.backends.model_desk import Key, ModelTrial, ProviderFacts
 from doorward.upstream.web import public
 from doorward.visible import visible
@@ -30,7 +32,7 @@ _KEPT = 1_000
 
 
 class Models:
-    """Finds a model by its name: `house`, `default`, a provider's name, or `provider:model`."""
+    """Finds a model by its name: `house`, `default`, a tier, `local:name`, a provider's name, or `provider:model`."""
 
     def __init__(
         self,
@@ -42,14 +44,19 @@ class Models:
         self._environment = os.environ if environment is None else environment
         self._providers = configured(given, self._environment)
         self._now = now
-        self._house = StandIn()
+        self._house = HouseModel()
         self._known: dict[tuple[str, str], RemoteModel] = {}
+        self._local = local_models(given, self._environment)
 
     def find(self, name: str) -> Model:
         """The model of this name, ready to be asked; `ModelFailed` says why there is none."""
-        wanted = self._settings.default if name in ("", DEFAULT) else name
+        wanted = self._meant(name)
         if wanted == HOUSE:
             return self._house
+        if wanted.partition(":")[0] == LOCAL:
+            found_here = self._in_a_file(wanted)
+            found_here.check()
+            return found_here
         provider, model = self._named(wanted)
         if not installed():
             raise ModelFailed(
@@ -63,9 +70,28 @@ class Models:
                 self._known[provider.name, model] = found
         return found
 
+    def instead_of(self, name: str) -> Model | None:
+        """The model that answers where the one of this name cannot be asked; None where none does.
+
+        What would have stayed on this machine does not leave it for that reason.
+        """
+        fallback = self._settings.fallback
+        if not fallback or (self._is_elsewhere(fallback) and not self._is_elsewhere(name)):
+            return None
+        try:
+            found = self.find(fallback)
+            return None if self._meant(name) in (found.name, self._meant(fallback)) else found
+        except ModelFailed:
+            return None
+
+    async def close(self) -> None:
+        """Put away what is loaded."""
+        await asyncio.gather(*(one.close() for one in self._local.values()))
+
     def names(self) -> list[str]:
         """Names under which models can be found; beside them, any `provider:model` of a provider that there is."""
-        return [HOUSE, *(f"{one.name}:{one.model}" for one in self._providers.values() if one.model)]
+        remote = (f"{one.name}:{one.model}" for one in self._providers.values() if one.model)
+        return [HOUSE, *self._settings.tiers, *(one.name for one in self._local.values()), *remote]
 
     def providers(self) -> list[ProviderFacts]:
         """What is configured, for people: where each is asked and whether its key is there, never the key."""
@@ -77,7 +103,12 @@ class Models:
             "key": "not needed",
             "problem": "",
         }
-        return [house, *(self._facts(one) for one in self._providers.values())]
+        return [
+            house,
+            *(self._local_facts(one) for one in self._local.values()),
+            *(self._facts(one) for one in self._providers.values()),
+            *(self._tier_facts(tier) for tier in self._settings.tiers),
+        ]
 
     def problem(self, name: str) -> str:
         """Why there is no model of this name; empty when there is one, whether or not it answers."""
@@ -105,11 +136,48 @@ class Models:
             return {"model": name, "answers": False, "said": error.message, "fault": error.fault}
         return {"model": name, "answers": True, "said": visible(said[:500]), "fault": ""}
 
+    def _meant(self, name: str) -> str:
+        """The name of a model, whatever it was called by: a tier or `default` may name one another, but not forever."""
+        way = [name or DEFAULT]
+        while way[-1] == DEFAULT or way[-1] in self._settings.tiers:
+            way.append((self._settings.default if way[-1] == DEFAULT else self._settings.tiers[way[-1]]) or HOUSE)
+            if way[-1] in way[:-1]:
+                round_ = " to ".join(map(_shown, way))
+                raise ModelFailed(
+                    "unknown",
+                    f"The settings name no model for {_shown(name or DEFAULT)}: they lead in a circle, from {round_}; "
+                    f"name a model such as {HOUSE} in one of these places.",
+                )
+        return way[-1]
+
+    def _is_elsewhere(self, name: str) -> bool:
+        """Whether what a model of this name is shown leaves this machine; so it does where nobody knows."""
+        try:
+            wanted = self._meant(name)
+            provider = self._providers.get(wanted.partition(":")[0])
+            return provider.is_elsewhere if provider is not None else False
+        except ModelFailed:
+            return True
+
+    def _in_a_file(self, name: str) -> LocalModel:
+        model = name.partition(":")[2]
+        if not model and len(self._local) == 1:
+            return next(iter(self._local.values()))
+        if model not in self._local:
+            known = ", ".join(one.name for one in self._local.values()) or "none"
+            raise ModelFailed(
+                "unknown",
+                f"There is no model {_shown(name)} in a file on this machine; there are: {known}. A table "
+                f"`models.local.NAME` in the settings adds one.",
+            )
+        return self._local[model]
+
     def _named(self, name: str) -> tuple[Provider, str]:
         first, _, model = name.partition(":")
         provider = self._providers.get(first)
         if provider is None:
-            known = ", ".join([HOUSE, *(f"{one}:NAME" for one in self._providers)])
+            here = (one.name for one in self._local.values())
+            known = ", ".join([HOUSE, *self._settings.tiers, *here, *(f"{one}:NAME" for one in self._providers)])
             more = (
                 ", with any name of theirs" if self._providers else "; `models.providers` in the settings adds others"
             )
@@ -132,6 +200,32 @@ class Models:
         rests = [one for (name, _), one in self._known.items() if name == provider.name and one.rest.left]
         shown = [f"{_shown(one.name)} can be asked again in {seconds(one.rest.left)}" for one in rests[:5]]
         return f"It says that it was asked too often: {', '.join(shown)}." if shown else ""
+
+    def _local_facts(self, one: LocalModel) -> ProviderFacts:
+        problem = ""
+        try:
+            one.check()
+        except ModelFailed as error:
+            problem = error.message
+        loaded = f"loaded, {one.memory // 1_048_576} MB" if one.loaded else "loaded when it is first asked"
+        return {
+            "provider": LOCAL,
+            "kind": LOCAL,
+            "model": one.name.partition(":")[2],
+            "where": f"{visible(one.file, lines=False)} on this machine ({loaded})",
+            "key": "not needed",
+            "problem": problem,
+        }
+
+    def _tier_facts(self, tier: str) -> ProviderFacts:
+        return {
+            "provider": tier,
+            "kind": "tier",
+            "model": self._settings.tiers[tier],
+            "where": "where that model is",
+            "key": "not needed",
+            "problem": self.problem(tier),
+        }
 
     def _facts(self, one: Provider) -> ProviderFacts:
         key: Key = "missing"

@@ -39,6 +39,16 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is the service of OpenAI or Anthropic itself."""
         return not self.settings.base_url
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is on another machine; also where its address cannot be read, since then nobody knows."""
+        try:
+            return not is_this_machine(
+                web.split(self.settings.base_url or _ADDRESSES[self.settings.kind]).hostname or ""
+            )
+        except Unreachable:
+            return True
+
     def address(self, *, with_key: bool) -> str:
         """Where it is asked; `ModelFailed` when that is no address, or when the key would go there for all to read."""
         given = self.settings.base_url or _ADDRESSES[self.settings.kind]

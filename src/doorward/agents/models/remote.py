@@ -27,7 +27,14 @@ class _Line(Protocol):
     """`line.py`, which is imported when a model is first asked and not before."""
 
     def pieces(
-        self, provider: Provider, model: str, key: str, limits: settings.Models, prompt: Prompt, connect: Any
+        self,
+        provider: Provider,
+        model: str,
+        key: str,
+        limits: settings.Models,
+        prompt: Prompt,
+        connect: Any,
+        socket: str | None = None,
     ) -> AsyncGenerator[Piece | None, None]: ...
 
 
@@ -45,6 +52,11 @@ class RemoteModel:
         self._environment = environment
         self._counter = Counter(_MARGINS[provider.settings.kind])
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether what it is shown leaves this machine."""
+        return self._provider.is_elsewhere
+
     def count(self, text: str) -> int:
         return self._counter.count(text)
 
@@ -53,11 +65,9 @@ class RemoteModel:
         self._check_rest()
         key = key_of(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
-        line, connect = await self._libraries()
-        answer = line.pieces(self._provider, self._model, key, self._limits, prompt, connect)
         try:
-            async with contextlib.aclosing(answer):
-                async for piece in self._in_time(answer):
+            async with contextlib.aclosing(self._asked(prompt, key)) as pieces:
+                async for piece in pieces:
                     if isinstance(piece, Spent):
                         self._counter.learn(await asyncio.to_thread(_counted, prompt), piece.input_tokens)
                     yield piece
@@ -65,6 +75,13 @@ class RemoteModel:
             if error.fault == "rate_limited" and error.retry_after:
                 self.rest.take(error.retry_after)
             raise
+
+    async def _asked(self, prompt: Prompt, key: str, socket: str | None = None) -> AsyncGenerator[Piece, None]:
+        line, connect = await self._libraries()
+        answer = line.pieces(self._provider, self._model, key, self._limits, prompt, connect, socket)
+        async with contextlib.aclosing(answer):
+            async for piece in self._in_time(answer):
+                yield piece
 
     async def _in_time(self, answer: AsyncGenerator[Piece | None, None]) -> AsyncGenerator[Piece, None]:
         patience, now = self._provider.settings, asyncio.get_running_loop().time

@@ -29,6 +29,11 @@ _returns = functools.cache(functools.partial(result_schema, running.run))
 _NO_UNDO = NoUndo("what a program does on the network cannot be taken back")
 
 
+_MOST_KNOWN = 1_000
+_known: dict[tuple[str, float], CatalogueCommand] = {}
+"""By the version of its entry and the setting that it depends on."""
+
+
 class CatalogueCommand(Command):
     """Its parameters are checked down to the last word before anything is decided, so that what cannot run is refused
     and neither asked of a person nor recorded as begun."""
@@ -131,7 +136,7 @@ def commands(entries: Iterable[Entry], settings: Settings) -> tuple[list[Command
     aliases: dict[str, str] = {}
     for entry in entries:
         try:
-            made.append(CatalogueCommand(entry, settings))
+            made.append(_command(entry, settings))
         except BadParams as error:
             raise TypeError(f"command {entry.name}: {error.message}") from error
         for alias in entry.aliases:
@@ -139,6 +144,17 @@ def commands(entries: Iterable[Entry], settings: Settings) -> tuple[list[Command
                 raise TypeError(f"the alias {alias!r} is given to {aliases[alias]!r} and to '{AREA}/{entry.name}'")
             aliases[alias] = f"{AREA}/{entry.name}"
     return made, aliases
+
+
+def _command(entry: Entry, settings: Settings) -> CatalogueCommand:
+    """The command of an entry: the one from before while the entry is as it was, so that who knew it knows it still."""
+    key = (entry.version, settings.sandbox.wall_seconds)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = CatalogueCommand(entry, settings)
+    return found
 
 
 def _undo(entry: Entry) -> Undo | NoUndo:

@@ -10,6 +10,8 @@ from doorward.command import Family
 
 family = Family("shell", category="shell")
 
+SessionId = Annotated[str, Meta(description="A session of yours, as session/list shows it; empty: none", max_length=64)]
+
 StartFolder = Annotated[
     str,
     Meta(

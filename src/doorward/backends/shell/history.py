@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from doorward.backends.context import Context, Listing, listing
-from doorward.backends.shell.family import family
-from doorward.backends.shell.shapes import PastCall
+from doorward.backends.context import Context
+from doorward.backends.shell.family import SessionId, family
+from doorward.backends.shell.shapes import PastCall, PastCalls
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
@@ -29,10 +29,19 @@ from doorward.store import shell_history
     related=["shell/context"],
 )
 async def history(
-    ctx: Context, limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 10
-) -> Listing[PastCall]:
-    """List your own last shell commands and how they ended, newest first, as the ledger has them."""
-    return listing(await recent(ctx, limit))
+    ctx: Context,
+    limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 10,
+    session: SessionId = "",
+) -> PastCalls:
+    """List your own last shell commands and how they ended, newest first, as the ledger has them.
+
+    With a session, also the lines that were typed in it.
+    """
+    past: PastCalls = {"items": await recent(ctx, limit)}
+    if session:
+        found = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
+        past["lines"] = found.history[: -limit - 1 : -1]
+    return past
 
 
 async def recent(ctx: Context, limit: int) -> list[PastCall]:

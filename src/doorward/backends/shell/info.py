@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.shell.catalogue_command import CatalogueCommand
-from doorward.backends.shell.family import StartFolder, family
+from doorward.backends.shell.family import SessionId, StartFolder, family
 from doorward.backends.shell.history import recent
-from doorward.backends.shell.shapes import Info, Surroundings
+from doorward.backends.shell.shapes import Info, InSession, Surroundings
 from doorward.catalogue.paths import folder_inside
 from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
@@ -32,11 +32,11 @@ _RECENT = 10
     examples=[Example("where do programs run, and with which limits", {})],
     related=["shell/context", "system/status"],
 )
-async def info(ctx: Context) -> Info:
+async def info(ctx: Context, session: SessionId = "") -> Info:
     """Tell how programs run here: their workspace, environment, limits and sandbox, and which commands there are."""
     house = ctx.house
     level, limits, book = await house.sandbox.level(), house.settings.sandbox, house.catalogue
-    return {
+    shown: Info = {
         "workspace": WORKSPACE,
         "folder": ".",
         "user": "a user of the sandbox's own, without rights outside it",
@@ -57,6 +57,9 @@ async def info(ctx: Context) -> Info:
         "notInstalled": [entry.name for entry in book.missing],
         "problem": book.problem or None,
     }
+    if session:
+        shown["session"] = await _in_session(ctx, session)
+    return shown
 
 
 @family.command(
@@ -76,6 +79,7 @@ async def context(
     include_history: Annotated[bool, Meta(description="Whether to show your last shell commands")] = True,
     include_env: Annotated[bool, Meta(description="Whether to show the environment of programs")] = False,
     folder: StartFolder = ".",
+    session: SessionId = "",
 ) -> Surroundings:
     """Tell what matters before running something: who and where you are, which shell commands you may run here."""
     offered = [one for one in ctx.house.offered(ctx.caller, ctx.call.room) if isinstance(one, CatalogueCommand)]
@@ -90,4 +94,22 @@ async def context(
         shown["history"] = await recent(ctx, _RECENT)
     if include_env:
         shown["environment"] = environment(_TEMPORARY)
+    if session:
+        shown["session"] = await _in_session(ctx, session, _RECENT if include_history else 0)
+    return shown
+
+
+async def _in_session(ctx: Context, id: str, lines: int = 0) -> InSession:
+    """Where a session stands. Values of variables are not shown: a model is asked to look around with this."""
+    found = await ctx.house.sessions.open(ctx.caller, ctx.call.room, id)
+    shown: InSession = {
+        "session": found.id,
+        "cwd": found.cwd,
+        "home": found.home,
+        "status": found.status,
+        "variables": sorted(found.env),
+        "aliases": dict(found.aliases),
+    }
+    if lines:
+        shown["lines"] = found.history[: -lines - 1 : -1]
     return shown

@@ -6,8 +6,6 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from doorward.model import Status
-
 
 class Changed(TypedDict):
     """What a program changed in the workspace: how many paths, and the names of the first."""
@@ -47,6 +45,23 @@ class PastCall(TypedDict):
     note: str
 
 
+class PastCalls(TypedDict):
+    items: list[PastCall]
+    lines: NotRequired[Annotated[list[str], Meta(description="What was typed in the session, the last first")]]
+
+
+class InSession(TypedDict):
+    """Where a session of the shell stands."""
+
+    session: str
+    cwd: Annotated[str, Meta(description="Where it is in the tree of virtual files")]
+    home: Annotated[str, Meta(description="What ~ stands for")]
+    status: Annotated[int, Meta(description="The exit code of its last line")]
+    variables: Annotated[list[str], Meta(description="The names of what was set; session/show has the values")]
+    aliases: dict[str, str]
+    lines: NotRequired[Annotated[list[str], Meta(description="What was typed in it, the last first")]]
+
+
 class Limits(TypedDict):
     seconds: float
     cpuSeconds: float
@@ -69,6 +84,7 @@ class Info(TypedDict):
     commands: Annotated[int, Meta(description="How many programs the catalogue has")]
     notInstalled: list[str]
     problem: Annotated[str | None, Meta(description="What is wrong with the catalogue")]
+    session: NotRequired[InSession]
 
 
 class Offered(TypedDict):
@@ -84,28 +100,9 @@ class Surroundings(TypedDict):
     commands: list[Offered]
     history: NotRequired[list[PastCall]]
     environment: NotRequired[dict[str, str]]
+    session: NotRequired[InSession]
 
 
 class Place(TypedDict):
     folder: Annotated[str, Meta(description="What to pass as folder to work there")]
     next: str
-
-
-class Step(TypedDict):
-    """What became of one step."""
-
-    step: int
-    command: str
-    status: Status
-    call: str
-    result: NotRequired[Any]
-    code: NotRequired[str]
-    message: NotRequired[str]
-
-
-class StepsTaken(TypedDict):
-    steps: list[Step]
-    ran: int
-    of: int
-    failed: int
-    folder: Annotated[str, Meta(description="The folder that the next step would start in")]

@@ -14,8 +14,8 @@ from doorward.backends.context import Services
 from doorward.clock import iso
 from doorward.doors.rest import reading
 from doorward.doors.rest.asking import read
+from doorward.doors.rest.bodies import ConsoleLogin, ConsoleSession, LoggedOut
 from doorward.doors.rest.governed import DOOR, Governed, as_json
-from doorward.doors.rest.own import ConsoleLogin, ConsoleSession, LoggedOut
 from doorward.errors import BadParams, NotAuthenticated
 from doorward.rooms.accounts import Attempt
 from doorward.rooms.browsers import Browser

@@ -12,7 +12,7 @@ from doorward import __version__, redact
 from doorward.backends.context import Services
 from doorward.clock import iso
 from doorward.command import Command
-from doorward.doors.line import frames, results, suggesting, tools
+from doorward.doors.line import frames, results, tools
 from doorward.doors.line.auditing import AuditLog
 from doorward.doors.line.client import DOOR, Client, Visitor
 from doorward.doors.line.frames import Asked, BadLine, Id
@@ -22,13 +22,14 @@ from doorward.doors.line.results import Style
 from doorward.doors.line.rooms import ClientRooms
 from doorward.errors import DEFECT, Broken, Cancelled, DoorwardError, Withdrawn
 from doorward.gate.gate import Gate
-from doorward.model import Outcome, Request
+from doorward.model import Caller, Outcome, Request
 
 log = logging.getLogger(__name__)
 
 _CALL = ("tool", "args", "ticket", "notify", "summary", "dry_run", "cache")
 _CALL_KINDS = {"tool": str, "args": dict, "ticket": str, "summary": bool, "dry_run": bool, "cache": bool}
 _EXECUTION = "execution"
+_SUGGEST = "help/suggest"
 _MOST_SHOWN = 20_000
 """How many characters of its output so far the status of an execution holds."""
 
@@ -79,7 +80,7 @@ class Desk:
                 "tenant": caller.tenant,
                 "room": client.room,
             },
-            "tools": len(self._gate.offered(caller, client.room)),
+            "tools": len(self._offered(caller, client.room)),
             "methods": frames.METHODS,
             "notify": notify,
             "limits": {
@@ -98,8 +99,12 @@ class Desk:
         frames.known(asked.params, asked.id, "list_tools", ())
         caller = self._gate.caller(client.credential)
         self._rooms.check(caller, client.room)
-        offered = self._gate.offered(caller, client.room)
+        offered = self._offered(caller, client.room)
         return frames.response(asked.id, self._tools.listed(offered))
+
+    def _offered(self, caller: Caller, room: str) -> list[Command]:
+        """What is offered and belongs into a list of tools."""
+        return [command for command in self._gate.offered(caller, room) if not command.unlisted]
 
     def pending(self, client: Client, asked: Asked, notify: Notify) -> Pending:
         """A call as it is asked for, not yet begun."""
@@ -117,8 +122,6 @@ class Desk:
         command = self._tools.find(name) if name else None
         if command is not None and args:
             args = self._translated(client, command, args)
-        if args and suggesting.is_asked(name):
-            args = suggesting.widened(args)
         request = Request(
             command=name,
             credential=client.credential,
@@ -162,10 +165,21 @@ class Desk:
             pending.tool = self._tools.name(self._services.registry[outcome.command])
         if self._audit is not None:
             self._audit.write(self._audited(pending, outcome, loop.time() - pending.began))
-        if outcome.status == "done" and suggesting.is_asked(pending.tool):
-            outcome = suggesting.suggested(outcome, pending.request, self._services.registry, self._tools)
+        if outcome.status == "done" and outcome.command == _SUGGEST and not outcome.dry_run:
+            outcome = self._suggested(outcome)
         news = pending.last_news(outcome, loop.time())
         return news + results.answer(pending.id, pending.tool, outcome, pending.style)
+
+    def _suggested(self, outcome: Outcome) -> Outcome:
+        """A suggestion with commands called as this door's users know them, and as text the line before all else."""
+        said, known = dict(outcome.result), self._services.registry
+        others = [self._shown(name) for name in said["alternatives"]]
+        if said["command"] in known:
+            tool = self._tools.name(known[said["command"]])
+            line = tool + said["suggestion"].removeprefix(said["command"])
+            said |= {"suggestion": line, "tool": tool, "args": said["params"], "alternatives": others}
+        parts = [said["suggestion"], said["explanation"], f"Others that fit: {', '.join(others)}." if others else ""]
+        return msgspec.structs.replace(outcome, result=said, text="\n".join(filter(None, parts)))
 
     def stop_in_time(self, pending: Pending) -> None:
         """End a call that has had all the time this door gives one."""

@@ -22,6 +22,7 @@ RENAMED = {SEARCH_COMMANDS: SEARCH, DESCRIBE_COMMAND: DESCRIBE}
 """Names under which a short list has these commands, since there a model must find them at once."""
 
 FEW = (
+    "agent/ask",
     "bash",
     "data/list",
     "data/query",

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from doorward.doors.mcp.ask import Ask
-from doorward.executions.notices import Logged, Notice, Output, Progress, Started
+from doorward.executions.notices import Logged, Notice, Output, Progress, Started, Step
 from doorward.wire.meta import LEVELS, Level
 
 BETWEEN = 0.1
@@ -51,6 +51,11 @@ class Watcher:
             self._doing = "It waits for its turn."
         elif isinstance(notice, Logged):
             self._log(notice)
+        elif isinstance(notice, Step):
+            doing = _step(notice)
+            if not doing:
+                return
+            self._doing = doing[:MOST_DOING]
         elif notice.kind == "sampling":
             return
         else:
@@ -117,3 +122,16 @@ class Watcher:
             return self._last, None
         self._last = max(self._last + 0.001, round(fraction * 100, 3))
         return self._last, 100.0 if self._last <= 100 else None
+
+
+def _step(step: Step) -> str:
+    """What a call that consists of others does now, in a line; nothing where that is not worth one."""
+    data = step.data
+    if step.kind == "thinking":
+        return f"Thinking with {data['model']}, turn {data['turn']}."
+    if step.kind == "tool_started":
+        given = data["input"]
+        return f"{data['name']} {given.get('command') or given.get('path', '')}"
+    if step.kind == "tool_finished" and data["status"] != "done":
+        return f"{data['name']}: {data['status']}"
+    return str(data["text"]) if step.kind == "note" else ""

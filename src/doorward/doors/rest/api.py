@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from doorward.backends.context import Services
 from doorward.doors.console.entering import Entering
 from doorward.doors.console.telling import Telling
+from doorward.doors.rest.agent import Agent
 from doorward.doors.rest.asking import Asking
 from doorward.doors.rest.auth import Auth
 from doorward.doors.rest.governed import Governed, answered, as_json
@@ -67,7 +68,7 @@ class Api:
 
     def _own(self, services: Services) -> dict[str, Handler]:
         streams = Streams(self._governed, services)
-        asking, auth = Asking(self._governed, streams, self._once), Auth(services.accounts)
+        asking, auth = Asking(self._governed, streams, self._once, services.index), Auth(services.accounts)
         room, files = (
             RoomStream(self._governed, services, streams.places),
             RoomFiles(self._governed, self._once, services),
@@ -76,6 +77,7 @@ class Api:
         return {
             "run": asking.run,
             "runCommand": asking.run_command,
+            "agent": Agent(self._governed, self._once, streams.places).ai,
             "explain": asking.explain,
             "listCommands": asking.commands,
             "me": asking.me,

@@ -9,24 +9,25 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from doorward.backends import help as help_
 from doorward.command import Command, Undo
 from doorward.doors.rest import reading
+from doorward.doors.rest.bodies import Explain, Me, Offer, Offers, Run
 from doorward.doors.rest.governed import DOOR, Governed, answered, as_json
 from doorward.doors.rest.once import Once
-from doorward.doors.rest.own import Explain, Me, Offer, Offers, Run
 from doorward.doors.rest.streams import Streams
 from doorward.errors import BadParams
 from doorward.model import Request as Asked
+from doorward.store.command_index import CommandIndex
 
 T = TypeVar("T")
 
 
 class Asking:
-    def __init__(self, governed: Governed, streams: Streams, once: Once) -> None:
+    def __init__(self, governed: Governed, streams: Streams, once: Once, index: CommandIndex) -> None:
         self._governed = governed
         self._streams = streams
         self._once = once
+        self._index = index
         self._gate = governed.gate
 
     async def run(self, request: Request) -> Response:
@@ -103,11 +104,17 @@ class Asking:
             self._gate.enter(caller, room)
         offered = sorted(self._gate.offered(caller, room), key=lambda one: one.name)
         if "search" in query:
-            offered = _found(query["search"], offered)
+            offered = await self._found(query["search"], offered, caller.tenant)
         page = offered[start : start + limit]
         end = start + len(page)
         more = str(end) if page and end < len(offered) else None
         return as_json(Offers([_offer(one) for one in page], len(offered), more))
+
+    async def _found(self, search: str, offered: list[Command], tenant: str) -> list[Command]:
+        """The commands that answer a purpose, best first, as help/search finds them."""
+        by_name = {one.name: one for one in offered}
+        await self._index.ready()
+        return [by_name[hit.command] for hit in self._index.hits(search, by_name, len(by_name), tenant, meaning=True)]
 
 
 def read(body: bytes, kind: type[T]) -> T:
@@ -116,13 +123,6 @@ def read(body: bytes, kind: type[T]) -> T:
         return msgspec.convert(reading.parsed(body), kind)
     except msgspec.ValidationError as error:
         raise BadParams(f"The body is not as it should be: {error}.") from error
-
-
-def _found(search: str, offered: list[Command]) -> list[Command]:
-    """The commands that answer a purpose, best first, by the measure of help/search."""
-    wanted = help_.words(search)
-    scored = [(help_.score(wanted, one), one) for one in offered]
-    return [one for points, one in sorted(scored, key=lambda pair: -pair[0]) if points > 0]
 
 
 def _offer(one: Command) -> Offer:

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from doorward.doors.rest import reading
 from doorward.doors.rest.asking import read
+from doorward.doors.rest.bodies import LoggedOut, Login, Refresh, Register
 from doorward.doors.rest.governed import DOOR, as_json
-from doorward.doors.rest.own import LoggedOut, Login, Refresh, Register
 from doorward.rooms.accounts import Accounts, Attempt
 
 LARGEST_BODY = 16_384

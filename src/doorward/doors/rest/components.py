@@ -12,6 +12,7 @@ from doorward.doors.statuses import HTTP_STATUS
 REFERENCE = "#/components/schemas/{name}"
 TAGS = {
     "commands": "Find out what may be run, and run it",
+    "agent": "Say in plain words what you want",
     "executions": "What runs, what ran, and what it wrote",
     "approvals": "Questions to people, and their answers",
     "rooms": "Rooms, their members and messages",

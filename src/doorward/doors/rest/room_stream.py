@@ -14,9 +14,9 @@ from starlette.responses import Response
 from doorward.backends.context import Services
 from doorward.backends.room_message import shown
 from doorward.doors.rest import problems, reading
+from doorward.doors.rest.bodies import Told
 from doorward.doors.rest.followers import Frame, Shared, Waiting
 from doorward.doors.rest.governed import DOOR, Governed, as_json
-from doorward.doors.rest.own import Told
 from doorward.doors.rest.resource import Answered
 from doorward.doors.rest.sse import EventStream, Places, principal_of
 from doorward.doors.rest.streams import TOO_SLOW

@@ -90,11 +90,13 @@ class Places:
 class EventStream(Response):
     """Sends what a source yields until it ends, the client leaves, or the client takes nothing any more."""
 
-    media_type = EVENT_STREAM
-
-    def __init__(self, source: Source, places: Places, who: Principal) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+    def __init__(
+        self, source: Source, places: Places, who: Principal, form: str = EVENT_STREAM, nothing: bytes = _COMMENT
+    ) -> None:
+        """`nothing` is what says, in that form, no more than that the stream is still there."""
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}, media_type=form)
         del self.headers["content-length"]
+        self._nothing = nothing
         self._source = source
         self._places = places
         self._who = who
@@ -107,7 +109,7 @@ class EventStream(Response):
         events = self._source()
         with self._places.place(self._who):
             try:
-                async with _Attended(receive, send) as client:
+                async with _Attended(receive, send, self._nothing) as client:
                     await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
                     while piece := await _next(events):
                         await client.take(piece)
@@ -125,9 +127,10 @@ class _Attended:
     whether the client is still there, and one timer whether it has heard anything lately.
     """
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, nothing: bytes) -> None:
         self._receive = receive
         self._send = send
+        self._nothing = nothing
         self._loop = asyncio.get_running_loop()
         self._heard = self._loop.time()
         self._over = self._gone = False
@@ -181,7 +184,7 @@ class _Attended:
     async def _comment(self) -> None:
         try:
             self._heard = self._loop.time()
-            await self._sent(_COMMENT)
+            await self._sent(self._nothing)
         except TimeoutError:
             log.info("a client that took nothing was given up")
             self._leave()

@@ -1,0 +1,65 @@
+"""What an answer of a model asks for, and how one is told that it asks for nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doorward.agents.answering import Answer
+from doorward.agents.calls.native import native
+from doorward.agents.calls.reading import read_aside
+from doorward.agents.calls.wanted import Reading, Wanted
+from doorward.agents.models.model import Turn
+from doorward.command import Command
+
+_MOST_FAULTS = 20
+_INTENT = re.compile(
+    r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
+    r"|i (?:have )?(?:run|ran|executed|called|used)|using the|call(?:ing)? the|use the)\b",
+    re.IGNORECASE,
+)
+
+
+async def heard(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
+    """The calls of an answer: those that came over the provider's own wire or, without such, those in its text.
+
+    Beside them what cannot be read as a call: the provider's id of it, if it has one, and why not.
+    """
+    if not got.asked:
+        reading = await read_aside(got.text)
+        return reading, [("", fault) for fault in reading.faults]
+    calls: list[Wanted] = []
+    faults: list[tuple[str, str]] = []
+    for asked in got.asked:
+        found = native(asked)
+        if isinstance(found, str):
+            faults.append((asked.id, found))
+        else:
+            calls.append(found)
+    return Reading(calls=tuple(calls), prose=got.text.strip()), faults
+
+
+def told_of(faults: Sequence[tuple[str, str]]) -> list[Turn]:
+    """What a model is told of that which cannot be read as a call."""
+    told = [Turn(role="result", text=fault, answers=id) for id, fault in faults[:_MOST_FAULTS]]
+    if len(faults) > _MOST_FAULTS:
+        left = len(faults) - _MOST_FAULTS
+        told.append(Turn(role="result", text=f"{left} more calls of this answer cannot be read either."))
+    return told
+
+
+def only_talks(text: str, offered: Sequence[Command]) -> bool:
+    """Whether an answer without a call announces, or claims, to run a command by its name."""
+    if not _INTENT.search(text):
+        return False
+    words = set(re.findall(r"[A-Za-z][\w/.-]*\w", text))
+    return any("/" in one.name and (one.name in words or one.wire in words) for one in offered)
+
+
+def correction(hidden_from: str) -> str:
+    """What a model is told that only talks about commands. `hidden_from` says who was not shown its answer."""
+    return (
+        f"Nothing was run: your answer speaks of a command and holds no call, and {hidden_from} was not shown it. Call "
+        "the tool, or write the call as a line of its own, EXECUTE: command --name=value. When no command is needed, "
+        "answer without speaking of one."
+    )

@@ -1,0 +1,161 @@
+"""What a request says about which records are meant, as a filter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from doorward.agents.house import knowledge
+from doorward.agents.house.entities import Comparison, Span, stem
+from doorward.agents.house.fields import Table
+from doorward.agents.house.said import Said
+from doorward.agents.house.slots import within
+
+_OPS = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte"}
+_TEXTS = {"contains": "%{}%", "starts": "{}%", "ends": "%{}"}
+_NUMERIC = ("gt", "gte", "lt", "lte")
+
+
+class Clause(msgspec.Struct, frozen=True):
+    """One condition, and whether it must hold beside the others or instead of the one before."""
+
+    where: dict[str, Any]
+    also: bool = True
+
+
+class Unclear(msgspec.Struct, frozen=True):
+    """A value whose field was not said."""
+
+    value: Any
+    op: str = "eq"
+    hint: str = ""
+    """The words before it, such as `in` or `from`."""
+    also: bool = True
+    weak: bool = False
+    """Whether the word may as well mean nothing here: then it counts only where records hold just that."""
+
+
+def compared(table: Table, one: Comparison, names: Iterable[str], number: str = "") -> Clause | Unclear | None:
+    """A comparison as a condition; `Unclear` where only a value was said, None where it says nothing.
+
+    `number` is the field that figures are about where no other is named.
+    """
+    own = {stem(word) for name in names for word in name.split()}
+    words = [
+        word for word in one.field.lower().split() if stem(word) not in own and word not in ("the", "a", "is", "are")
+    ]
+    if one.op in _NUMERIC and not isinstance(one.value, str | bool):
+        field = table.find(words, _numbers(table)) if words else ""
+        field = field or number or table.amount()
+        return Clause({field: {_OPS[one.op]: one.value}}, one.also) if field else Unclear(one.value, one.op, one.field)
+    field = table.find(words) if words else ""
+    if not field:
+        return Unclear(one.value, one.op, one.field, one.also)
+    return Clause(condition(table, field, one.op, one.value), one.also)
+
+
+def condition(table: Table, field: str, op: str, value: Any) -> dict[str, Any]:
+    """A field and what is wanted of it."""
+    kind = table.fields.get(field, "")
+    if op == "empty":
+        return {"$or": [{field: None}, {field: ""}]} if kind in ("text", "string") else {field: None}
+    if op == "notempty":
+        return {"$and": [{field: {"$ne": None}}, {field: {"$ne": ""}}]}
+    if isinstance(value, tuple):
+        if len(value) == 2 and all(isinstance(one, int | float) for one in value):
+            return {field: {"$between": list(value)}}
+        return {"$or": [condition(table, field, "eq", one) for one in value]}
+    if op in _TEXTS:
+        return {field: {"$ilike": _TEXTS[op].format(_liked(str(value)))}}
+    if kind == "boolean":
+        truth = str(value).lower() not in ("false", "no", "off", "0", "none")
+        return {field: truth if op != "ne" else not truth}
+    if kind in ("number", "integer"):
+        number = as_number(value)
+        if number is not None:
+            return {field: number} if op == "eq" else {field: {_OPS.get(op, "$eq"): number}}
+    if isinstance(value, str) and op in ("eq", "ne"):
+        like = {field: {"$ilike": _liked(value)}}
+        return like if op == "eq" else {"$not": like}
+    return {field: {_OPS.get(op, "$eq"): value}}
+
+
+def as_number(value: Any) -> float | int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    text = str(value).replace(",", "").lstrip("$€£")
+    try:
+        return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+    except ValueError:
+        return None
+
+
+def timed(table: Table, span: Span, said: Said) -> dict[str, Any]:
+    """A stretch of time as a condition on the field that is meant by it."""
+    field = ""
+    if span.about == "changed" and "updatedAt" in table.fields:
+        field = "updatedAt"
+    elif span.about == "created" and "createdAt" in table.fields:
+        field = "createdAt"
+    if not field or table.kind != "system":
+        named = _time_field(table, said)
+        field = named or field
+    if not field:
+        changed = said.has("change") and "updatedAt" in table.fields
+        field = "updatedAt" if changed else table.time
+    bounds = within(span)
+    return {field: bounds} if field and bounds else {}
+
+
+def _time_field(table: Table, said: Said) -> str:
+    """A field of a time that the request speaks of by its own name, such as `shipped` for `shippedAt`."""
+    stems = {one.stem for one in said.words}
+    for name in table.of("time", "date", "date-time", "text", "string"):
+        if name in ("createdAt", "updatedAt", "at") or not re.search(r"(?:At|_at|On|_on|Date|_date|date)$", name):
+            continue
+        telling = re.sub(r"(?:At|_at|On|_on|Date|_date)$", "", name)
+        if stem(telling.lower()) in stems:
+            return name
+    return ""
+
+
+def known_value(table: Table, word: str) -> dict[str, Any] | None:
+    """A word that stands for a condition in a collection of the house, such as `failed`."""
+    for one in knowledge.things().values:
+        here = one.collection in ("", table.name) and one.field in table.fields
+        if here and knowledge.phrase(word) in knowledge.phrases(one.words):
+            return {one.field: one.condition}
+    return None
+
+
+def together(clauses: list[Clause]) -> dict[str, Any]:
+    """All conditions as one filter."""
+    if not clauses:
+        return {}
+    groups: list[list[dict[str, Any]]] = []
+    for one in clauses:
+        if one.also or not groups:
+            groups.append([one.where])
+        else:
+            groups[-1].append(one.where)
+    made = [group[0] if len(group) == 1 else {"$or": group} for group in groups]
+    if len(made) == 1:
+        return made[0]
+    keys = [key for one in made for key in one]
+    if len(set(keys)) == len(keys):
+        return {key: value for one in made for key, value in one.items()}
+    return {"$and": made}
+
+
+def _numbers(table: Table) -> tuple[str, ...]:
+    return ("number", "integer")
+
+
+def _liked(text: str) -> str:
+    """A text for a comparison that takes % and _ as signs of its own."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

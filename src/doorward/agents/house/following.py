@@ -1,0 +1,234 @@
+"""Requests that go on from the one before: `and by status?`, `only the failed ones`, `how big is it`."""
+
+from __future__ import annotations
+
+import re
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from doorward.agents.house import knowledge
+from doorward.agents.house.plan import Plan, Step, Steps, Telling, Unknown, items
+from doorward.agents.house.said import Said, clauses, said
+
+if TYPE_CHECKING:
+    from doorward.agents.house.understanding import Mind
+
+_GOES_ON = knowledge.form("following: goes on")
+_THEM = knowledge.form("following: them")
+_IT = knowledge.form("following: it")
+_NTH = {
+    "first": 0,
+    "second": 1,
+    "third": 2,
+    "fourth": 3,
+    "fifth": 4,
+    "1st": 0,
+    "2nd": 1,
+    "3rd": 2,
+    "last": -1,
+    "top": 0,
+}
+_WHICH = knowledge.form("following: which")
+_VERB = knowledge.form("following: verb")
+
+
+def followed(mind: Mind, one: Said) -> Plan | str | None:
+    """The plan for a request that only makes sense behind another; None when it stands for itself."""
+    text = one.text
+    goes_on = _GOES_ON.match(text) is not None
+    refers = _THEM.search(text) is not None or (
+        _IT.search(text) is not None and len(one.words) <= 9 and not one.entity("path")
+    )
+    short = len(one.words) <= 4 and not one.content()
+    nth = _WHICH.search(text) if len(one.words) <= 7 and (_VERB.match(text) or refers or len(one.words) <= 3) else None
+    if not (goes_on or refers or short or nth):
+        return None
+    if not goes_on and not nth and _stands(mind, one, refers):
+        return None
+    for earlier in mind.seen.earlier:
+        before = said(earlier, mind.now, mind.zone)
+        if followed_by_itself(before):
+            continue
+        chosen = picked(mind, one, before, nth)
+        if chosen is not None:
+            return chosen
+        made = mind.planned(_joined(mind, before, one))
+        if isinstance(made, Plan):
+            return made
+        break
+    return None
+
+
+def followed_by_itself(before: Said) -> bool:
+    return _GOES_ON.match(before.text) is not None and len(before.words) <= 4
+
+
+def _stands(mind: Mind, one: Said, refers: bool) -> bool:
+    """Whether a request says enough by itself: it names what it is about."""
+    things = [
+        name
+        for name in (
+            "file",
+            "room",
+            "person",
+            "log",
+            "command",
+            "approval",
+            "git",
+            "message",
+            "recipe",
+            "time",
+            "date",
+            "disk",
+            "memory",
+            "home",
+            "workspace",
+            "commit",
+            "branch",
+            "cpu",
+        )
+        if one.has(name)
+    ]
+    return bool(things or one.entity("path", "kind", "glob")) and not (refers and _THEM.search(one.text))
+
+
+def _joined(mind: Mind, before: Said, one: Said) -> Said:
+    """The request before, with what the new one says in the place of what it said about the same."""
+    rest = _GOES_ON.sub("", one.text).strip(" ?.!,")
+    rest = re.sub(
+        r"\b(?:how many|count|number)(?: of)? (?:them|those|these|it)\b",
+        lambda found: found[0].rpartition(" ")[0] + " @",
+        rest,
+        flags=re.IGNORECASE,
+    )
+    kinds = {entity.kind for entity in one.reading.found}
+    kept = before.text.rstrip(" ?.!")
+    for entity in reversed(before.reading.found):
+        if entity.kind in kinds and entity.kind in ("span", "group", "order", "limit", "size", "age", "kind"):
+            kept = f"{kept[: entity.start]} {kept[entity.end :]}"
+    counting = re.search(r"\b(?:how many|count)\b", one.text, re.IGNORECASE)
+    if counting and not re.search(r"\b(?:how many|count)\b", kept, re.IGNORECASE):
+        kept = re.sub(
+            r"^(?:list|show(?: me)?|which|what(?: are)?|find|give me|get)\b(?: all| the)*",
+            "how many",
+            kept,
+            flags=re.IGNORECASE,
+        )
+    new = _bare(rest)
+    new = re.sub(r"^(?:how many|count|number of)\b(?: are| of| is| were)*", "", new, flags=re.IGNORECASE).strip()
+    new = re.sub(r"^(?:are|is|were|was|that are|which are|ones?)\b ?", "that are ", new, flags=re.IGNORECASE)
+    return said(" ".join(f"{kept} {new}".split()), mind.now, mind.zone)
+
+
+def _bare(text: str) -> str:
+    text = _THEM.sub(" ", text)
+    text = re.sub(
+        r"\b(?:group|sort|order|break|list|show|split|filter|give me)\b(?= +(?:by|down|per|in|up))",
+        " ",
+        text,
+        flags=re.IGNORECASE,
+    )
+    text = re.sub(r"@", " ", text)
+    return " ".join(text.split())
+
+
+def picked(mind: Mind, one: Said, before: Said, nth: re.Match[str] | None = None) -> Plan | None:
+    """Something done to one of what the request before found."""
+    verb = _VERB.match(one.text) or re.match(r"(?P<verb>size)", one.text)
+    single = nth is not None or _IT.search(one.text) is not None
+    if not single or (one.entity("span", "group", "compare") and nth is None):
+        return None
+    place = _NTH[nth["nth"].lower()] if nth is not None else 0
+    earlier = mind.planned(before)
+    if not isinstance(earlier, Plan) or earlier.changes:
+        return None
+    word = verb["verb"].lower() if verb is not None else ""
+
+    def steps() -> Steps:
+        end = yield from earlier.steps
+        if isinstance(end, str):
+            return end
+        found = [each for got in end.results for each in items(got) if isinstance(each, dict)]
+        value = end.results[-1].value if end.results else None
+        if not found and isinstance(value, dict) and value.get("path"):
+            found = [value]
+        if not found or not -len(found) <= place < len(found):
+            raise Unknown(knowledge.smalltalk().nothing_before)
+        path = str(found[place].get("path", "")).removeprefix("/workspace/")
+        if not path:
+            kept = msgspec.structs.replace(end.results[-1], value={"items": [found[place]]})
+            return Telling(msgspec.structs.replace(end.asked, limit=1, count=False), (kept,))
+        wanted = f"{_wish(word, one.text)} {path}"
+        plan = mind.planned(said(wanted, mind.now, mind.zone))
+        if not isinstance(plan, Plan):
+            raise Unknown(plan or knowledge.smalltalk().nothing_before)
+        return (yield from plan.steps)
+
+    return Plan("following", earlier.asked, steps(), 0.8, "what was found before", word in ("delete", "remove"))
+
+
+def _wish(word: str, text: str) -> str:
+    if word in ("delete", "remove"):
+        return "delete"
+    if re.search(r"\b(?:size|big|large|bytes|heavy)\b", text, re.IGNORECASE):
+        return "how big is"
+    if re.search(r"\b(?:when|old|changed|modified)\b", text, re.IGNORECASE):
+        return "when was the last change of"
+    return "read"
+
+
+_ = Step
+
+
+_BOTH = knowledge.form("following: both")
+_OF_EACH = knowledge.form("following: of each")
+_PLUS = knowledge.form("following: plus")
+_AND_IT = knowledge.form("following: and it")
+_PRONOUN = knowledge.form("following: pronoun")
+_SHOWS = knowledge.form("following: shows")
+_ACT = knowledge.form("following: act")
+
+
+def pieces(one: Said, now: float, zone: tzinfo) -> list[Said]:
+    """Each thing that is wished for, by itself."""
+    each = _OF_EACH.match(one.text)
+    if each is not None:
+        return [said(f"how many {each[name]} are there", now, zone) for name in ("first", "second")]
+    both = _BOTH.match(one.text)
+    if both is not None:
+        return [said(f"{both['verb']} {both[name]}{both['rest']}", now, zone) for name in ("first", "second")]
+    plus = _PLUS.search(one.text)
+    if plus is not None:
+        return [said(part, now, zone) for part in (one.text[: plus.start()], f"what is {plus['what']}")]
+    parts = clauses(one)
+    split = _AND_IT.search(one.text) if len(parts) < 2 else None
+    if split is not None:
+        return [said(part, now, zone) for part in (one.text[: split.start()], one.text[split.start("then") :])]
+    return parts
+
+
+def refers_to_one(part: Said) -> bool:
+    return _SHOWS.match(part.text) is not None
+
+
+def referring(part: Said, first: Said, now: float, zone: tzinfo) -> Said:
+    """A wish with what its `their` or `it` stands for, said in the wish before."""
+    if _PRONOUN.search(part.text) is None:
+        return part
+    path = first.entity("path")
+    if path is not None and not first.entity("kind"):
+        return said(_PRONOUN.sub(path.words, part.text.removesuffix(" back"), count=1), now, zone)
+    thing = re.sub(r"\b(?:are there|do we have|there are|is there|exist)\b", " ", _ACT.sub("", first.text)).strip(
+        " ?.!,"
+    )
+    text = re.sub(
+        r"\b(?:their|its) (?P<what>[\w ]+?)(?=[?.!,]|$)",
+        lambda found: f"{found['what']} of {thing}",
+        part.text,
+        flags=re.IGNORECASE,
+    )
+    if text == part.text:
+        text = _PRONOUN.sub(thing, text, count=1)
+    return said(text, now, zone)

@@ -1,0 +1,110 @@
+"""The house model: a model that needs no key and no network, and understands a request by what it means.
+
+It sees what any model sees, a prompt, and asks for commands as any model does. It keeps nothing between answers: the
+plan is worked out anew from the question and from what came of its calls. What it says about a result comes from that
+result, and nothing in one is ever read as a request.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, tzinfo
+
+import msgspec
+
+from doorward.agents.calls.reading import read_aside
+from doorward.agents.house import abilities, knowledge, smalltalk
+from doorward.agents.house.plan import End, Plan, Step, Telling, advanced
+from doorward.agents.house.retrieval import ranked
+from doorward.agents.house.said import said
+from doorward.agents.house.seen import Seen
+from doorward.agents.house.suggested import Suggested
+from doorward.agents.house.telling import Asked as Wish
+from doorward.agents.house.telling import quoted, told
+from doorward.agents.house.understanding import Mind
+from doorward.agents.models.model import Asked, Lost, Piece, Prompt, Spent, Text, Tool, Turn
+
+SUGGESTIONS = knowledge.smalltalk().suggestions
+_LOST = "I do not know "
+"""How every sentence begins that says so: whoever asked must be able to tell that nothing was done."""
+
+
+class HouseModel:
+    """Knowledge and rules in the place of a language model: deterministic, and honest about what it is."""
+
+    name = "house"
+
+    def __init__(self, now: Callable[[], float] = time.time, zone: tzinfo = UTC) -> None:
+        self._now = now
+        self._zone = zone
+
+    async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        asked, text = self._next(prompt)
+        for one in asked:
+            yield one
+        if text:
+            text = await _harmless(text)
+            yield Text(text)
+        if not asked and text.startswith(_LOST):
+            yield Lost()
+        yield Spent(self.count(prompt.instructions), self.count(text))
+
+    def count(self, text: str) -> int:
+        """A token of the house model is a byte, since nothing of it is ever paid for."""
+        return len(text.encode(errors="replace"))
+
+    def suggest(self, request: str, tools: Sequence[Tool], now: float | None = None) -> Suggested | None:
+        """The first step that it would take for a request; None when it does not know one."""
+        prompt = Prompt(instructions="", turns=(Turn(role="user", text=request),), tools=tuple(tools))
+        seen = Seen(prompt)
+        moment = self._now() if now is None else now
+        mind = Mind(seen, moment, self._zone, lenient=True)
+        plan = mind.understood()
+        if isinstance(plan, str):
+            return None
+        wanted = advanced(plan, ())
+        if isinstance(wanted, str | Telling) or not wanted:
+            return None
+        step = wanted[0]
+        others = [one.command for one in ranked(mind.around(said(seen.question, moment, self._zone)))]
+        near = tuple(one for one in others if one != step.command)[:3]
+        return Suggested(step.command, step.params, round(min(plan.score, 1.0), 2), f"it asks for {plan.reason}", near)
+
+    def _next(self, prompt: Prompt) -> tuple[list[Asked], str]:
+        """The next calls, or the answer."""
+        seen = Seen(prompt)
+        mind = Mind(seen, self._now(), self._zone)
+        plan = mind.understood()
+        if isinstance(plan, str):
+            if seen.results:
+                return [], told(Wish(question=seen.whole), seen.results)
+            return [], abilities.said(plan, mind) if plan.startswith("@") else plan
+        wanted = advanced(plan, seen.results)
+        if isinstance(wanted, list):
+            return _asked(wanted, seen, plan)
+        return [], _told(wanted)
+
+
+def _asked(steps: list[Step], seen: Seen, plan: Plan) -> tuple[list[Asked], str]:
+    first = len(seen.results)
+    made = []
+    waits = False
+    for number, step in enumerate(steps, first + 1):
+        tool = seen.tools[step.command]
+        waits = waits or tool.asks or "waits for a person's approval" in tool.description
+        made.append(Asked(f"house-{number}", tool.name, msgspec.json.encode(step.params).decode()))
+    return made, knowledge.smalltalk().waits if waits else ""
+
+
+def _told(end: End) -> str:
+    if isinstance(end, str):
+        return end
+    parts = [told(end.asked, end.results), *(told(one.asked, one.results) for one in end.also)]
+    return smalltalk.joined([end.note, *parts])
+
+
+async def _harmless(text: str) -> str:
+    """What it says never holds a call: it quotes people, files and programs, and runs nothing that they wrote."""
+    reading = await read_aside(text)
+    return quoted(text) if reading.calls or reading.faults else text

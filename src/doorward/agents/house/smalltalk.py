@@ -1,0 +1,51 @@
+"""Sentences that need no call: greetings, help, and what it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doorward.agents.house import knowledge
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def greeting() -> str:
+    """The first words in a house where nobody has said anything yet."""
+    words = knowledge.smalltalk()
+    return words.greeting.format(suggestions="\n".join(f"- {one}" for one in words.suggestions))
+
+
+def not_understood(near: Sequence[str] = (), *, again: bool = False) -> str:
+    words = knowledge.smalltalk()
+    if again:
+        return words.not_understood_again
+    return words.not_understood_near.format(near=in_a_row(list(near))) if near else words.not_understood
+
+
+def did_nothing(why: str, ask: str = "") -> str:
+    words = knowledge.smalltalk()
+    how = words.how_to_ask.format(ask=ask) if ask else words.how_else
+    return f"{words.did_nothing.format(why=why)}\n{how}"
+
+
+def no_such_collection(name: str, names: Sequence[str]) -> str:
+    return knowledge.smalltalk().no_such_collection.format(name=name, names=in_a_row(list(names)[:20]) or "none")
+
+
+def no_such_value(word: str, noun: str, fields: Sequence[str]) -> str:
+    return knowledge.smalltalk().no_such_value.format(word=word[:60], noun=noun, fields=in_a_row(list(fields)))
+
+
+def not_offered(commands: str) -> str:
+    return knowledge.smalltalk().not_offered.format(commands=commands)
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Sentences side by side, and lists on lines of their own."""
+    text = ""
+    for part in parts:
+        if part:
+            text += part if not text else f"\n\n{part}" if "\n" in part or "\n" in text else f" {part}"
+    return text

@@ -1,0 +1,19 @@
+"""What the house model would do first for a request: one call, and how sure it is. Nothing of it has run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Suggested(msgspec.Struct, frozen=True):
+    command: str
+    """Its canonical name, such as `data/list`."""
+    params: dict[str, Any]
+    score: float
+    """How sure it is, from 0 to 1."""
+    reason: str
+    """What in the request speaks for it."""
+    alternatives: tuple[str, ...] = ()
+    """Other commands that came near."""

@@ -1,0 +1,235 @@
+"""Where the keeper is asked: it finds a session and a model, does the work, and says what became of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from doorward import redact
+from doorward.agents.calls.wanted import Wanted
+from doorward.agents.keeper import choosing, suggesting, waiting
+from doorward.agents.keeper.briefing import Brief
+from doorward.agents.keeper.hands import Hands
+from doorward.agents.keeper.waiting import LeftOff
+from doorward.agents.keeper.work import End, Work
+from doorward.agents.models.model import Model, ModelFailed
+from doorward.agents.standing_in import stood_in
+from doorward.agents.surroundings import Models
+from doorward.approvals.approvals import Approval
+from doorward.backends.context import Context
+from doorward.backends.keeper_desk import Answer, Suggestion
+from doorward.backends.session.session import Session
+from doorward.command import Command
+from doorward.errors import BadParams
+from doorward.model import ApprovalTerms, Caller
+from doorward.recipes.policy import Policy
+from doorward.visible import storable, visible
+
+Terms = Callable[[Caller, Policy | None, Command], ApprovalTerms | None]
+"""The approval that somebody needs for a command where that policy holds."""
+_MARGIN = 1.0
+"""Seconds before the gate would stop it that the keeper stops by itself, and says what it did so far."""
+
+
+class Desk:
+    """The keeper, as commands know it. It remembers nothing between two requests but what is in their session."""
+
+    def __init__(self, models: Models, terms: Terms, environment: Mapping[str, str] | None = None) -> None:
+        self._models = models
+        self._terms = terms
+        self._environment = os.environ if environment is None else environment
+
+    def thinking_with(self, models: Models, environment: Mapping[str, str]) -> Desk:
+        """The same keeper with other models to think with."""
+        return Desk(models, self._terms, environment)
+
+    async def answer(
+        self, ctx: Context, prompt: str, *, session: str = "", model: str = "", ticket: str = ""
+    ) -> Answer:
+        """Do what is asked for by calls inside this one, and say what was done."""
+        opened = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
+        async with ctx.house.sessions.using(opened) as held:
+            ctx.execution.step("session", {"sessionId": held.id})
+            request = _Request(self, ctx, held, model)
+            return await (request.go_on(ticket) if ticket else request.begin(prompt))
+
+    async def suggest(self, ctx: Context, request: str) -> Suggestion | None:
+        """The one call that would do what is wanted; None when it does not know."""
+        return await suggesting.suggest(ctx, self.brief(ctx, None, request), self._models, request)
+
+    def model(self, asked: str, configured: str) -> tuple[Model, list[str]]:
+        """What to think with, and what a person should know of that. What was asked for by name is not replaced."""
+        name = choosing.wanted(asked, configured, self._environment)
+        try:
+            found = self._models.find(name)
+        except ModelFailed as failure:
+            other = None if asked else self._models.instead_of(name)
+            if other is None:
+                raise
+            return other, [stood_in(name, other.name, failure.message), *_away(other)]
+        return found, _away(found)
+
+    def instead_of(self, model: Model) -> Model | None:
+        return self._models.instead_of(model.name)
+
+    @property
+    def debug(self) -> bool:
+        return self._environment.get("USHELL_AI_DEBUG", "") not in ("", "0")
+
+    def brief(self, ctx: Context, session: Session | None, asked: str) -> Brief:
+        """What every answer to this request is made of."""
+        caller = ctx.caller.thinking()
+        room = ctx.house.rooms.get(caller.tenant, ctx.call.room)
+        policy = ctx.house.recipes.policy(room.recipe) if room is not None else None
+        offered = ctx.house.offered(caller, ctx.call.room)
+        context, history = _context(self._environment.get("USHELL_AI_CONTEXT", ""))
+        return Brief(
+            caller=ctx.caller,
+            session=session or Session(tenant=caller.tenant, user=ctx.caller.id, id="", room=ctx.call.room),
+            asked=redact.text(visible(storable(asked))),
+            offered=[one for one in offered if not one.unlisted],
+            policy=policy,
+            waits=lambda command: self._terms(caller, policy, command) is not None,
+            limits=ctx.house.settings.keeper,
+            context=context,
+            history=history,
+        )
+
+
+class _Request:
+    """One request to the keeper, in the session that it belongs to."""
+
+    def __init__(self, desk: Desk, ctx: Context, session: Session, model: str) -> None:
+        self._desk = desk
+        self._ctx = ctx
+        self._session = session
+        self._model = model
+        self._thought_with = ""
+        """The model of the work that is taken up again."""
+        self._notes: list[str] = []
+
+    async def begin(self, prompt: str) -> Answer:
+        return await self._work(self._desk.brief(self._ctx, self._session, prompt), self._model, None)
+
+    async def go_on(self, ticket: str) -> Answer:
+        """Take up what waited: run the call that a person said yes to, and work on from there to an answer."""
+        left, approval = await waiting.take_up(self._ctx, self._session.id, ticket)
+        self._thought_with = left.model
+        brief = self._desk.brief(self._ctx, self._session, left.asked)
+        talk = self._session.talk
+        if approval.state != "pending" and talk and left.asked.startswith(talk[-1][0]):
+            talk.pop()  # that it waited: what became of it is said in its place
+        if approval.state == "approved":
+            return await self._work(brief, self._model or left.model, (left, approval))
+        if approval.state == "pending":
+            said = waiting.how_to_go_on(approval, self._session.id)
+            return self._answer("waiting", said, "It still waits for a person.", None)
+        await waiting.close(self._ctx, ticket)
+        said = waiting.not_approved(approval)
+        self._session.said(left.asked, said)
+        return self._answer("not_approved", said, said, None)
+
+    async def _work(self, brief: Brief, asked: str, left: tuple[LeftOff, Approval] | None) -> Answer:
+        configured = self._ctx.house.settings.keeper.model
+        try:
+            model, notes = self._desk.model(asked, configured)
+        except ModelFailed as failure:
+            raise BadParams(f"agent/ask: {failure.message}") from failure
+        for note in notes:
+            self._note(note)
+        with Hands(self._ctx, self._session).at_work() as hands:
+            work = Work(self._ctx, brief, model, hands, self._seconds(brief), self._desk.debug)
+            waits = await self._resume(work, hands, *left) if left is not None else None
+            end = waits or await work.done()
+            other = self._instead(work, asked) if end.ended == "model_failed" and not end.text else None
+            if other is not None:
+                for note in (stood_in(model.name, other.name, end.error), *_away(other)):
+                    self._note(note)
+                work = Work(self._ctx, brief, other, hands, self._seconds(brief), self._desk.debug)
+                end = await work.done()
+        return await self._ended(brief, work, end)
+
+    async def _resume(self, work: Work, hands: Hands, left: LeftOff, approval: Approval) -> End | None:
+        """Run what a person said yes to, and put it where the model left off; an end when it has to wait again."""
+        done = await hands.resume(approval, json.loads(approval.params))
+        if done.call["status"] != "refused":  # then the approval is not used up, and it can be taken up again
+            await waiting.close(self._ctx, approval.id)
+        work.so_far += left.turns
+        if left.part:
+            done = msgspec.structs.replace(done, told=done.told + waiting.PART)
+        return work.took(Wanted(name=left.tool, id=left.answers), done)
+
+    def _instead(self, work: Work, asked: str) -> Model | None:
+        """The model that does it instead: where nobody asked for one by name, and nothing was done or said yet."""
+        return None if asked or work.calls else self._desk.instead_of(work.model)
+
+    async def _ended(self, brief: Brief, work: Work, end: End) -> Answer:
+        said = end.text
+        if end.waits is not None and end.asked is not None:
+            ticket = end.waits.call.get("ticket", "")
+            left = LeftOff(
+                asked=brief.asked,
+                turns=tuple(work.so_far),
+                answers=end.asked.id,
+                tool=end.asked.name[:64],
+                model=work.model.name,
+                part=end.waits.part,
+            )
+            await waiting.leave_off(self._ctx, self._session.id, ticket, left)
+            approval = await self._ctx.house.approvals.find(self._ctx.caller.tenant, ticket)
+            said = waiting.how_to_go_on(approval, self._session.id)
+        elif not said:
+            said = _so_far(work, end)
+        error = end.error
+        if end.waits is not None:
+            error = "It waits for a person's approval."
+        elif end.ended == "answered" and work.calls and all(one["status"] != "done" for one in work.calls):
+            error = "Nothing of what it tried was done; each call says why."
+        self._session.said(brief.asked, said)
+        return self._answer(end.ended, said, error, work)
+
+    def _answer(self, ended: str, said: str, error: str, work: Work | None) -> Answer:
+        answer = {
+            "success": ended == "answered" and not error,
+            "response": storable(said),
+            "toolCalls": work.calls if work is not None else [],
+            **({"error": error} if error else {}),
+            "ended": ended,
+            "sessionId": self._session.id,
+            "model": work.model.name if work is not None else self._thought_with,
+            "turns": work.turns if work is not None else 0,
+            "notes": self._notes,
+        }
+        return msgspec.convert(answer, Answer)
+
+    def _note(self, text: str) -> None:
+        self._notes.append(text)
+        self._ctx.execution.step("note", {"text": text})
+
+    def _seconds(self, brief: Brief) -> float:
+        """How long it may take: as the settings say, and less where the room's recipe stops commands earlier."""
+        most = brief.policy.limits.timeout if brief.policy is not None else None
+        seconds = brief.limits.seconds
+        return seconds if most is None else max(0.1, min(seconds, most - _MARGIN))
+
+
+def _away(model: Model) -> list[str]:
+    away = choosing.leaves(model)
+    return [away] if away else []
+
+
+def _so_far(work: Work, end: End) -> str:
+    """What there is to say where the model came to no words of its own."""
+    count = len(work.calls)
+    done = f"{count} call{'s were' if count != 1 else ' was'} made until then" if count else "Nothing was run"
+    return f"{end.error} {done}."
+
+
+def _context(given: str) -> tuple[str, int]:
+    """What USHELL_AI_CONTEXT says: a number of lines of the session's history, or words for every model."""
+    if given.isascii() and given.isdecimal():
+        return "", min(int(given[:4]), 500)
+    return redact.text(given.strip())[:4_000], 0

@@ -1,0 +1,230 @@
+"""What the keeper does: each thing that its model wants, by a call inside its own, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from doorward import redact
+from doorward.agents import data
+from doorward.agents.calls.wanted import Wanted
+from doorward.agents.keeper.own_tools import Line, Name, Named, Reads, Writes, called, meant
+from doorward.agents.outcomes import told
+from doorward.approvals.approvals import Approval
+from doorward.backends.context import Context
+from doorward.backends.keeper_desk import ToolCall
+from doorward.backends.session import interpreter
+from doorward.backends.session.said import Said
+from doorward.backends.session.session import Session
+from doorward.calltext import typed
+from doorward.command import Command
+from doorward.errors import BadParams, DoorwardError, Refused
+from doorward.executions.notices import Notice, Step
+from doorward.model import Outcome, Status
+from doorward.rooms.people import LOCAL
+from doorward.visible import storable, visible
+
+_LONGEST_NAME = 100
+_WAITS = 75
+_REFUSED = 126
+_UNKNOWN = 127
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was done, or not."""
+
+    call: ToolCall
+    told: str
+    """What the model is told of it."""
+    code: str = ""
+    message: str = ""
+    part: bool = False
+    """Whether what waits for a person is only a part of what was wanted, such as one call of a line."""
+
+
+class Hands:
+    """Makes calls inside one call of agent/ask, in one session."""
+
+    def __init__(self, ctx: Context, session: Session) -> None:
+        self._ctx = ctx
+        self._session = session
+        self._doing: tuple[Name, dict[str, Any]] | None = None
+        """What it is in the middle of."""
+        self._parked: list[Step] = []
+        """Calls that wait for a person, however deep inside what was done last."""
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[Hands]:
+        """While it works, it hears of every call inside its own that has to wait."""
+        leave = self._ctx.execution.follow(self._heard)
+        try:
+            yield self
+        finally:
+            leave()
+
+    def answering(self, response: str) -> None:
+        """What is done from here on belongs to another answer of the model: a recipe may limit how much one does."""
+        call = msgspec.structs.replace(self._ctx.call, response=response)
+        self._ctx = msgspec.structs.replace(self._ctx, call=call)
+
+    async def do(self, wanted: Wanted) -> Done:
+        """Do what a model wants. Whatever becomes of it is told; only what ends the whole work is raised."""
+        try:
+            what = meant(wanted)
+        except BadParams as fault:
+            return self._never_made(wanted, fault)
+        if isinstance(what, Line):
+            return await self._line(what.text)
+        name, params = self._asked_for(what, wanted)
+        return await self._command(name, params)
+
+    async def resume(self, approval: Approval, params: Mapping[str, Any]) -> Done:
+        """Make the call that a person said yes to. Every check runs again, and the approval is used up."""
+        return await self._command(approval.command, params, approval.id)
+
+    def stopped(self) -> list[ToolCall]:
+        """What it was in the middle of when time was up: that began, and may have done something."""
+        if self._doing is None:
+            return []
+        tool, given = self._doing
+        return [self._ended(tool, given, "It was stopped in the middle, because time was up.", "failed", "", "")]
+
+    def _heard(self, notice: Notice) -> None:
+        if isinstance(notice, Step) and notice.kind == "waits":
+            self._parked.append(notice)
+
+    def _asked_for(self, what: Named | Reads | Writes, wanted: Wanted) -> tuple[str, Mapping[str, Any]]:
+        """The command that is meant and its parameters, by its own name where there is one of that name."""
+        if isinstance(what, Reads):
+            return self._file("read"), {"path": self._path(what.path, self._file("read"))}
+        if isinstance(what, Writes):
+            name = self._file("write")
+            return name, {"path": self._path(what.path, name), "content": what.content}
+        command = self._found(what.name)
+        if command is None:
+            return what.name, what.params  # which the gate refuses, and names what is near
+        if wanted.args is None:
+            return command.name, what.params
+        with contextlib.suppress(BadParams):  # otherwise the gate says what is wrong with them
+            return command.name, typed(command, wanted.args)
+        return command.name, what.params
+
+    def _file(self, verb: str) -> str:
+        """The command for files: of the whole tree, or of the workspace where a recipe leaves only that."""
+        whole = f"vfs/{verb}"
+        registry, caller = self._ctx.house.registry, self._ctx.caller.thinking()
+        if whole in registry and self._ctx.house.rules_on(caller, self._ctx.call.room, registry[whole]).allowed:
+            return whole
+        return f"file/{verb}"
+
+    def _path(self, path: str, command: str) -> str:
+        """A path as seen from where the session is."""
+        if command.startswith("vfs/"):
+            return path if path.startswith(("/", "~")) else posixpath.join(self._session.cwd, path)
+        return path.removeprefix("/workspace/")
+
+    def _found(self, name: str) -> Command | None:
+        try:
+            private = self._ctx.caller.tenant == LOCAL
+            return self._ctx.house.registry.resolve(name, (), private=private)
+        except Refused:
+            return None
+
+    async def _command(self, name: str, params: Mapping[str, Any], ticket: str = "") -> Done:
+        command = self._found(name)
+        shown = redact.params(params, command.secret if command is not None else (), largest=100_000)
+        if command is not None:
+            tool, given = called(command.name, shown)
+        else:
+            tool, given = "run_command", {"command": _named(name), "params": shown}
+        self._starts(tool, given)
+        outcome = await self._ctx.house.ask(self._ctx.call, name, params, ticket)
+        waits = outcome.ticket if outcome.status == "parked" else self._waits()
+        status: Status = "parked" if waits else outcome.status
+        output = outcome.message if outcome.status == "parked" else outcome.text
+        call = self._ended(tool, given, output, status, outcome.call, waits)
+        return Done(
+            call=call,
+            told=_with_ticket(outcome, waits),
+            code=outcome.code,
+            message=outcome.message,
+            part=bool(waits) and outcome.status != "parked",
+        )
+
+    async def _line(self, text: str) -> Done:
+        given = {"command": redact.text(text)}
+        self._starts("run_command", given)
+        said = await interpreter.run(self._ctx, self._session, text)
+        waits = said.ticket or self._waits()
+        status = _status(said, waits)
+        output = self._cut("\n".join(filter(None, (said.stdout.rstrip("\n"), said.stderr.rstrip("\n")))))
+        last = said.steps[-1] if said.steps else None
+        execution = last["call"] if last is not None else ""
+        call = self._ended("run_command", given, output, status, execution or self._ctx.call.id, waits)
+        code = last.get("code", "") if last is not None else ""
+        if waits:
+            return Done(
+                call=call, told=_WAITING, code="approval_needed", message="A call in this line waits.", part=True
+            )
+        told_ = f"run_command: {status} (exit code {said.exit_code}).\n{data.marked(output)}"
+        message = said.stderr.strip().rpartition("\n")[2] or f"The line ended with exit code {said.exit_code}."
+        return Done(call=call, told=told_, code=code, message=message)
+
+    def _never_made(self, wanted: Wanted, fault: DoorwardError) -> Done:
+        given = {"command": _named(wanted.name)}
+        self._starts("run_command", given)
+        call = self._ended("run_command", given, fault.message, "refused", "", "")
+        return Done(call=call, told=f"It was not made: {fault.message}", code=fault.code, message=fault.message)
+
+    def _starts(self, tool: Name, given: dict[str, Any]) -> None:
+        self._parked.clear()
+        self._doing = tool, given
+        self._ctx.execution.step("tool_started", {"name": tool, "input": given})
+
+    def _ended(
+        self, tool: Name, given: dict[str, Any], output: str, status: Status, execution: str, ticket: str
+    ) -> ToolCall:
+        call: ToolCall = {
+            "name": tool,
+            "input": given,
+            "output": storable(output),
+            "status": status,
+            "execution": execution,
+        }
+        if ticket:
+            call["ticket"] = ticket
+        self._doing = None
+        self._ctx.execution.step("tool_finished", dict(call))
+        return call
+
+    def _waits(self) -> str:
+        """The ticket of a call, inside what was just done, that has to wait; empty when there is none."""
+        return str(self._parked[0].data["ticket"]) if self._parked else ""
+
+    def _cut(self, text: str) -> str:
+        most = self._ctx.house.settings.limits.result_characters
+        return text if len(text) <= most else f"{text[:most]}\n[cut: {most} of {len(text)} characters shown]"
+
+
+_WAITING = "It waits for a person's approval. You are told what came of it when a person has decided."
+
+
+def _with_ticket(outcome: Outcome, waits: str) -> str:
+    """What a model is told. A call that did not get further because one inside it waits, waits itself."""
+    return _WAITING if waits and outcome.status != "parked" else told(outcome)
+
+
+def _status(said: Said, waits: str) -> Status:
+    if waits or said.exit_code == _WAITS:
+        return "parked"
+    if said.exit_code == 0:
+        return "done"
+    return "refused" if said.exit_code in (_REFUSED, _UNKNOWN) else "failed"
+
+
+def _named(name: str) -> str:
+    return visible(storable(name[:_LONGEST_NAME]), lines=False)

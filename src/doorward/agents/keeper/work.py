@@ -1,0 +1,225 @@
+"""One piece of work of the keeper: it thinks, does something, looks at what came of it, and so on to an answer.
+
+Each way in which that ends is an `End`. What it may use up on the way is limited: how often its model is asked, how
+many tokens that costs, how long all of it takes, and the energy of whoever it acts for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from doorward.agents.answering import Answer, answer
+from doorward.agents.budget import FREE
+from doorward.agents.calls.wanted import Reading, Wanted
+from doorward.agents.heard import correction, heard, only_talks, told_of
+from doorward.agents.keeper.briefing import Brief, prompt
+from doorward.agents.keeper.hands import Done, Hands
+from doorward.agents.keeper.quoted import why_not
+from doorward.agents.keeper.voice import Voice
+from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
+from doorward.agents.quoting import Quotations
+from doorward.agents.standing_in import must_load
+from doorward.backends.context import Context
+from doorward.backends.keeper_desk import Ended, ToolCall
+from doorward.errors import NotAuthenticated, OutOfEnergy
+from doorward.ids import new_id
+
+log = logging.getLogger(__name__)
+
+_BEHIND = "It was not made: a call before it waits for a person, and what comes of that is not known yet."
+_NOTHING = "You answered nothing. Answer in words or, if you need to find something out first, call a tool."
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended, in one word, in the words of the answer, and, where it was not done, why."""
+
+    ended: Ended
+    text: str = ""
+    error: str = ""
+    waits: Done | None = None
+    """The call that waits for a person."""
+    asked: Wanted | None = None
+    """That call, as the model asked for it."""
+
+
+class Work:
+    def __init__(self, ctx: Context, brief: Brief, model: Model, hands: Hands, seconds: float, debug: bool) -> None:
+        self.model = model
+        self.calls: list[ToolCall] = []
+        self.turns = 0
+        self.tokens = 0
+        self.so_far: list[Turn] = []
+        """What the model said and was told for this request."""
+        self._ctx = ctx
+        self._brief = brief
+        self._hands = hands
+        self._seconds = seconds
+        self._debug = debug
+        self._corrected = False
+        self._patient = True
+        self._quotations = Quotations(ctx.house.registry)
+
+    async def done(self) -> End:
+        """Work until there is an answer, or no more may be used up."""
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                return await self._thought()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self.calls += self._hands.stopped()
+            return End(
+                ended="time_limit", error=f"The keeper was not done within {self._seconds:g} s, the most it has."
+            )
+        except ModelFailed as failure:
+            return End(ended="model_failed", error=f"{self.model.name} gave no answer: {failure.message}")
+
+    async def _thought(self) -> End:
+        limits = self._brief.limits
+        while self.turns < limits.turns:
+            if self.tokens >= limits.tokens:
+                return End(
+                    ended="token_limit",
+                    error=f"The keeper used {self.tokens} tokens, of at most {limits.tokens}, and was not done.",
+                )
+            self.turns += 1
+            end = await self._turn()
+            if end is not None:
+                return end
+        return End(
+            ended="turn_limit",
+            error=f"The keeper asked its model {limits.turns} times, the most it may, and was not done.",
+        )
+
+    async def _turn(self) -> End | None:
+        """One answer of the model and what it asks for; an end when there is nothing more to do."""
+        self._ctx.execution.step("thinking", {"turn": self.turns, "model": self.model.name})
+        if (loads := must_load(self.model)) is not None:
+            loading = {"turn": self.turns, "model": self.model.name, "state": "loading"}
+            self._ctx.execution.step("thinking", loading)
+            await loads.load()
+        given = await asyncio.to_thread(prompt, self._brief, self.model, tuple(self.so_far))
+        voice = Voice(self._ctx.execution)
+        got = await self._answer(given, voice)
+        self._count(given, got)
+        if got.cut:
+            return End(ended="model_failed", text=got.text.strip(), error=f"{self.model.name} broke off: {got.cut}")
+        reading, unreadable = await heard(got)
+        if not reading.calls and not unreadable:
+            return self._words(got, reading, voice)
+        self._say(reading.prose, voice)
+        self.so_far.append(Turn(role="assistant", text=got.text, calls=got.asked))
+        end = await self._do(reading, await self._repeated(got, reading, given))
+        self.so_far += told_of(unreadable)
+        return end
+
+    async def _answer(self, given: Prompt, voice: Voice) -> Answer:
+        """The model's answer. One that is asked too often, and says that it will soon be free, is waited for once."""
+        limits = self._ctx.house.settings.personas
+        try:
+            return await answer(self.model, given, limits, voice.told)
+        except ModelFailed as failure:
+            wait = failure.retry_after
+            if failure.fault != "rate_limited" or wait is None or wait > limits.wait_seconds or not self._patient:
+                raise
+            self._patient = False
+        self._ctx.execution.step("note", {"text": f"{self.model.name} is asked too often, and again in {wait:.0f} s."})
+        await asyncio.sleep(wait)
+        return await answer(self.model, given, limits, voice.told)
+
+    def _words(self, got: Answer, reading: Reading, voice: Voice) -> End | None:
+        """An answer without a call: the end, unless the model only talks about what it would do, or says nothing."""
+        prose = reading.prose.strip()
+        if not self._corrected and (not prose or only_talks(prose, self._brief.offered)):
+            self._corrected = True
+            if got.text:
+                self.so_far.append(Turn(role="assistant", text=got.text))
+            self.so_far.append(Turn(role="result", text=correction("whoever asked") if prose else _NOTHING))
+            return None
+        if not prose:
+            return End(ended="model_failed", error=f"{self.model.name} answered nothing.")
+        voice.finish(prose)
+        if got.lost:
+            return End(ended="not_understood", text=prose, error="The keeper does not know how to do that.")
+        return End(ended="answered", text=prose)
+
+    def _say(self, prose: str, voice: Voice) -> None:
+        """What a model says beside its calls is not its answer, but whoever follows may hear it."""
+        if prose.strip():
+            voice.finish(prose.strip())
+
+    async def _repeated(self, got: Answer, reading: Reading, given: Prompt) -> list[str]:
+        """Of each call in a text why it is not made, should it stand in what others wrote or what a command gave."""
+        if got.asked:
+            return [""] * len(reading.calls)
+        said = given.turns[: len(given.turns) - len(self.so_far) + 1]
+        results = [turn.text for turn in self.so_far if turn.role == "result"]
+        return await asyncio.to_thread(
+            why_not, self._quotations, reading.calls, [turn.text for turn in said if turn.role != "result"], results
+        )
+
+    async def _do(self, reading: Reading, repeated: Sequence[str]) -> End | None:
+        """Make the calls of one answer, one after the other, and remember what came of each."""
+        most = self._brief.limits.calls
+        self._hands.answering(new_id())
+        for number, wanted in enumerate(reading.calls):
+            if number >= most:
+                rest = len(reading.calls) - number
+                self._leave(reading.calls[number:], f"{rest} calls were not made: one answer is read up to {most}.")
+                return None
+            if repeated[number]:
+                self._result(wanted, repeated[number])
+                continue
+            done = await self._hands.do(wanted)
+            end = self.took(wanted, done)
+            if end is not None:
+                self._leave(reading.calls[number + 1 :], _BEHIND)
+                return end
+        return None
+
+    def took(self, wanted: Wanted, done: Done) -> End | None:
+        """Remember what came of a call; an end when the work cannot go on behind it."""
+        self.calls.append(done.call)
+        if done.call["status"] == "parked":
+            return End(ended="waiting", waits=done, asked=wanted)
+        self._result(wanted, done.told)
+        if done.code == NotAuthenticated.code:
+            raise NotAuthenticated(done.message)
+        if done.code == OutOfEnergy.code:
+            return End(ended="energy_limit", error=done.message)
+        return None
+
+    def _leave(self, calls: Sequence[Wanted], why: str) -> None:
+        for wanted in calls if calls and calls[0].id else calls[:1]:
+            self._result(wanted, why)
+
+    def _result(self, wanted: Wanted, text: str) -> None:
+        self.so_far.append(Turn(role="result", text=text, answers=wanted.id, tool=wanted.name[:64]))
+
+    def _count(self, given: Prompt, got: Answer) -> None:
+        """What an answer cost: as its provider counted, or else by our own count. The house's own costs nothing."""
+        if self.model.name in FREE:
+            pass
+        elif got.spent is not None:
+            self.tokens += got.spent.input_tokens + got.spent.output_tokens
+        else:
+            shown = "".join((given.instructions, *(turn.spoken for turn in given.turns)))
+            self.tokens += self.model.count(shown) + self.model.count(got.text)
+        if self._debug:
+            log.info(
+                "keeper: turn %d of call %s with %s: %d characters of instructions, %d turns, %d tools; %d characters "
+                "and %d calls came back; %d tokens so far",
+                self.turns,
+                self._ctx.call.id,
+                self.model.name,
+                len(given.instructions),
+                len(given.turns),
+                len(given.tools),
+                len(got.text),
+                len(got.asked),
+                self.tokens,
+            )

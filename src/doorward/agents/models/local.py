@@ -1,0 +1,172 @@
+"""A model in a GGUF file, which thinks on this machine.
+
+It is loaded when it is first asked, in a process of its own, answers one request after the other, and is put away when
+nobody has asked it for a while. It is spoken to in the way of OpenAI, at a socket that only this account can reach.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+from collections.abc import AsyncGenerator, Callable, Mapping
+
+import msgspec
+
+from doorward import settings
+from doorward.agents.models.local_process import INSTALL, LocalProcess, check
+from doorward.agents.models.model import ModelFailed, Piece, Prompt
+from doorward.agents.models.provider import Provider
+from doorward.agents.models.remote import RemoteModel
+from doorward.agents.models.rest import Rest
+from doorward.visible import storable
+
+LOCAL = "local"
+VARIABLE = "DOORWARD_GGUF"
+"""The environment variable that names one file, which is then the model `local:gguf`."""
+_NAME_BY_VARIABLE = "gguf"
+_EXACT = 262_144
+"""Characters that its tokenizer counts; of a longer text the rest is counted by its bytes."""
+
+
+class LocalModel(RemoteModel):
+    def __init__(
+        self,
+        name: str,
+        given: settings.Local,
+        limits: settings.Models,
+        available: Callable[[], int | None] | None = None,
+    ) -> None:
+        provider = Provider(
+            name=LOCAL,
+            settings=settings.Provider(
+                base_url="http://localhost/v1",
+                first_seconds=given.first_seconds,
+                piece_seconds=given.piece_seconds,
+                answer_seconds=given.answer_seconds,
+            ),
+            model=name,
+        )
+        super().__init__(provider, name, limits, {}, Rest())
+        self.context = given.context
+        self._given = given
+        self._available = available
+        self._process: LocalProcess | None = None
+        self._one = asyncio.Lock()
+        self._loading = asyncio.Lock()
+        self._later: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    @property
+    def loaded(self) -> bool:
+        return self._process is not None and self._process.alive
+
+    @property
+    def file(self) -> str:
+        return self._given.file
+
+    @property
+    def memory(self) -> int:
+        """The bytes of memory that it takes; 0 while it is not loaded."""
+        return self._process.memory if self._process is not None and self.loaded else 0
+
+    def check(self) -> None:
+        """`ModelFailed` where it is known already that it cannot be loaded."""
+        if not installed():
+            raise ModelFailed(
+                "not_installed", f"The model {self.name} needs packages that are not installed; run: {INSTALL}."
+            )
+        check(self.name, self._given, (lambda: None) if self.loaded else self._available)
+
+    def count(self, text: str) -> int:
+        """By its own tokenizer while it is loaded; before that, and for the rest of a very long text, at most."""
+        text, process = storable(text), self._process
+        counted = process.count(text[:_EXACT]) if process is not None else None
+        return _at_most(text) if counted is None else counted + _at_most(text[_EXACT:])
+
+    async def load(self) -> None:
+        """Make it ready to be asked; at once when it is. `ModelFailed` says why it cannot be."""
+        await self._ready()
+
+    async def _ready(self) -> LocalProcess:
+        async with self._loading:
+            if self._closed:
+                raise ModelFailed("down", f"The model {self.name} was put away, since Doorward is ending.")
+            if self._process is not None and self._process.alive:
+                return self._process
+            await self._end()
+            await asyncio.to_thread(self.check)
+            self._process = process = LocalProcess(self.name, self._given)
+            try:
+                await asyncio.to_thread(process.start)
+            except asyncio.CancelledError:  # the thread goes on by itself; ending the process ends it too
+                await asyncio.shield(self._end())
+                raise
+            self._put_away_later()
+            return process
+
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
+        """Ask it, behind whoever asks it now. What is not read to its end is broken off, and the model is free."""
+        async with self._one:
+            process = await self._ready()
+            self._stay()
+            fitting = msgspec.structs.replace(prompt, most_tokens=min(prompt.most_tokens, self.context))
+            try:
+                async with contextlib.aclosing(self._asked(fitting, process.key, process.socket)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except ModelFailed as error:
+                if not process.alive:
+                    raise ModelFailed(
+                        error.fault, f"The process of the model {self.name} ended in the middle of its answer."
+                    ) from None
+                raise
+            finally:
+                self._put_away_later()
+
+    async def close(self) -> None:
+        """Put it away for good."""
+        self._closed = True
+        await self._end()
+
+    def _stay(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+
+    def _put_away_later(self) -> None:
+        self._stay()
+        loop = asyncio.get_running_loop()
+        self._later = loop.call_later(self._given.idle_minutes * 60, self._put_away)
+
+    def _put_away(self) -> None:
+        process = self._process
+        if process is not None and not self._one.locked() and not self._loading.locked():
+            self._process = None
+            asyncio.get_running_loop().run_in_executor(None, process.end)
+
+    async def _end(self) -> None:
+        self._stay()
+        process, self._process = self._process, None
+        if process is not None:
+            await asyncio.to_thread(process.end)
+
+
+def _at_most(text: str) -> int:
+    """More tokens than its bytes a text never has; some tokenizers write a blank as three."""
+    return len(text.encode()) + 2 * text.count(" ") + 4 if text else 0
+
+
+def local_models(
+    given: settings.Models, environment: Mapping[str, str], available: Callable[[], int | None] | None = None
+) -> dict[str, LocalModel]:
+    """Every model in a file, by name: those of the settings, and the one that the environment names."""
+    found = dict(given.local)
+    if environment.get(VARIABLE):
+        found.setdefault(_NAME_BY_VARIABLE, settings.Local(file=environment[VARIABLE]))
+    return {name: LocalModel(name, one, given, available) for name, one in found.items()}
+
+
+def installed() -> bool:
+    """Whether what it needs is there: the library that reads such files, and what speaks in the way of OpenAI."""
+    return all(importlib.util.find_spec(name) is not None for name in ("xllamacpp", "pydantic_ai"))

@@ -1,0 +1,208 @@
+"""A model in a file, loaded: the process that it thinks in, from its start to its end.
+
+Everything here waits, so it is done in threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, cast
+
+import msgspec
+
+from doorward import settings, strictjson
+from doorward.agents.models.model import Fault, ModelFailed
+
+INSTALL = "pip install 'doorward[local]'"
+_WORKER = Path(__file__).with_name("local_worker.py")
+_MAGIC = b"GGUF"
+_COUNT_SECONDS = 10.0
+_LONGEST_COUNT = 4_194_304
+"""The most bytes that are read of a list of tokens."""
+
+
+class LocalProcess:
+    """One model, loaded."""
+
+    def __init__(self, name: str, given: settings.Local) -> None:
+        self.name = name
+        self._given = given
+        self._folder = ""
+        self._key = os.urandom(24).hex()
+        self._program: subprocess.Popen[bytes] | None = None
+        self._ended = False
+        self._changing = threading.Lock()
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+    @property
+    def socket(self) -> str:
+        return os.path.join(self._folder, "model.sock")
+
+    @property
+    def alive(self) -> bool:
+        return self._program is not None and not self._ended and self._program.poll() is None
+
+    @property
+    def memory(self) -> int:
+        """The bytes of memory that it takes now; 0 when that is not known."""
+        try:
+            pages = Path(f"/proc/{self._program.pid}/statm").read_text().split()[1] if self._program else "0"
+            return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError, IndexError):
+            return 0
+
+    def start(self) -> None:
+        """Load it; `ModelFailed` says why that is not possible."""
+        with self._changing:
+            if self._ended:
+                raise self._failed("down", "was put away while it was being loaded")
+            self._folder = tempfile.mkdtemp(prefix="doorward-model-")
+            self._program = self._started()
+        try:
+            said = self._first_word(self._program)
+        except BaseException:
+            self.end()
+            raise
+        if said == "ready":
+            return
+        self.end()
+        if said == "not_installed":
+            raise self._failed("not_installed", f"needs a package that is not installed; run: {INSTALL}")
+        raise self._failed(
+            "down",
+            "cannot be loaded: its file is damaged, or of a kind that is not known here, or there is too little memory "
+            f"for it with a context of {self._given.context} tokens",
+        )
+
+    def end(self) -> None:
+        """End it and free its memory; safe to call at any time, and more than once."""
+        with self._changing:
+            self._ended = True
+            program, folder, self._folder = self._program, self._folder, ""
+        if program is not None:
+            program.kill()
+            program.wait()
+            for pipe in (program.stdin, program.stdout):
+                if pipe is not None:
+                    pipe.close()
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def count(self, text: str) -> int | None:
+        """How many tokens a text is by the model's own tokenizer; None when it cannot be asked."""
+        if not self.alive:
+            return None
+        asked = _Connection(self.socket)
+        try:
+            body = msgspec.json.encode({"content": text})
+            headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+            asked.request("POST", "/tokenize", body, headers)
+            answer = asked.getresponse()
+            found = strictjson.loads(answer.read(_LONGEST_COUNT)) if answer.status == 200 else None
+        except (OSError, http.client.HTTPException, strictjson.NotJson):
+            return None
+        finally:
+            asked.close()
+        tokens = found.get("tokens") if isinstance(found, dict) else None
+        return len(tokens) if isinstance(tokens, list) else None
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process, told all it needs; nothing of our environment, in which keys may be, goes along."""
+        given = self._given
+        words = [given.file, str(given.threads), str(given.context), str(given.temperature), self.socket]
+        try:
+            program = subprocess.Popen(  # noqa: S603 - our own program, without a shell
+                [sys.executable, "-I", str(_WORKER), *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={"PATH": os.environ.get("PATH", ""), "HOME": self._folder},
+                cwd=self._folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise self._failed("down", f"cannot be loaded: {error.strerror}") from None
+        with contextlib.suppress(OSError):  # it ended already, which reading its first word finds out
+            cast(IO[bytes], program.stdin).write(f"{self._key}\n".encode())
+            cast(IO[bytes], program.stdin).flush()
+        return program
+
+    def _first_word(self, program: subprocess.Popen[bytes]) -> str:
+        said = cast(IO[bytes], program.stdout)
+        waiting = select.poll()
+        waiting.register(said, select.POLLIN | select.POLLHUP)
+        if not waiting.poll(self._given.load_seconds * 1_000):
+            raise self._failed("slow", f"was not loaded within {self._given.load_seconds:g} seconds")
+        return said.readline(100).decode("ascii", "replace").strip()
+
+    def _failed(self, fault: Fault, words: str) -> ModelFailed:
+        return ModelFailed(fault, f"The model {self.name} {words}.")
+
+
+def check(name: str, given: settings.Local, available: Callable[[], int | None] | None = None) -> None:
+    """Whether a file can be loaded as far as can be known before; `ModelFailed` says why not."""
+    file = Path(given.file)
+    if not given.file or not file.is_absolute():
+        raise ModelFailed(
+            "unknown",
+            f"The file of the model {name} must be given as an absolute path, such as /models/small.gguf; given was "
+            f"{given.file[:200]!r}.",
+        )
+    try:
+        size, magic = file.stat().st_size, b""
+        if file.is_file():  # and not, for instance, a pipe, which would be waited for
+            with file.open("rb") as opened:
+                magic = opened.read(len(_MAGIC))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "its path is not valid"
+        raise ModelFailed("unknown", f"The file of the model {name} cannot be read: {why}.") from None
+    if magic != _MAGIC:
+        raise ModelFailed(
+            "unknown", f"The file of the model {name} is no GGUF file: valid ones begin with the letters GGUF."
+        )
+    free = (available or memory_available)()
+    if free is not None and size > free:
+        raise ModelFailed(
+            "down",
+            f"There is not enough memory for the model {name}: its file alone has {size // _MB} MB, and "
+            f"{free // _MB} MB are free.",
+        )
+
+
+_MB = 1_048_576
+
+
+def memory_available() -> int | None:
+    """How many bytes of memory are free for programs; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+
+
+class _Connection(http.client.HTTPConnection):
+    """Requests at a socket in a folder."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=_COUNT_SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(_COUNT_SECONDS)
+        self.sock.connect(self._path)

@@ -1,0 +1,36 @@
+"""The family of help/*, and what its commands share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from doorward.backends.context import Context
+from doorward.command import Command, Family
+
+family = Family("help", category="help")
+
+MOST_NAMED = 30
+
+
+class Offered:
+    """The names that whoever asks may run, asked one at a time: of very many commands, few are ever looked at."""
+
+    def __init__(self, ctx: Context, within: str = "") -> None:
+        self._ctx = ctx
+        self._within = f"{within}/" if within else ""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.startswith(self._within) and self._ctx.may(name).allowed
+
+
+def namespaces(commands: Iterable[Command]) -> dict[str, int]:
+    """The namespaces of other servers among these, and how many tools each has."""
+    return dict(sorted(Counter(one.category for one in commands if "/" in one.category and not one.unlisted).items()))
+
+
+def as_clause(offered: Iterable[Command]) -> str:
+    """Which namespaces there are."""
+    offered = list(offered)
+    areas = sorted({one.name.partition("/")[0] for one in offered if "/" in one.name} | namespaces(offered).keys())
+    return f"there are: {', '.join(areas[:MOST_NAMED])}{', …' if len(areas) > MOST_NAMED else ''}"

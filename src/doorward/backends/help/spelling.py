@@ -1,0 +1,64 @@
+"""A call as a person types it in the session shell, such that the shell reads the same call out of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.backends.shell.catalogue_command import CatalogueCommand
+from doorward.catalogue.entry import ARGUMENTS, FOLDER, INPUT, Parameter
+from doorward.command import Command
+
+_WORKSPACE = "/workspace"
+_encode = msgspec.json.Encoder().encode
+
+
+def line(command: Command, params: Mapping[str, Any]) -> str:
+    """`shell/find . -name '*.py'` reads better than its JSON."""
+    if isinstance(command, CatalogueCommand):
+        return _of_a_program(command, params)
+    return " ".join([command.name, *(_given(key, value) for key, value in params.items())])
+
+
+def _given(key: str, value: Any) -> str:
+    if value is True:
+        return f"--{key}"
+    return f"--{key}={shlex.quote(value if isinstance(value, str) else _encode(value).decode())}"
+
+
+def _of_a_program(command: CatalogueCommand, params: Mapping[str, Any]) -> str:
+    """A program takes words, not parameters: options by their own spelling, and the rest as it stands."""
+    if ARGUMENTS in params:
+        words = [shlex.quote(str(one)) for one in params[ARGUMENTS]]
+    else:
+        options = {one.name: one for one in command.entry.options}
+        behind = {one.name for one in command.entry.arguments if one.after_dashes}
+        words = []
+        for key, value in params.items():
+            if key in options:
+                words += _option(options[key], value)
+            elif key not in (FOLDER, INPUT, *behind):
+                words += [shlex.quote(str(one)) for one in _many(value)]
+        last = [shlex.quote(str(one)) for key in params if key in behind for one in _many(params[key])]
+        words += ["--", *last] if last else []
+    if params.get(INPUT):
+        words += ["<<<", shlex.quote(params[INPUT].removesuffix("\n"))]  # the shell puts a line break behind it
+    typed = " ".join([command.name, *words])
+    folder = params.get(FOLDER, ".")
+    return typed if folder == "." else f"cd {shlex.quote(f'{_WORKSPACE}/{folder}')} && {typed}"
+
+
+def _option(option: Parameter, value: Any) -> list[str]:
+    spelt = option.long or option.short
+    if option.type == "flag":
+        return [spelt] if value else []
+    if spelt.startswith("--"):
+        return [f"{spelt}={shlex.quote(str(one))}" for one in _many(value)]
+    return [part for one in _many(value) for part in (spelt, shlex.quote(str(one)))]
+
+
+def _many(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,145 @@
+"""help/suggest: one line that would do what somebody wants, and why. Nothing of it runs."""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib import resources
+from typing import Annotated, Any, TypedDict
+
+import msgspec
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.backends.help import spelling
+from doorward.backends.help.family import Offered, family
+from doorward.command import READS_ONLY, Command, Example, shortened
+from doorward.errors import BadParams
+from doorward.facts import Access, Effects, Safety, Tier
+from doorward.store.command_index import Hit
+from doorward.store.command_texts import lexicon, words
+
+_CHOICE = 20
+_ALTERNATIVES = 5
+_SURE_ENOUGH = 0.25
+"""Below this, what was found is near at best, and nothing is suggested."""
+
+
+class Suggested(TypedDict):
+    suggestion: Annotated[str, Meta(description="The line to type; empty when nothing fits")]
+    command: Annotated[str, Meta(description="The command that it calls; empty when nothing fits")]
+    params: Annotated[dict[str, Any], Meta(description="The parameters that it gives")]
+    explanation: Annotated[str, Meta(description="What it does, or that nothing fits")]
+    score: Annotated[float, Meta(description="How well it fits, from 0 to 1")]
+    reason: Annotated[str, Meta(description="What in the query speaks for it")]
+    safety: Annotated[str, Meta(description="safe, caution or dangerous; empty when nothing fits")]
+    usage: Annotated[str, Meta(description="The parameters of the command on one line")]
+    alternatives: Annotated[list[str], Meta(description="Other commands that fit, or the nearest ones")]
+
+
+class Kinds(msgspec.Struct, frozen=True, dict=True):
+    """What people call files of one kind, and the names that such files have."""
+
+    command: str
+    beside: frozenset[str]
+    """Words that a question after such files may have and still asks for nothing else."""
+    kinds: dict[str, str]
+
+    @functools.cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(rf"\b({'|'.join(self.kinds)})\s+files?\b", re.IGNORECASE)
+
+    def asked_for(self, query: str) -> Example | None:
+        """The use that lists files of a kind, where somebody asks for these and for nothing else."""
+        kind = self.pattern.search(query)
+        if kind is None or set(words(query)) - lexicon().stop - self.beside - {kind[1].lower()}:
+            return None
+        return Example(kind[0].lower(), {"paths": ["."], "name": self.kinds[kind[1].lower()], "type": "f"})
+
+
+@functools.cache
+def kinds() -> Kinds:
+    return msgspec.json.decode(resources.files(__package__).joinpath("kinds.json").read_bytes(), type=Kinds)
+
+
+@family.command(
+    "suggest",
+    tier=Tier.INFORMATION,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=10,
+    undo=READS_ONLY,
+    examples=[Example("which line would list all python files", {"query": "list all python files"})],
+    related=["help/search", "help/accept"],
+)
+async def suggest(
+    ctx: Context,
+    query: Annotated[str, Meta(description="What you want, in plain words", min_length=1, max_length=2_000)],
+) -> Suggested:
+    """Suggest one call that would do what you want, among those you may run here; nothing runs."""
+    if not query.strip():
+        raise BadParams("help/suggest: say what you want as query; given only blanks.")
+    await ctx.house.index.ready()
+    hits = ctx.house.index.hits(query, Offered(ctx), _CHOICE, ctx.caller.tenant, meaning=True)
+    listed = kinds().asked_for(query)
+    if listed is not None and kinds().command in ctx.house.registry and ctx.may(kinds().command).allowed:
+        return _by_example(ctx.house.registry[kinds().command], listed, 1.0, f"it asks for {listed.says}", hits)
+    thought = await ctx.house.keeper.suggest(ctx, query)
+    if hits and thought is not None and ctx.may(thought["command"]).allowed:
+        command = ctx.house.registry[thought["command"]]
+        others = [*thought["alternatives"], *(hit.command for hit in hits)]
+        return _suggested(
+            command, thought["params"], thought["explanation"], thought["score"], thought["reason"], others
+        )
+    choice = [(hit, *_use(ctx.house.registry[hit.command], query)) for hit in hits]
+    best = max(choice, key=lambda one: one[0].score + one[2], default=None)
+    if best is None or best[0].score < _SURE_ENOUGH:
+        return _nothing(query, hits)
+    hit, use, _ = best
+    return _by_example(ctx.house.registry[hit.command], use, hit.score, hit.why, hits)
+
+
+def _by_example(command: Command, use: Example, score: float, why: str, hits: list[Hit]) -> Suggested:
+    explanation = f"{command.summary} The line is its use for {use.says!r}; put your own values into it."
+    return _suggested(command, use.params, explanation, score, why, [one.command for one in hits])
+
+
+def _suggested(
+    command: Command, params: Any, explanation: str, score: float, reason: str, others: list[str]
+) -> Suggested:
+    return {
+        "suggestion": spelling.line(command, params),
+        "command": command.name,
+        "params": dict(params),
+        "explanation": explanation,
+        "score": round(min(1.0, score), 3),
+        "reason": reason,
+        "safety": command.facts.safety.value,
+        "usage": command.usage,
+        "alternatives": [name for name in dict.fromkeys(others) if name != command.name][:_ALTERNATIVES],
+    }
+
+
+def _nothing(query: str, hits: list[Hit]) -> Suggested:
+    nearest = [hit.command for hit in hits[:_ALTERNATIVES]]
+    near = f"the nearest: {', '.join(nearest)}" if nearest else "help/search --namespace=… shows what there is"
+    return {
+        "suggestion": "",
+        "command": "",
+        "params": {},
+        "explanation": f"No command that you may run here clearly fits {shortened(query)}; {near}.",
+        "score": hits[0].score if hits else 0.0,
+        "reason": "",
+        "safety": "",
+        "usage": "",
+        "alternatives": nearest,
+    }
+
+
+def _use(command: Command, query: str) -> tuple[Example, float]:
+    """The use whose words have most in common with what was asked for, and how much that is."""
+    wanted = set(words(query)) - lexicon().stop
+    uses = [(one, len(wanted & set(words(one.says))) / (len(wanted) or 1)) for one in command.facts.examples]
+    return max(uses, key=lambda pair: pair[1], default=(Example(command.summary, {}), 0.0))

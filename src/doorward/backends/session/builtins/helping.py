@@ -1,0 +1,155 @@
+"""Built-ins that help: help, man, which, type, commands, search, suggest."""
+
+from __future__ import annotations
+
+from doorward.backends.session.builtins.builtin import GROUPS, KNOWN, Builtin, builtin, manual
+from doorward.backends.session.builtins.options import Options, Usage
+from doorward.backends.session.builtins.showing import in_columns, shown
+from doorward.backends.session.builtins.speaking import Speaker
+from doorward.backends.shell.catalogue_command import AREA, CatalogueCommand
+from doorward.command import Command
+from doorward.errors import NotFound, UnknownCommand
+
+_GROUP = "Help"
+
+
+@builtin("help", "[word]", group=_GROUP, also=["man"])
+async def help_(speaker: Speaker, options: Options) -> None:
+    """List every word of the shell, in groups, or show how one is used."""
+    if not options.words:
+        _everything(speaker)
+        return
+    for word in options.words:
+        if word in KNOWN:
+            speaker.say(manual(KNOWN[word]))
+        else:
+            await _described(speaker, word)
+
+
+@builtin("which", "word…", ["ls"], group=_GROUP)
+async def which(speaker: Speaker, options: Options) -> None:
+    """Print the command that a word stands for."""
+    for _, found in _found(speaker, options):
+        if found:
+            speaker.line(found.name)
+        else:
+            speaker.ends(1)
+
+
+@builtin("type", "word…", ["ls"], group=_GROUP)
+async def type_(speaker: Speaker, options: Options) -> None:
+    """Say what a word is: an alias, a built-in, a program in the sandbox, or another command."""
+    for word, found in _found(speaker, options):
+        if word in speaker.session.aliases:
+            speaker.line(f"{word} is an alias for {shown(speaker.session.aliases[word])}")
+        elif found is None:
+            speaker.complain(f"{word}: not found")
+        elif word in KNOWN:
+            speaker.line(f"{word} is a built-in ({found.name})")
+        elif isinstance(found, CatalogueCommand):
+            speaker.line(f"{word} is a program in the sandbox ({found.name})")
+        else:
+            speaker.line(f"{word} is the command {found.name}")
+
+
+@builtin("commands", "[area]", ["file"], group=_GROUP)
+async def commands(speaker: Speaker, options: Options) -> None:
+    """List the commands you may run here, or only those of an area, with what each does."""
+    area = options.words[0] if options.words else ""
+    offered = [one for one in _offered(speaker) if not one.unlisted and (not area or one.name.startswith(f"{area}/"))]
+    if not offered:
+        raise NotFound(f"There is no area {area!r} of commands for you here.")
+    speaker.table([{"command": one.name, "what it does": one.summary} for one in offered])
+
+
+@builtin(
+    "search", "[-n number] word…", ["read", "a", "file"], group=_GROUP, options={"-n NUMBER": "At most so many; 10"}
+)
+async def search(speaker: Speaker, options: Options) -> None:
+    """Find commands for a purpose, best first."""
+    if not options.words:
+        raise Usage("say what you want to do")
+    most = options.number("-n", 10, least=1, most=100)
+    given = await speaker.ask("help/search", query=" ".join(options.words)[:500], limit=most)
+    speaker.table(given["items"], ["command", "score", "summary"])
+    if not given["items"]:
+        speaker.ends(1)
+
+
+@builtin("suggest", "word…", ["count", "the", "rooms"], group=_GROUP)
+async def suggest(speaker: Speaker, options: Options) -> None:
+    """Say which line would do what you want; nothing of it runs."""
+    if not options.words:
+        raise Usage("say what you want to do")
+    given = await speaker.ask("help/suggest", query=" ".join(options.words)[:500])
+    if not given["suggestion"]:
+        speaker.complain(given["explanation"])
+        return
+    speaker.line(given["suggestion"])
+    speaker.remark(shown(given["explanation"]))
+
+
+def _everything(speaker: Speaker) -> None:
+    offered = {one.name for one in _offered(speaker)}
+    for group in GROUPS:
+        known = sorted(
+            (one for one in KNOWN.values() if one.group == group and one.command in offered), key=lambda one: one.word
+        )
+        if not known:
+            continue
+        speaker.line(f"{group}:")
+        width = max(len(one.word) for one in known)
+        for one in known:
+            speaker.line(f"  {one.word:<{width}}  {_summary(one)}")
+        speaker.line()
+    programs = sorted(_bare(one) for one in _offered(speaker) if isinstance(one, CatalogueCommand))
+    if programs:
+        speaker.line("Programs in the sandbox:")
+        speaker.say(in_columns([name for name in programs if name not in KNOWN], speaker.columns or 80))
+        speaker.line()
+    speaker.line("Any other command works as well: data/list --collection=rooms. More: help WORD, commands, search.")
+
+
+def _summary(one: Builtin) -> str:
+    first = next(iter(KNOWN[word].word for word in KNOWN if KNOWN[word].command == one.command))
+    return one.summary if first == one.word else f"The same as {first}."
+
+
+def _offered(speaker: Speaker) -> list[Command]:
+    return speaker.ctx.house.offered(speaker.ctx.caller, speaker.ctx.call.room)
+
+
+def _bare(command: Command) -> str:
+    return command.name.removeprefix(f"{AREA}/")
+
+
+def _found(speaker: Speaker, options: Options) -> list[tuple[str, Command | None]]:
+    """What each word stands for among what is offered here, in the order in which the shell looks."""
+    if not options.words:
+        raise Usage("a word is missing")
+    offered = {one.name: one for one in _offered(speaker)}
+    found = []
+    for word in options.words:
+        name = KNOWN[word].command if word in KNOWN else f"{AREA}/{word}"
+        command = offered.get(name)
+        if command is None:
+            try:
+                command = offered.get(speaker.ctx.house.registry.resolve(word, offered).name)
+            except UnknownCommand:
+                command = None
+        found.append((word, command))
+    return found
+
+
+async def _described(speaker: Speaker, word: str) -> None:
+    """The help of a program or of any other command."""
+    try:
+        told = await speaker.ask("help/describe", command=word)
+    except UnknownCommand as error:
+        speaker.complain(error.message)
+        return
+    speaker.line(f"{told['name']}: {told['description']}")
+    speaker.line(f"parameters: {told['usage']}")
+    for example in told["examples"]:
+        words = " ".join(f"--{key}={value}" for key, value in example["params"].items())
+        speaker.line(f"for example: {told['name']} {shown(words)}  # {example['says']}")

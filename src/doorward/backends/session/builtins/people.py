@@ -1,0 +1,82 @@
+"""Built-ins about rooms and people: rooms, who, messages, say, people, whoami."""
+
+from __future__ import annotations
+
+from doorward.backends.session.builtins.builtin import ASKS, Kind, builtin
+from doorward.backends.session.builtins.options import Options, Usage
+from doorward.backends.session.builtins.showing import shown
+from doorward.backends.session.builtins.speaking import Speaker
+from doorward.command import NoUndo
+from doorward.facts import Effects, Safety, Tier
+
+_GROUP = "Rooms and people"
+_SAYS = Kind(
+    tier=Tier.APPLICATION,
+    effects=Effects.WRITE,
+    safety=Safety.SAFE,
+    undo=NoUndo("people may have read it; room/delete takes the words away"),
+)
+
+
+@builtin("rooms", "", group=_GROUP)
+async def rooms(speaker: Speaker, options: Options) -> None:
+    """List the rooms you see, with their recipes."""
+    items = (await speaker.ask("room/list"))["items"]
+    rows = [
+        {"room": one["room"], "recipe": one["recipe"], "members": len(one["members"]), "topic": one["topic"]}
+        for one in items
+        if not one["archived"]
+    ]
+    speaker.table(rows)
+
+
+@builtin("who", "[room]", ["general"], group=_GROUP)
+async def who(speaker: Speaker, options: Options) -> None:
+    """List who is in a room; by default the one you act in."""
+    given = await speaker.ask("room/show", name=_room(speaker, options))
+    kinds = given.get("kinds", {})
+    speaker.table([{"member": id, "role": role, "kind": kinds.get(id, "")} for id, role in given["members"].items()])
+
+
+@builtin("messages", "[-n number] [room]", ["general"], group=_GROUP, options={"-n NUMBER": "The newest so many; 20"})
+async def messages(speaker: Speaker, options: Options) -> None:
+    """Print the newest messages of a room, oldest first."""
+    most = options.number("-n", 20, least=1, most=200)
+    given = await speaker.ask("room/messages", name=_room(speaker, options), limit=most)
+    for one in sorted(given["items"], key=lambda one: str(one.get("at", ""))):
+        speaker.line(f"{one.get('at', '')[:16]}  {one['sender']}: {shown(one.get('text', ''))}")
+
+
+@builtin("say", "[-r room] word…", ["-r", "general", "Hello."], group=_GROUP, kind=_SAYS, options={"-r ROOM": "Where"})
+async def say(speaker: Speaker, options: Options) -> None:
+    """Say something in a room; by default the one you act in. Without words, what was piped in."""
+    text = " ".join(options.words) or speaker.piped.strip()
+    if not text:
+        raise Usage("there is nothing to say")
+    room = options.values.get("-r") or speaker.ctx.call.room
+    if not room:
+        raise Usage("this session is in no room; give -r ROOM")
+    await speaker.ask("room/say", name=room, text=text)
+
+
+@builtin("people", "", group=_GROUP, kind=ASKS, also=["users"])
+async def people(speaker: Speaker, options: Options) -> None:
+    """List the people and agents of your tenant and how far their access reaches."""
+    items = (await speaker.ask("user/list"))["items"]
+    speaker.table(items, ["id", "kind", "access", "active"])
+
+
+@builtin("whoami", "", group=_GROUP, also=["me"])
+async def whoami(speaker: Speaker, options: Options) -> None:
+    """Print who you are here, and how far your access reaches."""
+    caller, room = speaker.ctx.caller, speaker.ctx.call.room
+    for_whom = f" for {caller.on_behalf_of}" if caller.on_behalf_of else ""
+    where = f" in room {room}" if room else ""
+    speaker.line(f"{caller.id}{for_whom}, {caller.access.label} access, tenant {caller.tenant}{where}")
+
+
+def _room(speaker: Speaker, options: Options) -> str:
+    room = options.words[0] if options.words else speaker.ctx.call.room
+    if len(options.words) > 1 or not room:
+        raise Usage("one room is valid")
+    return room

@@ -1,0 +1,226 @@
+"""Built-ins over data: collections, describe, select, count, insert, update, delete, query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from doorward import strictjson
+from doorward.backends.session.builtins.builtin import REMOVES, STORES, Kind, builtin
+from doorward.backends.session.builtins.options import Options, Usage
+from doorward.backends.session.builtins.showing import as_json
+from doorward.backends.session.builtins.speaking import Speaker
+from doorward.command import shortened
+from doorward.facts import Access, Effects, Safety, Tier
+
+_GROUP = "Data"
+_CONDITION = re.compile(r"([^=!<>~]+?)(!=|>=|<=|=|>|<|~)(.*)", re.DOTALL)
+_OPERATORS = {"!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "~": "$contains"}
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?")
+_WORDS = {"true": True, "false": False, "null": None}
+_WHERE = {"-w --where CONDITION": "Only where field=value, also != > >= < <= and ~ (contains); several with commas"}
+_JSON = {"--json": "As JSON"}
+_DELETES = Kind(
+    tier=Tier.SYSTEM,
+    effects=Effects.READ | Effects.WRITE | Effects.DESTROY,
+    access=Access.FULL,
+    safety=Safety.DANGEROUS,
+    undo=REMOVES.undo,
+)
+
+
+@builtin("collections", "[--json]", group=_GROUP, options=_JSON)
+async def collections(speaker: Speaker, options: Options) -> None:
+    """List the collections you see, and how many records each has."""
+    items = (await speaker.ask("data/describe"))["items"]
+    if "--json" in options:
+        speaker.say(as_json(items))
+        return
+    rows = [{"collection": one["collection"], "kind": one["kind"], "records": one.get("count")} for one in items]
+    speaker.table(rows)
+
+
+@builtin("describe", "[--json] collection", ["rooms"], group=_GROUP, options=_JSON)
+async def describe(speaker: Speaker, options: Options) -> None:
+    """Show the fields of a collection and their types."""
+    told = await speaker.ask("data/describe", collection=_only(options, "collection"))
+    if "--json" in options:
+        speaker.say(as_json(told))
+        return
+    speaker.line(f"{told['collection']} ({told['kind']}, key {told['key']}, {told.get('count', 0)} records)")
+    speaker.table([{"field": name, "type": kind} for name, kind in told["fields"].items()])
+
+
+@builtin(
+    "select",
+    "collection [field…] [-w condition] [-o order] [-n most] [--json]",
+    ["rooms", "id", "recipe", "-n", "5"],
+    group=_GROUP,
+    options={
+        **_WHERE,
+        "-o --order FIELD": "Order by a field, - in front for descending",
+        "-n --limit NUMBER": "At most so many; 50 when not given",
+        **_JSON,
+    },
+)
+async def select(speaker: Speaker, options: Options) -> None:
+    """List records of a collection as a table: select orders id total -w status=open -o -total -n 10."""
+    collection, *fields = options.words or ("",)
+    if not collection:
+        raise Usage("a collection is missing")
+    wanted = [one for word in fields for one in word.split(",") if one]
+    params: dict[str, Any] = {"collection": collection, "limit": options.number("-n", 50, least=1, most=1_000)}
+    params |= _filter(options)
+    params |= {"fields": wanted} if wanted else {}
+    params |= {"orderBy": options.values["-o"]} if "-o" in options else {}
+    page = await speaker.ask("data/list", **params)
+    if "--json" in options:
+        speaker.say(as_json(page["items"]))
+    else:
+        speaker.table(page["items"], wanted)
+    if page["cursor"] is not None:
+        speaker.remark(f"only the first {len(page['items'])} records are shown; -n gives more, count counts them")
+
+
+@builtin(
+    "count",
+    "collection [-w condition] [-g field]",
+    ["rooms"],
+    group=_GROUP,
+    options={**_WHERE, "-g --group FIELD": "By the values of this field; several with commas"},
+)
+async def count(speaker: Speaker, options: Options) -> None:
+    """Count records of a collection: count users -g access."""
+    collection = _only(options, "collection")
+    if "-g" not in options:
+        speaker.line((await speaker.ask("data/count", collection=collection, **_filter(options)))["count"])
+        return
+    groups = options.values["-g"].split(",")
+    given = await speaker.ask(
+        "data/aggregate", collection=collection, groupBy=groups, orderBy="-count", limit=1_000, **_filter(options)
+    )
+    speaker.table(given["items"])
+
+
+@builtin(
+    "insert",
+    "collection [--id id] field=value… | JSON",
+    ["notes", "title=Milk"],
+    group=_GROUP,
+    kind=STORES,
+    options={"--id ID": "The id of the new record"},
+)
+async def insert(speaker: Speaker, options: Options) -> None:
+    """Add a record, from field=value words or from a JSON object that is piped in; prints its id."""
+    collection, *words = options.words or ("",)
+    if not collection:
+        raise Usage("a collection is missing")
+    data = _fields(words) if words else piped_json(speaker)
+    if not isinstance(data, dict):
+        raise Usage("a record is an object of fields")
+    made = await speaker.ask("data/create", collection=collection, data=data, **_given_id(options))
+    speaker.line(made.get("id", ""))
+
+
+@builtin("update", "collection id field=value… | JSON", ["notes", "n1", "done=true"], group=_GROUP, kind=STORES)
+async def update(speaker: Speaker, options: Options) -> None:
+    """Change fields of a record, given as field=value words or as a JSON object that is piped in."""
+    if len(options.words) < 2:
+        raise Usage("a collection and an id are needed")
+    collection, id, *words = options.words
+    data = _fields(words) if words else piped_json(speaker)
+    if not isinstance(data, dict):
+        raise Usage("changes are an object of fields")
+    await speaker.ask("data/update", collection=collection, id=id, data=data)
+
+
+@builtin("delete", "collection id…", ["notes", "n1"], group=_GROUP, kind=_DELETES)
+async def delete(speaker: Speaker, options: Options) -> None:
+    """Delete records; all must exist, or none is deleted."""
+    if len(options.words) < 2:
+        raise Usage("a collection and an id are needed")
+    collection, *ids = options.words
+    for id in ids:
+        await speaker.ask("data/read", collection=collection, id=id)
+    for id in ids:
+        await speaker.ask("data/delete", collection=collection, id=id)
+
+
+@builtin(
+    "query",
+    "sql [--json]",
+    ["SELECT id, recipe FROM rooms"],
+    group=_GROUP,
+    options={"-d --database NAME": "An attached database", **_JSON},
+)
+async def query(speaker: Speaker, options: Options) -> None:
+    """Run one SELECT over the collections and print what it gives as a table."""
+    sql = " ".join(options.words) or speaker.piped.strip()
+    if not sql:
+        raise Usage("a SELECT is missing")
+    more = {"database": options.values["-d"]} if "-d" in options else {}
+    given = await speaker.ask("data/query", sql=sql, **more)
+    rows = given["items"] if "items" in given else given["rows"]
+    if "--json" in options:
+        speaker.say(as_json(rows))
+    else:
+        speaker.table(rows)
+
+
+def piped_json(speaker: Speaker) -> Any:
+    """What was piped in, as JSON."""
+    if not speaker.piped.strip():
+        raise Usage("there is nothing piped in")
+    try:
+        return strictjson.loads(speaker.piped)
+    except strictjson.NotJson as error:
+        raise Usage(f"what is piped in is no JSON: {error}") from error
+
+
+def _only(options: Options, what: str) -> str:
+    if len(options.words) != 1:
+        raise Usage(f"one {what} is valid")
+    return options.words[0]
+
+
+def _given_id(options: Options) -> dict[str, str]:
+    return {"id": options.values["--id"]} if "--id" in options else {}
+
+
+def _filter(options: Options) -> dict[str, Any]:
+    text = options.values.get("-w", "")
+    if not text:
+        return {}
+    found = [_condition(one.strip()) for one in text.split(",")]
+    return {"filter": found[0] if len(found) == 1 else {"$and": found}}
+
+
+def _condition(text: str) -> dict[str, Any]:
+    parts = _CONDITION.fullmatch(text)
+    if parts is None:
+        raise Usage(f"a condition is such as status=open or age>=18; given {shortened(text)}")
+    field, sign, text = parts[1].strip(), parts[2], parts[3].strip()
+    value = text if sign == "~" else _value(text)
+    return {field: value if sign == "=" else {_OPERATORS[sign]: value}}
+
+
+def _fields(words: Sequence[str]) -> dict[str, Any]:
+    data = {}
+    for word in words:
+        field, equals, value = word.partition("=")
+        if not equals or not field:
+            raise Usage(f"a field is given as name=value; given {shortened(word)}")
+        data[field] = _value(value)
+    return data
+
+
+def _value(text: str) -> Any:
+    """A value as it is meant: numbers, true, false and null as such, anything in quotes or else as text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1]
+    return text

@@ -1,0 +1,96 @@
+"""Built-ins about what runs: jobs, ps, kill, wait, output, undo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.backends.session.builtins.builtin import LOOKS, WRITES, Kind, builtin
+from doorward.backends.session.builtins.options import Options, Usage
+from doorward.backends.session.builtins.speaking import Speaker
+from doorward.command import NoUndo
+from doorward.errors import DoorwardError
+from doorward.facts import Effects, Safety, Tier
+
+_GROUP = "What runs"
+_SOME = "01k9x2m4q7ab3cde"
+_FIELDS = ("execution", "state", "seconds", "command", "room", "startedAt")
+_STOPS = Kind(
+    tier=Tier.CODE,
+    effects=Effects.READ | Effects.WRITE,
+    safety=Safety.CAUTION,
+    undo=NoUndo("what was stopped can only be asked for again"),
+)
+_WAITS = Kind(timeout=600)
+
+
+@builtin("jobs", "", group=_GROUP)
+async def jobs(speaker: Speaker, options: Options) -> None:
+    """List your executions that wait or run at this moment."""
+    _shown(speaker, (await speaker.ask("execution/list", live=True))["items"])
+
+
+@builtin("ps", "[-a] [-n number]", group=_GROUP, options={"-a": "Also what ended", "-n NUMBER": "So many of those; 20"})
+async def ps(speaker: Speaker, options: Options) -> None:
+    """List your executions: what runs or, with -a, the newest that ended as well."""
+    how: dict[str, Any] = {"limit": options.number("-n", 20, least=1, most=200)} if "-a" in options else {"live": True}
+    _shown(speaker, (await speaker.ask("execution/list", **how))["items"])
+
+
+@builtin("kill", "execution…", [_SOME], group=_GROUP, kind=_STOPS, says="stop it")
+async def kill(speaker: Speaker, options: Options) -> None:
+    """Stop executions of your own, with every process they started."""
+    for id in _ids(options):
+        try:
+            await speaker.ask("execution/cancel", execution=id)
+        except DoorwardError as error:
+            speaker.report(error)
+
+
+@builtin("wait", "execution…", [_SOME], group=_GROUP, kind=_WAITS, says="wait until it has ended")
+async def wait(speaker: Speaker, options: Options) -> None:
+    """Wait until executions of your own have ended, and print how."""
+    for id in _ids(options):
+        facts = await speaker.ask("execution/status", execution=id)
+        found = speaker.ctx.house.executions.get(id)
+        if found is not None and not found.ended and not found.encloses(speaker.ctx.execution):
+            await found.closed()
+            facts = await speaker.ask("execution/status", execution=id)
+        speaker.line(f"{id} {facts['state']}")
+        if facts["state"] != "completed":
+            speaker.ends(1)
+
+
+@builtin("output", "execution", [_SOME], group=_GROUP, kind=LOOKS, says="what has it written")
+async def output(speaker: Speaker, options: Options) -> None:
+    """Print what an execution of yours wrote or gave, as far as it is kept."""
+    (id,) = _ids(options, most=1)
+    offset: int | None = 0
+    while offset is not None:
+        piece = await speaker.ask("execution/output", execution=id, offset=offset)
+        speaker.say(piece["text"])
+        offset = piece["next"] if piece["text"] else None
+
+
+@builtin("undo", "execution…", [_SOME], group=_GROUP, kind=WRITES, says="take back what it changed")
+async def undo(speaker: Speaker, options: Options) -> None:
+    """Take back what executions changed, in the order given."""
+    for id in _ids(options):
+        done = await speaker.ask("undo", execution=id)
+        speaker.line(f"{id}: {done['command']} is taken back")
+
+
+def _ids(options: Options, most: int = 100) -> list[str]:
+    if not 1 <= len(options.words) <= most:
+        raise Usage("an execution is missing" if not options.words else f"at most {most} are valid")
+    return [word.removeprefix("/proc/") for word in options.words]
+
+
+def _shown(speaker: Speaker, items: list[Any]) -> None:
+    """Without what this very line is made of."""
+    own = speaker.ctx.house.executions
+    rows = []
+    for one in items:
+        found = own.get(one["execution"])
+        if found is None or not found.encloses(speaker.ctx.execution):
+            rows.append({name: one.get(name) for name in _FIELDS if one.get(name) not in (None, "")})
+    speaker.table(rows, [name for name in _FIELDS if any(name in row for row in rows)])

@@ -1,0 +1,138 @@
+"""Built-ins that make text: echo, printf, true, false, seq, basename, dirname."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from doorward.backends.session.builtins.builtin import builtin
+from doorward.backends.session.builtins.options import Options, Usage
+from doorward.backends.session.builtins.speaking import Speaker
+from doorward.command import shortened
+
+_GROUP = "Text and values"
+_MOST_NUMBERS = 100_000
+_ESCAPE = re.compile(r"\\(?:([\\abfnrtv\"'])|0([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(c))", re.ASCII)
+_LETTERS = {"\\": "\\", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", '"': '"', "'": "'"}
+_DIRECTIVE = re.compile(r"%(?:%|([-0 +#]*)([0-9]{1,3})?(?:\.([0-9]{1,3}))?([sdiouxXfgeGcbq]))")
+_LONGEST = 1_000_000
+
+
+@builtin("true", "", group=_GROUP, raw=True)
+async def true(speaker: Speaker, options: Options) -> None:
+    """End well, and do nothing else."""
+
+
+@builtin("false", "", group=_GROUP, raw=True)
+async def false(speaker: Speaker, options: Options) -> None:
+    """End with exit code 1, and do nothing else."""
+    speaker.ends(1)
+
+
+@builtin("echo", "[-n] [-e] [word…]", ["hello", "world"], group=_GROUP, raw=True)
+async def echo(speaker: Speaker, options: Options) -> None:
+    """Print words with a blank between them; -n leaves the line open, -e reads escapes such as \\n and \\t."""
+    words = list(options.words)
+    flags = ""
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        flags += words.pop(0)[1:]
+    text = " ".join(words)
+    ended = "n" not in flags
+    if flags.rfind("e") > flags.rfind("E"):
+        text, whole = unescaped(text)
+        ended = ended and whole
+    speaker.say(f"{text}\n" if ended else text)
+
+
+@builtin("printf", "format [value…]", ["%s is %d\\n", "answer", "42"], group=_GROUP, raw=True)
+async def printf(speaker: Speaker, options: Options) -> None:
+    """Print values in a format such as '%s %5d\\n'; the format is used again as long as there are values."""
+    if not options.words:
+        raise Usage("there is no format")
+    format_, *values = options.words
+    whole = ""
+    while True:
+        before = len(values)
+        piece = _DIRECTIVE.sub(lambda found: _filled(speaker, found, values), format_)
+        text, goes_on = unescaped(piece)
+        whole += text
+        if not values or len(values) == before or not goes_on or len(whole) > _LONGEST:
+            break
+    speaker.say(whole)
+
+
+@builtin("seq", "[first [step]] last", ["3"], group=_GROUP, options={"-s --separator TEXT": "Between numbers"})
+async def seq(speaker: Speaker, options: Options) -> None:
+    """Print numbers, one a line, from the first to the last."""
+    try:
+        numbers = [Decimal(word) for word in options.words]
+    except InvalidOperation as error:
+        raise Usage(f"only numbers are valid; given {shortened(' '.join(options.words))}") from error
+    if not 1 <= len(numbers) <= 3 or not all(one.is_finite() and abs(one.adjusted()) < 20 for one in numbers):
+        raise Usage("one to three numbers are valid")
+    last = numbers[-1]
+    first = numbers[0] if len(numbers) > 1 else Decimal(1)
+    step = numbers[1] if len(numbers) > 2 else Decimal(1)
+    if not step:
+        raise Usage("the step is 0, with which there is no end")
+    if (last - first) / step >= _MOST_NUMBERS:
+        raise Usage(f"at most {_MOST_NUMBERS} numbers are printed")
+    shown = []
+    while (first <= last) if step > 0 else (first >= last):
+        shown.append(f"{first:f}")
+        first += step
+    if shown:
+        speaker.line(unescaped(options.values.get("-s", "\n"))[0].join(shown))
+
+
+@builtin("basename", "path [suffix]", ["/workspace/notes/today.md", ".md"], group=_GROUP)
+async def basename(speaker: Speaker, options: Options) -> None:
+    """Print the last name of a path, without a suffix if one is given."""
+    if not 1 <= len(options.words) <= 2:
+        raise Usage("a path and perhaps a suffix are valid")
+    path, *suffix = options.words
+    name = path.rstrip("/").rpartition("/")[2] or ("/" if path.startswith("/") else path)
+    speaker.line(name.removesuffix(suffix[0]) if suffix and name != suffix[0] else name)
+
+
+@builtin("dirname", "path…", ["/workspace/notes/today.md"], group=_GROUP)
+async def dirname(speaker: Speaker, options: Options) -> None:
+    """Print a path without its last name."""
+    if not options.words:
+        raise Usage("a path is missing")
+    for path in options.words:
+        above = path.rstrip("/").rpartition("/")[0].rstrip("/")
+        speaker.line(above or ("/" if path.startswith("/") else "."))
+
+
+def unescaped(text: str) -> tuple[str, bool]:
+    """A text with its escapes as the characters they stand for, and whether no `\\c` ended it."""
+    cut = re.search(r"(?<!\\)(?:\\\\)*\\c", text)
+    whole = text[: cut.end() - 2] if cut else text
+    return _ESCAPE.sub(_meant, whole), cut is None
+
+
+def _meant(found: re.Match[str]) -> str:
+    letter, octal, digits, _ = found.groups()
+    if letter:
+        return _LETTERS[letter]
+    return chr(int(octal, 8) if octal else int(digits, 16)) if octal or digits else ""
+
+
+def _filled(speaker: Speaker, found: re.Match[str], values: list[str]) -> str:
+    if found[0] == "%%":
+        return "%"
+    flags, width, precision, kind = found.groups()
+    value = values.pop(0) if values else ""
+    shape = f"%{flags}{width or ''}{f'.{precision}' if precision else ''}"
+    if kind in "sbqc":
+        text = unescaped(value)[0] if kind == "b" else value[:1] if kind == "c" else value
+        return (f"{shape}s" % text).replace("\\", "\\\\")
+    try:
+        number = Decimal(value or "0")
+        if not number.is_finite() or abs(number.adjusted()) > 30:
+            raise InvalidOperation
+        return (f"{shape}{kind}") % (float(number) if kind in "fgeG" else int(number))
+    except (InvalidOperation, ValueError, OverflowError):
+        speaker.complain(f"{shortened(value)} is no number")
+        return (f"{shape}{kind}") % 0

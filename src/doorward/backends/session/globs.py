@@ -1,0 +1,143 @@
+"""Patterns of file names, compared with the virtual files that the caller may list.
+
+`*`, `?` and `[…]` stand within one name, `**` for any folders. A pattern that fits nothing stays as it was typed, as
+people know it. One that would have to look at too much is refused rather than half done.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from doorward.backends.context import Context
+from doorward.backends.session import virtual
+from doorward.backends.session.called import StageFault
+from doorward.backends.vfs.paths import absolute
+
+MOST_FOLDERS = 100
+MOST_NAMES = 10_000
+_LONGEST = 500
+_DEEPEST = 50
+"""Reading a long pattern, and comparing a deep one with many names, takes far longer than its length."""
+_SIGNS = re.compile(r"[*?\[]")
+
+Segment = tuple[str, bool]
+"""A piece of a word, and whether `*`, `?` and `[` in it stand for something."""
+
+
+class _Name(msgspec.Struct, frozen=True):
+    """What stands between two slashes."""
+
+    text: str
+    pattern: str
+    """The same for `fnmatch`, in which signs that mean themselves are set apart."""
+    active: bool
+
+    @property
+    def hidden(self) -> bool:
+        return self.text.startswith(".")
+
+
+def is_pattern(segments: Sequence[Segment]) -> bool:
+    return any(active and _SIGNS.search(text) for text, active in segments)
+
+
+async def fitting(ctx: Context, cwd: str, segments: Sequence[Segment]) -> list[str]:
+    """The paths that a pattern fits, as they would be typed, in order; none when it fits nothing."""
+    names = _names(segments)
+    typed = "".join(text for text, _ in segments)
+    if len(names) > _DEEPEST or any(one.active and len(one.pattern) > _LONGEST for one in names):
+        most = f"{_LONGEST} characters in each of at most {_DEEPEST} names"
+        raise StageFault(f"a pattern has at most {most}; put a text that is none in quotes", 1)
+    first = next(place for place, one in enumerate(names) if one.active)
+    before = "/".join(one.text for one in names[:first])
+    prefix = f"{before}/" if first else ""
+    base = absolute(prefix, cwd) if prefix else cwd
+    rest = [one for one in names[first:] if one.text]
+    folders = typed.endswith("/")
+    if any(one.pattern == "**" for one in rest):
+        found = await _at_any_depth(ctx, base, rest, folders=folders)
+    else:
+        found = await _level_by_level(ctx, base, rest, folders=folders)
+    if len(found) > MOST_NAMES:
+        raise StageFault(f"{typed} fits {len(found)} names; at most {MOST_NAMES} are valid, so use find", 1)
+    slash = "/" if folders else ""
+    return [_shown(prefix, base, path) + slash for path in sorted(found)]
+
+
+def _names(segments: Sequence[Segment]) -> list[_Name]:
+    names: list[_Name] = []
+    text, pattern, active = "", "", False
+    for piece, means in segments:
+        for place, part in enumerate(piece.split("/")):
+            if place:
+                names.append(_Name(text, pattern, active))
+                text, pattern, active = "", "", False
+            text += part
+            pattern += part if means else _SIGNS.sub(lambda sign: f"[{sign[0]}]", part)
+            active = active or (means and _SIGNS.search(part) is not None)
+    return [*names, _Name(text, pattern, active)]
+
+
+async def _level_by_level(ctx: Context, base: str, names: Sequence[_Name], *, folders: bool) -> list[str]:
+    reached, looked = [base], 0
+    for place, name in enumerate(names):
+        fits = re.compile(fnmatch.translate(name.pattern)).match
+        only_folders = folders or place < len(names) - 1
+        deeper: list[str] = []
+        for folder in reached:
+            looked += 1
+            if looked > MOST_FOLDERS:
+                raise StageFault(f"the pattern looks into more than {MOST_FOLDERS} folders; use find", 1)
+            for path, is_folder in await virtual.names(
+                ctx, folder, recursive=False, hidden=name.hidden, most=MOST_NAMES
+            ):
+                own = path.rpartition("/")[2]
+                if fits(own) and own.startswith(".") == name.hidden and (is_folder or not only_folders):
+                    deeper.append(path)
+        reached = deeper
+    return reached
+
+
+async def _at_any_depth(ctx: Context, base: str, names: Sequence[_Name], *, folders: bool) -> list[str]:
+    hidden = any(one.hidden for one in names)
+    start = len(base.rstrip("/")) + 1
+    listed = await virtual.names(ctx, base, recursive=True, hidden=hidden, most=MOST_NAMES)
+    patterns = [None if one.pattern == "**" else re.compile(fnmatch.translate(one.pattern)) for one in names]
+    fitting = (one for one in listed if _fits(one[0][start:].split("/"), names, patterns))
+    return [path for path, is_folder in fitting if is_folder or not folders]
+
+
+def _fits(parts: Sequence[str], names: Sequence[_Name], patterns: Sequence[re.Pattern[str] | None]) -> bool:
+    """Whether a path fits, name by name: at each it is known how many of the patterns can be behind one."""
+    reached = {0}
+    for part in parts:
+        _skip(reached, patterns)
+        after = set()
+        for place in reached:
+            if place == len(names) or part.startswith(".") != names[place].hidden:
+                continue
+            pattern = patterns[place]
+            if pattern is None:
+                after |= {place, place + 1}
+            elif pattern.match(part):
+                after.add(place + 1)
+        reached = after
+    return len(names) in reached
+
+
+def _skip(reached: set[int], patterns: Sequence[re.Pattern[str] | None]) -> None:
+    """`**` stands for no folder as well."""
+    for place, pattern in enumerate(patterns):
+        if pattern is None and place in reached:
+            reached.add(place + 1)
+
+
+def _shown(prefix: str, base: str, path: str) -> str:
+    own = path[len(base.rstrip("/")) + 1 :]
+    if prefix:
+        return prefix + own
+    return f"./{own}" if own.startswith("-") else own

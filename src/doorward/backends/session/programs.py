@@ -1,0 +1,129 @@
+"""A sandboxed program as a stage of the session shell: its words, with virtual paths made paths of the workspace.
+
+A program sees the workspace alone. Paths below /workspace, /tmp and one's own home are files there; a record or any
+other virtual file can only be given to it as its input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from doorward.backends.session.called import StageFault
+from doorward.backends.session.session import Session
+from doorward.backends.shell.catalogue_command import CatalogueCommand
+from doorward.backends.vfs.paths import absolute
+from doorward.catalogue import words
+from doorward.catalogue.entry import ARGUMENTS, FOLDER, INPUT, Entry, Parameter
+from doorward.errors import BadParams
+
+_WORKSPACE = "/workspace"
+_TEMPORARY = "/tmp"  # noqa: S108 - a name in our own tree
+_INPUT = "-"
+_COUNTS = {"head": "-n", "tail": "-n"}
+"""Programs whose first word may be a number with a dash, and the option that it stands for: `head -5`."""
+_COUNT = re.compile(r"-[0-9]{1,9}")
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    params: dict[str, Any]
+    feed: str = ""
+    """The virtual file that is to be read and given to it as its input."""
+
+
+def prepare(command: CatalogueCommand, session: Session, given: Sequence[str], piped: str | None) -> Prepared:
+    """The parameters of a program for the words that were typed. What does not fit its entry, the gate refuses."""
+    entry = command.entry
+    if piped and not entry.input:
+        raise StageFault("it reads no input; leave out what is piped into it, or give it a file by name")
+    if given and entry.name in _COUNTS and _COUNT.fullmatch(given[0]):
+        given = [_COUNTS[entry.name], given[0][1:], *given[1:]]
+    here = in_workspace(session.cwd, session)
+    params: dict[str, Any] = {ARGUMENTS: list(given), FOLDER: here or "."}
+    if piped is not None and entry.input:
+        params[INPUT] = piped
+    try:
+        typed = words.read(entry, given)
+        found = list(_paths(entry, typed, session))
+    except BadParams:
+        return Prepared(params)
+    if here is None and not entry.input and any(one.type == "path" for one in entry.arguments) and not found:
+        raise StageFault(f"it works on files of the workspace, and this is {session.cwd}; cd /workspace, or name files")
+    if not any(one.moved or one.place is None for one in found):
+        return Prepared(params)
+    feed = _fed(entry, [one for one in found if one.given != _INPUT], piped)
+    del params[ARGUMENTS]
+    params |= _rewritten(typed, found)
+    return Prepared(params, feed)
+
+
+def in_workspace(path: str, session: Session) -> str | None:
+    """A path of the virtual tree as one below the workspace, `.` for the workspace itself; None for any other."""
+    for top, below in ((_WORKSPACE, ""), (session.home, f"home/{session.user}"), (_TEMPORARY, "tmp")):
+        if path == top:
+            return below or "."
+        if path.startswith(f"{top}/"):
+            rest = path[len(top) + 1 :]
+            return f"{below}/{rest}" if below else rest
+    return None
+
+
+class _Path(msgspec.Struct, frozen=True):
+    parameter: Parameter
+    given: str
+    whole: str
+    """From the top of the virtual tree."""
+    place: str | None
+    """Below the workspace; None when it is not there."""
+    moved: bool
+    """Whether the program must be given another word than was typed."""
+
+
+def _paths(entry: Entry, typed: Mapping[str, Any], session: Session) -> Iterator[_Path]:
+    here = in_workspace(session.cwd, session)
+    for one in entry.parameters:
+        if one.type != "path" or one.name not in typed:
+            continue
+        for given in typed[one.name] if one.many else [typed[one.name]]:
+            if given == _INPUT and entry.input and not one.is_option:
+                yield _Path(one, given, given, None, moved=False)
+                continue
+            whole = absolute(given, session.cwd, session.home)
+            place = in_workspace(whole, session)
+            as_typed = here is not None and (not given.startswith(("/", "~/")) or given.startswith(_WORKSPACE))
+            yield _Path(one, given, whole, place, moved=place is not None and not as_typed)
+
+
+def _fed(entry: Entry, found: Sequence[_Path], piped: str | None) -> str:
+    """The one virtual file that the program can be given, in place of all files; empty when there is none."""
+    first = next((one for one in found if one.place is None), None)
+    if first is None:
+        return ""
+    if not entry.input:
+        raise StageFault(f"{first.whole} is no file of the workspace, and {entry.name} reads no input")
+    if first.parameter.is_option or first.parameter.required:
+        raise StageFault(f"{first.whole} is no file of the workspace; copy it there first")
+    others = [one.whole for one in found if one is not first and one.parameter is first.parameter]
+    if others or piped:
+        also = others[0] if others else "what is piped into it"
+        raise StageFault(
+            f"it takes one virtual file as its input, and was given {first.whole} and {also};"
+            " copy them into the workspace first"
+        )
+    return first.whole
+
+
+def _rewritten(typed: Mapping[str, Any], found: Sequence[_Path]) -> dict[str, Any]:
+    """The parameters by name, with the paths that the program can open."""
+    params = dict(typed)
+    for name in {one.parameter.name for one in found}:
+        ours = [one for one in found if one.parameter.name == name]
+        values = [f"{_WORKSPACE}/{one.place}" if one.moved else one.given for one in ours if one.place is not None]
+        if not values:
+            del params[name]
+        else:
+            params[name] = values if ours[0].parameter.many else values[0]
+    return params

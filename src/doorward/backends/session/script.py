@@ -1,0 +1,260 @@
+"""shell/script: the session shell as a command."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.backends.session import stages
+from doorward.backends.session.called import UNKNOWN, WAITS, WRONG_USE, StageFault, complaint
+from doorward.backends.session.interpreter import Running
+from doorward.backends.session.language import LONGEST, Fault, parse
+from doorward.backends.session.said import StageSaid
+from doorward.backends.session.session import START, Session
+from doorward.backends.session.syntax import Line, written
+from doorward.catalogue.paths import folder_inside
+from doorward.command import Example, Family, NoUndo, shortened
+from doorward.errors import BadParams, CommandFailed, DoorwardError, UnknownCommand
+from doorward.facts import Access, Effects, Safety, Tier
+
+family = Family("shell", category="shell")
+
+_MOST = 100
+_NEW = "new"
+_WC = {"words": True, "files": ["main.py"]}
+
+Steps = Annotated[
+    list[str | dict[str, Any]],
+    Meta(
+        description='The steps: lines such as "ls -la src | wc -l", or {"command": "ls", "params": {"long": true}}',
+        max_length=_MOST,
+    ),
+]
+Text = Annotated[
+    str, Meta(description="Instead of commands: a text of one or more lines, each a step", max_length=LONGEST)
+]
+SessionName = Annotated[
+    str,
+    Meta(
+        description=f"The session to go on in; {_NEW} begins one that is kept; empty: one of this call alone",
+        max_length=64,
+    ),
+]
+Folder = Annotated[
+    str,
+    Meta(description="The folder to start in, relative to the workspace; empty: where the session is", max_length=4096),
+]
+Columns = Annotated[
+    int, Meta(description="How wide the screen is that it is shown on; 0: there is none", ge=0, le=1_000)
+]
+Going = Annotated[bool, Meta(description="Whether to go on after a step that failed")]
+
+
+class ScriptRan(TypedDict):
+    stdout: Annotated[str, Meta(description="What the steps printed")]
+    stderr: Annotated[str, Meta(description="What they complained of")]
+    exitCode: Annotated[int, Meta(description="That of the last step: 0 well, 75 waits, 126 refused, 127 unknown")]
+    session: Annotated[str, Meta(description="Give it again to go on in this session; empty when it is not kept")]
+    cwd: Annotated[str, Meta(description="Where the session is now")]
+    steps: Annotated[list[StageSaid], Meta(description="Every call that was made, in order")]
+    ran: Annotated[int, Meta(description="How many steps were run")]
+    of: Annotated[int, Meta(description="How many steps there are")]
+    failed: Annotated[int, Meta(description="How many of them failed")]
+    ticket: NotRequired[Annotated[str, Meta(description="The approval that the last step waits for")]]
+    leaves: NotRequired[Annotated[bool, Meta(description="Whether the session is to be left")]]
+
+
+class _Direct(msgspec.Struct, frozen=True):
+    """A step that names its command and parameters."""
+
+    command: str
+    params: Mapping[str, Any]
+
+
+class _Step(msgspec.Struct, frozen=True):
+    text: str
+    does: tuple[Line | _Direct, ...]
+
+
+@family.command(
+    "script",
+    tier=Tier.CODE,
+    effects=Effects.READ | Effects.WRITE | Effects.DESTROY,
+    access=Access.READ,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=600,
+    undo=NoUndo("what its steps change is theirs to undo"),
+    examples=[
+        Example("make a folder and look at it", {"commands": ["mkdir -p build/out", "ls -l build"]}),
+        Example("count the words of a file in src", {"commands": ["cd src", {"command": "wc", "params": _WC}]}),
+        Example("how many Python files there are", {"script": "find . -name '*.py' | wc -l"}),
+    ],
+    related=["bash", "shell/cd"],
+    tells_how_it_stands=True,
+    works_by_calls=True,
+)
+async def run_script(
+    ctx: Context,
+    commands: Steps = [],  # noqa: B006 - never changed
+    script: Text = "",
+    session: SessionName = "",
+    folder: Folder = "",
+    keep_going: Going = False,
+    columns: Columns = 0,
+) -> ScriptRan:
+    """Run lines of the session shell, one after another; stops at the first that fails, unless told to keep going.
+
+    The language is small: words and quotes, `|`, `&&`, `||`, `;`, redirects, variables, `$(…)` and patterns of file
+    names. No real shell reads it. Every command in it is a call of its own that is checked, approved where that is
+    needed, and recorded. See docs/SHELL.md.
+    """
+    async with _session(ctx, session, folder) as (here, kept):
+        running = Running(ctx, here, aloud=True, columns=columns)
+        try:
+            steps = _planned(ctx, commands, script, here.aliases)
+        except (BadParams, UnknownCommand) as error:
+            here.remember(script)
+            _never_ran(running, error)
+            error.result = _result(running, here, kept, (0, 0, 0))
+            raise
+        failed = ran = 0
+        for ran, step in enumerate(steps, 1):
+            if len(steps) > 1:
+                ctx.execution.progress((ran - 1) / len(steps), f"step {ran} of {len(steps)}: {step.text}")
+            here.remember(step.text)
+            await _take(running, ran, step)
+            failed += running.said.bad
+            if running.said.exit_code == WAITS or running.said.leaves or (running.said.bad and not keep_going):
+                break
+        result = _result(running, here, kept, (ran, len(steps), failed))
+    if running.said.exit_code == WAITS:
+        raise CommandFailed(
+            f"Step {ran} ({shortened(step.text)[1:-1]}) waits for a person's approval, ticket {running.said.ticket};"
+            " the steps behind it were not run.",
+            hint="Once it is approved, ask for that command with the ticket alone, then run the rest.",
+            result=result,
+        )
+    if running.said.bad and not keep_going:
+        raise CommandFailed(f"Step {ran} ({shortened(step.text)[1:-1]}): {running.said.message}", result=result)
+    return result
+
+
+@run_script.shows_effect
+async def show_script(
+    ctx: Context,
+    commands: Steps = [],  # noqa: B006 - never changed
+    script: Text = "",
+    session: SessionName = "",
+    folder: Folder = "",
+    keep_going: Going = False,
+    columns: Columns = 0,
+) -> dict[str, Any]:
+    steps = [step.text for step in _planned(ctx, commands, script)]
+    return {"steps": steps, "session": session, "folder": folder, "keepGoing": keep_going}
+
+
+async def _take(running: Running, number: int, step: _Step) -> None:
+    running.number = number
+    for does in step.does:
+        if isinstance(does, _Direct):
+            await running.direct(does.command, does.params)
+        else:
+            await running.line(does)
+        if running.said.bad or running.said.exit_code == WAITS or running.said.leaves:
+            return
+
+
+@contextlib.asynccontextmanager
+async def _session(ctx: Context, named: str, folder: str) -> AsyncIterator[tuple[Session, bool]]:
+    sessions = ctx.house.sessions
+    found = await sessions.open(ctx.caller, ctx.call.room, "" if named == _NEW else named)
+    async with sessions.using(found, stored=bool(named)) as session:
+        if folder:
+            there = folder_inside(folder)
+            session.cwd = START if there == "." else f"{START}/{there}"
+        yield session, bool(named)
+
+
+def _planned(ctx: Context, commands: Steps, script: str, aliases: Collection[str] = ()) -> list[_Step]:
+    """What is to be done. A script that cannot be read, or that names a command that there is not, does not begin."""
+    if bool(commands) == bool(script):
+        given = "both" if script else "neither"
+        raise BadParams(f"shell/script: give either commands or script; given {given}.")
+    if script:
+        return [_Step(written(line), (line,)) for line in _lines(script, "")]
+    steps = []
+    for number, step in enumerate(commands, 1):
+        if isinstance(step, str):
+            lines = _lines(step, f"Step {number}: ")
+            if not lines:
+                raise BadParams(f"Step {number} is empty; give a command, such as 'ls -la src'.")
+            steps.append(_Step(step.strip(), tuple(lines)))
+        else:
+            steps.append(_direct(step))
+    _must_be_known(ctx, steps, aliases)
+    return steps
+
+
+def _lines(text: str, where: str) -> Sequence[Line]:
+    try:
+        return parse(text).lines
+    except Fault as fault:
+        raise BadParams(f"{where}{fault.message}", hint="The language is described in docs/SHELL.md.") from fault
+
+
+def _direct(step: Mapping[str, Any]) -> _Step:
+    unknown = set(step) - {"command", "params"}
+    name, params = step.get("command", ""), step.get("params", {})
+    if unknown or not isinstance(name, str) or not name or not isinstance(params, dict):
+        raise BadParams(f'A step is a line or {{"command": …, "params": {{…}}}}; given {shortened(step)}.')
+    return _Step(name, (_Direct(name, params),))
+
+
+def _must_be_known(ctx: Context, steps: Sequence[_Step], aliases: Collection[str]) -> None:
+    """Refuse commands that there are not before anything runs, as far as they can be told by then."""
+    named: list[list[str]] = []
+    for does in (one for step in steps for one in step.does):
+        if isinstance(does, _Direct):
+            named.append([does.command])
+        else:
+            plain = (stage for stage in does.stages if stage.words and stage.words[0].bare not in (None, *aliases))
+            named += [[word.bare or "" for word in stage.words[:2]] for stage in plain]
+    if any(words[0] in ("alias", "unalias") for words in named):
+        return
+    for words in named:
+        try:
+            stages.meant(ctx, words)
+        except StageFault as fault:
+            raise UnknownCommand(f"{shortened(words[0])}: {fault.message}.") from fault
+
+
+def _never_ran(running: Running, error: DoorwardError) -> None:
+    """A script that does not begin has an exit code all the same, for whoever shows it as a shell would."""
+    running.said.stderr = complaint("shell", error.message)
+    running.said.exit_code = UNKNOWN if isinstance(error, UnknownCommand) else WRONG_USE
+
+
+def _result(running: Running, session: Session, kept: bool, counts: tuple[int, int, int]) -> ScriptRan:
+    said = running.said
+    result: ScriptRan = {
+        "stdout": said.stdout,
+        "stderr": said.stderr,
+        "exitCode": said.exit_code,
+        "session": session.id if kept else "",
+        "cwd": session.cwd,
+        "steps": said.steps,
+        "ran": counts[0],
+        "of": counts[1],
+        "failed": counts[2],
+    }
+    if said.ticket:
+        result["ticket"] = said.ticket
+    if said.leaves:
+        result["leaves"] = True
+    return result

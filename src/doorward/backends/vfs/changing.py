@@ -1,0 +1,177 @@
+"""vfs/write, vfs/append, vfs/make, vfs/remove, vfs/copy and vfs/move."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from doorward.backends.context import Context
+from doorward.backends.vfs.family import BY_ITS_CALLS, Paths, VirtualPath, family
+from doorward.backends.vfs.shapes import Changes, VirtualChange
+from doorward.backends.vfs.tree import Tree
+from doorward.command import Example
+from doorward.facts import Access, Effects, Safety, Tier
+
+Encoding = Annotated[Literal["utf-8", "base64"], Meta(description="How content is given: as text, or as base64")]
+_CHANGES = Effects.READ | Effects.WRITE
+_REPLACES = _CHANGES | Effects.DESTROY
+
+
+@family.command(
+    "write",
+    tier=Tier.CODE,
+    effects=_CHANGES,
+    access=Access.EDIT,
+    safety=Safety.CAUTION,
+    cost=0,
+    timeout=60,
+    undo=BY_ITS_CALLS,
+    examples=[
+        Example("save a note in my home", {"path": "~/todo.md", "content": "Call the plumber.\n"}),
+        Example("change a record", {"path": "/data/notes/n1", "content": '{"title": "Buy milk"}'}),
+    ],
+    related=["vfs/append", "vfs/read", "file/write", "data/update", "undo"],
+    works_by_calls=True,
+)
+async def write(
+    ctx: Context,
+    path: VirtualPath,
+    content: Annotated[str, Meta(description="The whole new content; of a record, a JSON object")],
+    encoding: Encoding = "utf-8",
+    create_parents: Annotated[bool, Meta(description="Whether missing folders of the path are made")] = True,
+    expected_digest: Annotated[
+        Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] | None,
+        Meta(
+            description="SHA-256 of the file as you last saw it (empty: it must not exist yet); refused when it differs"
+        ),
+    ] = None,
+) -> VirtualChange:
+    """Write a whole virtual file: a file by file/write, a record of /data by data/create or data/update.
+
+    Fields that a written record leaves out are taken away; those that the house keeps (id, version, times) stay, and
+    a version that is given must be the present one.
+    """
+    tree = Tree(ctx)
+    return await tree.write(
+        tree.absolute(path), content, encoding=encoding, parents=create_parents, digest=expected_digest
+    )
+
+
+@family.command(
+    "append",
+    tier=Tier.CODE,
+    effects=_CHANGES,
+    access=Access.EDIT,
+    safety=Safety.CAUTION,
+    cost=0,
+    timeout=60,
+    undo=BY_ITS_CALLS,
+    examples=[Example("add a line to today's note", {"path": "notes/today.md", "content": "One more line.\n"})],
+    related=["vfs/write", "file/edit", "undo"],
+    works_by_calls=True,
+)
+async def append(
+    ctx: Context,
+    path: VirtualPath,
+    content: Annotated[str, Meta(description="What to put behind what is there")],
+    encoding: Encoding = "utf-8",
+) -> VirtualChange:
+    """Put something behind what a file holds, or make the file. Refused when it changed in the very moment."""
+    tree = Tree(ctx)
+    return await tree.write(tree.absolute(path), content, encoding=encoding, append=True)
+
+
+@family.command(
+    "make",
+    tier=Tier.CODE,
+    effects=_CHANGES,
+    access=Access.EDIT,
+    safety=Safety.CAUTION,
+    cost=0,
+    timeout=60,
+    undo=BY_ITS_CALLS,
+    examples=[Example("make a folder for drafts in my home", {"path": "~/drafts"})],
+    related=["vfs/list", "undo"],
+    works_by_calls=True,
+)
+async def make(
+    ctx: Context,
+    path: VirtualPath,
+    create_parents: Annotated[bool, Meta(description="Also the folders above; then it may exist already")] = True,
+) -> VirtualChange:
+    """Make a folder of files."""
+    tree = Tree(ctx)
+    return await tree.make(tree.absolute(path), parents=create_parents)
+
+
+@family.command(
+    "remove",
+    tier=Tier.CODE,
+    effects=_REPLACES,
+    access=Access.FULL,
+    safety=Safety.DANGEROUS,
+    cost=0,
+    timeout=120,
+    undo=BY_ITS_CALLS,
+    examples=[
+        Example("remove the old draft", {"paths": ["/workspace/drafts/old.md"]}),
+        Example("throw away the folder drafts", {"paths": ["drafts"], "recursive": True}),
+    ],
+    related=["vfs/find", "file/delete", "data/delete", "undo"],
+    works_by_calls=True,
+)
+async def remove(
+    ctx: Context,
+    paths: Paths,
+    recursive: Annotated[bool, Meta(description="Whether folders go with all that is in them")] = False,
+) -> Changes:
+    """Remove files, folders or records. All must exist, or none is removed; files together are one call."""
+    tree = Tree(ctx)
+    return {"items": await tree.remove([tree.absolute(path) for path in paths], recursive=recursive)}
+
+
+@family.command(
+    "copy",
+    tier=Tier.CODE,
+    effects=_REPLACES,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=0,
+    timeout=120,
+    undo=BY_ITS_CALLS,
+    examples=[
+        Example("keep a copy of the settings", {"source": "server.conf", "target": "server.conf.bak"}),
+        Example("save the record of a room as a file", {"source": "/data/rooms/general", "target": "~/room.json"}),
+    ],
+    related=["vfs/move", "undo"],
+    works_by_calls=True,
+)
+async def copy(
+    ctx: Context,
+    source: VirtualPath,
+    target: VirtualPath,
+    recursive: Annotated[bool, Meta(description="Whether a folder goes with all that is in it")] = False,
+) -> Changes:
+    """Copy a virtual file, or a folder of files. Into a folder that exists it goes under its own name."""
+    tree = Tree(ctx)
+    return {"items": await tree.copy(tree.absolute(source), tree.absolute(target), recursive=recursive)}
+
+
+@family.command(
+    "move",
+    tier=Tier.CODE,
+    effects=_REPLACES,
+    access=Access.FULL,
+    safety=Safety.CAUTION,
+    cost=0,
+    timeout=120,
+    undo=BY_ITS_CALLS,
+    examples=[Example("rename the draft", {"source": "drafts/old.md", "target": "drafts/older.md"})],
+    related=["vfs/copy", "undo"],
+    works_by_calls=True,
+)
+async def move(ctx: Context, source: VirtualPath, target: VirtualPath) -> Changes:
+    """Move or rename a file or folder. Into a folder that exists it goes under its own name."""
+    tree = Tree(ctx)
+    return {"items": await tree.copy(tree.absolute(source), tree.absolute(target), move=True)}

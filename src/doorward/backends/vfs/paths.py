@@ -1,0 +1,63 @@
+"""Paths of the virtual tree: one spelling for each, and names that hold what a path cannot."""
+
+from __future__ import annotations
+
+import unicodedata
+from urllib.parse import quote, unquote
+
+from doorward.command import shortened
+from doorward.errors import BadParams
+
+START = "/workspace"
+LONGEST = 4096
+
+
+def absolute(path: str, cwd: str = START, home: str = "") -> str:
+    """The one spelling of a path: from the top, without `.`, `..`, `~` and needless slashes.
+
+    Above the top is the top, as everywhere with such trees.
+    """
+    if not path:
+        raise BadParams("The path is empty; give one such as /workspace/notes/today.md.")
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in path):
+        raise BadParams(f"The path holds a control character or half a character; give plain text, not {path[:80]!a}.")
+    if len(path.encode()) > LONGEST:
+        raise BadParams(f"The path has {len(path.encode())} bytes; at most {LONGEST} are valid: {shortened(path)}.")
+    if home and (path == "~" or path.startswith("~/")):
+        path = home + path[1:]
+    whole = path if path.startswith("/") else f"{cwd}/{path}"
+    parts: list[str] = []
+    for part in whole.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
+def below(path: str, name: str) -> str:
+    return f"{path.rstrip('/')}/{name}"
+
+
+def name_of(path: str) -> str:
+    return path.rpartition("/")[2] or "/"
+
+
+def parent_of(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
+
+
+def as_name(key: str | int | float) -> str:
+    """A record's key as the name of a file: what could not stand in a path is written as `%2F`."""
+    text = str(key)
+    if text in (".", ".."):
+        return text.replace(".", "%2E")
+    return "".join(
+        quote(one, safe="") if one in "/%" or unicodedata.category(one) in ("Cc", "Cs") else one
+        for one in text.encode("utf-8", "replace").decode()
+    )
+
+
+def as_key(name: str) -> str:
+    """The key that such a name stands for."""
+    return unquote(name) if "%" in name else name

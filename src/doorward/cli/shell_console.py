@@ -1,0 +1,251 @@
+"""The shell itself: what becomes of each line that is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import click
+
+from doorward.cli import report
+from doorward.cli.ai_shown import Thinking, waiting
+from doorward.cli.shell_asking import Asking, Person
+from doorward.cli.shell_control import Control, about
+from doorward.cli.shell_history import called_back
+from doorward.cli.shell_jobs import Job
+from doorward.cli.shell_known import Known
+from doorward.cli.shell_screen import STOPPED, WAITS, Screen, exit_code, told
+from doorward.cli.shell_way import ShellWay, refused
+from doorward.cli.shell_words import parts
+from doorward.errors import BadParams, Cancelled, DoorwardError, Refused, Withdrawn
+from doorward.model import Outcome
+from doorward.visible import visible
+
+_SHOW, _SCRIPT, _KEEPER = "session/show", "shell/script", "agent/ask"
+_NEW = "new"
+"""As the session of a script: one that is kept, and named in its result."""
+
+
+class Console:
+    def __init__(self, way: ShellWay, known: Known, person: Person | None) -> None:
+        """Without a person nothing is asked, and what would need an answer is told instead."""
+        self._way = way
+        self._known = known
+        self._person = person
+        self._asking = Asking(way, person)
+        self.control = Control(way, people=person is not None)
+        self.session = ""
+        """Empty until the first line has made one."""
+        self.status = 0
+        """How the last line ended."""
+        self.leaving = False
+        self.begun = ""
+        """What the next prompt begins with."""
+        own: dict[str, Callable[[list[str]], Awaitable[int]]] = {
+            "jobs": self._jobs,
+            "fg": self._to_front,
+            "bg": self._to_back,
+            "clear": self._clear,
+            "resume": self._resume,
+        }
+        self._own = own if person is not None else {}
+
+    async def begin(self, session: str) -> None:
+        """Go on in a session, or else in a new one, which the first line makes; one that is not there is an error."""
+        await self._way.knock()
+        if not session:
+            return
+        outcome = await self._way.put(_SHOW, session=session)
+        if outcome.status != "done":
+            raise refused(outcome)
+        self.session, self.status = session, int(outcome.result["status"])
+        self._known.cwd = str(outcome.result["cwd"])
+
+    async def enter(self, line: str) -> None:
+        """Do what a line says. Whatever it is, the shell goes on, and `status` says how it ended."""
+        try:
+            self.status = await self._entered(line.strip())
+        except BadParams as error:
+            told(visible(error.message))
+            self.status = 2
+        except DoorwardError as error:
+            report.unexpected(error)
+            self.status = exit_code("refused" if isinstance(error, Refused) else "failed", error.code)
+
+    @property
+    def people(self) -> bool:
+        """Whether somebody sits there."""
+        return self._person is not None
+
+    def tell_of_ends(self) -> None:
+        self.control.tell_of_ends()
+
+    async def end(self) -> None:
+        await self.control.stop_all()
+
+    async def may_leave(self) -> bool:
+        """Whether a person really wants to go while something runs."""
+        running = self.control.jobs.running
+        if not running or self._person is None:
+            return True
+        told(f"{len(running)} in the background would be stopped:")
+        self.control.show()
+        return await self._asking.yes("Leave? [y/N] ")
+
+    async def _entered(self, line: str) -> int:
+        if not line:
+            return self.status
+        if line.startswith("!"):
+            earlier = self._person.earlier() if self._person is not None else ()
+            line = called_back(line, earlier, await self._numbered() if line[1:2].isdigit() else None)
+            click.echo(visible(line))
+        if line.startswith("@"):
+            return await self._asked(line[1:].strip())
+        words = line.split()
+        if self._person is not None and words[0] == "kill" and len(words) > 1 and words[1].startswith("%"):
+            return await self._kill(words[1:])
+        if words[0] in self._own and not any(part.kind == "operator" for part in parts(line)):
+            return await self._own[words[0]](words[1:])
+        line, background = _in_background(line) if self._person is not None else (line, False)
+        job = Job(line, Screen)
+        params = {"script": line, "session": self.session or _NEW}
+        job.begin(lambda watch: self._way.watched(_SCRIPT, params, watch))
+        if background:
+            self.control.put_behind(job)
+            return 0
+        return await self._watched(job)
+
+    async def _numbered(self) -> dict[int, str]:
+        """The newest lines of this session, by the numbers that `history` gives them."""
+        if not self.session:
+            return {}
+        shown = await self._way.put(_SHOW, session=self.session)
+        if shown.status != "done":
+            raise refused(shown)
+        lines = shown.result["history"]
+        return dict(enumerate(lines, int(shown.result["lines"]) - len(lines) + 1))
+
+    async def _watched(self, job: Job) -> int:
+        return await self._over(job) if await self.control.watch(job) else 0
+
+    async def _over(self, job: Job) -> int:
+        """Show the end of a job that somebody watched, and offer what can be done about it."""
+        live = job.live
+        if live is not None:
+            live.rest()
+        if job.task is not None and job.task.cancelled():
+            told("Let go of. Whether it ran is in: doorward audit tail")
+            return STOPPED
+        if job.error is not None:
+            raise job.error
+        if job.outcome is None:
+            raise RuntimeError(f"it ended without an outcome: {job.line}") from job.broken
+        if isinstance(live, Thinking):
+            return await self._answered(job.outcome, live)
+        return await self._ran(job.outcome, live if isinstance(live, Screen) else Screen())
+
+    async def _ran(self, outcome: Outcome, screen: Screen) -> int:
+        result = outcome.result if isinstance(outcome.result, Mapping) else {}
+        if "exitCode" not in result:
+            return _not_run(outcome)
+        screen.finish(result)
+        self.session = str(result.get("session") or self.session)
+        self._known.cwd = str(result.get("cwd", self._known.cwd))
+        code = int(result["exitCode"])
+        self.leaving = bool(result.get("leaves")) and await self.may_leave()
+        ticket = str(result.get("ticket") or "")
+        if code == WAITS and ticket and self._person is not None:
+            if await self._asking.approved(ticket):
+                return await self._go_on(ticket)
+            told(f"Once it is approved, this runs exactly that: resume {ticket}")
+        return code
+
+    async def _go_on(self, ticket: str) -> int:
+        """A stage waited for a person's word and has it now: exactly that call runs, and nothing behind it."""
+        job = Job(f"resume {ticket}", Screen)
+        job.begin(lambda watch: self._way.resumed(ticket, watch))
+        return await self._watched(job)
+
+    async def _asked(self, question: str) -> int:
+        """`@`: what is suggested, and what the person says to it."""
+        verdict, line = await self._asking.suggested(question)
+        if verdict == "edit":
+            self.begun = line
+            return 0
+        if verdict == "no":
+            return 0 if self._person is not None else 1
+        code = await self._ask_keeper(question)
+        if verdict == "accepted" and code == 0:
+            await self._asking.accepted(question)
+        return code
+
+    async def _ask_keeper(self, prompt: str, ticket: str = "", model: str = "") -> int:
+        job = Job(f"@{prompt}", lambda: Thinking(False, model))
+        params = {"prompt": prompt, "session": self.session, "ticket": ticket}
+        given = {key: value for key, value in params.items() if value}
+        job.begin(lambda watch: self._way.watched(_KEEPER, given, watch))
+        return await self._watched(job)
+
+    async def _answered(self, outcome: Outcome, thinking: Thinking) -> int:
+        answer = outcome.result if isinstance(outcome.result, Mapping) and "toolCalls" in outcome.result else None
+        if answer is None:
+            return _not_run(outcome)
+        self.session = str(answer["sessionId"])
+        ticket = waiting(answer)
+        if ticket and self._person is not None:
+            thinking.pause(answer)
+            if await self._asking.approved(ticket) is not None:
+                return await self._ask_keeper("", ticket=ticket, model=thinking.model)
+        thinking.finish(answer)
+        return WAITS if ticket else 0 if answer["success"] else 1
+
+    async def _resume(self, words: list[str]) -> int:
+        if len(words) != 1:
+            raise BadParams("Name what waited by its ticket: resume TICKET")
+        return await self._go_on(words[0])
+
+    async def _clear(self, words: list[str]) -> int:
+        click.clear()
+        return 0
+
+    async def _jobs(self, words: list[str]) -> int:
+        self.control.show()
+        return 0
+
+    async def _to_front(self, words: list[str]) -> int:
+        job = self.control.jobs.named(words[0] if words else "")
+        click.echo(visible(job.line))
+        job.show()
+        return await self._watched(job)
+
+    async def _to_back(self, words: list[str]) -> int:
+        told(about(self.control.jobs.named(words[0] if words else "")))
+        return 0
+
+    async def _kill(self, words: list[str]) -> int:
+        for word in words:
+            job = self.control.jobs.named(word)
+            if job.ended:
+                told(f"[{job.number}] has ended already")
+            await self.control.stop(job)
+        return 0
+
+
+def _not_run(outcome: Outcome) -> int:
+    """Why a line came to nothing. One that only cannot be read says so in a line of its own, as shells do."""
+    if outcome.status == "done":  # what waited, and is no program
+        report.result(outcome.result)
+    elif outcome.code in (Cancelled.code, Withdrawn.code):
+        told("Stopped.")
+    elif outcome.code == BadParams.code:
+        click.echo(f"shell: {visible(outcome.message.removeprefix(f'{_SCRIPT}: '))}", err=True)
+    else:
+        report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    return exit_code(outcome.status, outcome.code)
+
+
+def _in_background(line: str) -> tuple[str, bool]:
+    """The line without the `&` at its end, and whether there was one."""
+    seen = [part for part in parts(line) if part.kind not in ("blank", "comment")]
+    if seen and seen[-1].kind == "operator" and seen[-1].text == "&":
+        return line[: seen[-1].start].rstrip(), True
+    return line, False

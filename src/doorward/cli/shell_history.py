@@ -1,0 +1,122 @@
+"""What was typed into the shell, kept for the next time, and found again by `!`.
+
+The file is for the owner's account alone. A line in which something looks like a secret is not written: it can be
+called back until the shell ends, and is gone then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from prompt_toolkit.history import History
+
+from doorward import redact
+from doorward.errors import BadParams
+
+FILE = "shell_history"
+_MOST = 5_000
+"""So many lines are kept."""
+_LONGEST = 10_000
+"""A line of more characters is not."""
+
+
+class Kept(History):
+    """One line of the file is one entry; line breaks within it are written as `\\n`."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+        self.problem = ""
+        """Why nothing is kept, if so; somebody should be told once."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Newest first."""
+        lines = self._lines()
+        if len(lines) > 2 * _MOST:
+            self._write(lines[-_MOST:])
+        return [_read(line) for line in reversed(lines[-_MOST:])]
+
+    def store_string(self, string: str) -> None:
+        if not is_kept(string):
+            return
+        try:
+            descriptor = os.open(
+                self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+            with open(descriptor, "w", encoding="utf-8", errors="replace") as out:
+                os.fchmod(descriptor, 0o600)
+                out.write(f"{_written(string)}\n")
+        except OSError as error:
+            self.problem = f"What you type is not kept: {self._file}: {error.strerror}."
+
+    def _lines(self) -> list[str]:
+        try:
+            return self._file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.problem = f"What was typed earlier cannot be read: {self._file}: {error.strerror}."
+            return []
+
+    def _write(self, lines: Sequence[str]) -> None:
+        """Whole or not at all."""
+        partial = self._file.with_suffix(".partial")
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as out:
+                out.writelines(f"{line}\n" for line in lines)
+            partial.rename(self._file)
+
+
+def is_kept(line: str) -> bool:
+    """Whether a line may be written down: it holds no secret, and was not typed behind a blank."""
+    return bool(line.strip()) and not line.startswith(" ") and len(line) <= _LONGEST and not holds_a_secret(line)
+
+
+def holds_a_secret(line: str) -> bool:
+    """By its shape, by the name it is assigned to, or as the word behind an option with such a name."""
+    shown = redact.params({"line": line.split()})["line"]
+    return redact.text(line) != line or shown != line.split()
+
+
+def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] | None = None) -> str:
+    """The line that is meant by one which begins with `!`.
+
+    `!` and `!!` are the previous line, `!-2` the last but one, `!ls` the last that begins with it, all of `earlier`,
+    oldest first; `!3` is that of `numbered`, which are the lines as `history` numbers them. What stands behind a blank
+    is put behind the line that is found.
+    """
+    called, blank, rest = line.strip().partition(" ")
+    wanted = called[1:]
+    lines = [one for one in earlier if not one.startswith("!")]
+    if wanted.isascii() and wanted.isdigit():
+        found = (numbered or {}).get(int(wanted[:9]))
+        if found is None:
+            raise BadParams(f"There is no line {wanted[:20]} in this session; `history` numbers those there are.")
+        if redact.HIDDEN in found:
+            raise BadParams(f"Line {wanted} held a secret, so it was not kept as it was; type it again.")
+        return f"{found}{blank}{rest}"
+    if not lines:
+        raise BadParams("There is no earlier line yet.")
+    if wanted in ("", "!"):
+        return f"{lines[-1]}{blank}{rest}"
+    if wanted.startswith("-") and wanted[1:].isascii() and wanted[1:].isdigit():
+        back = int(wanted[1:10])
+        if not 1 <= back <= len(lines):
+            raise BadParams(f"There is no such line; valid: !-1 to !-{len(lines)}. Given: {called[:40]}.")
+        return f"{lines[-back]}{blank}{rest}"
+    for one in reversed(lines):
+        if one.startswith(wanted):
+            return f"{one}{blank}{rest}"
+    raise BadParams(f"No earlier line begins with {wanted[:80]!r}; `history` shows those of this session.")
+
+
+def _written(line: str) -> str:
+    return line.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "")
+
+
+def _read(line: str) -> str:
+    return line.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")

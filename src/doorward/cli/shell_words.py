@@ -1,0 +1,164 @@
+"""A line of the shell as a person types it: where its words are and what each of them is, finished or not.
+
+What a line means is for the language of sessions to say, once it is entered. Here it is only looked at while it is
+written, so nothing in it can be wrong: what does not make sense yet is a word like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+PartKind = Literal["plain", "string", "variable", "operator", "comment", "blank"]
+Role = Literal["command", "option", "argument", "assignment", "target"]
+
+_LONGEST = 65_536
+"""Characters beyond which a line is not looked at: the language takes none that is longer."""
+_TOKEN = re.compile(
+    r"(?P<blank>[^\S\n]+)"
+    r"|(?P<operator>\n|\|\||&&|;|&>>?|[0-9]?>>?(?:&[12])?|<<<|<|\||&|\$\(|[()])"
+    r"|(?P<string>'[^']*+'?|\"(?:[^\"\\]|\\.)*+\\?\"?)"
+    r"|(?P<variable>\$(?:\w++|\{[^}\n]*+\}?|[?#@]))"
+    r"|(?P<plain>(?:\\.|\\$|[^\s|&;<>()'\"$\\]|\$)++)",
+    re.DOTALL,
+)
+_BEGINS_A_COMMAND = frozenset({"\n", "||", "&&", ";", "|", "&", "$(", "("})
+_GOES_ON = frozenset({"||", "&&", "|"})
+"""What cannot be the end of a line."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Part(NamedTuple):
+    kind: PartKind
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+class Word(NamedTuple):
+    role: Role
+    parts: tuple[Part, ...]
+    command: str
+    """The command whose word it is; empty for the command itself."""
+    before: tuple[str, ...] = ()
+    """The words between the command and this one."""
+
+    @property
+    def start(self) -> int:
+        return self.parts[0].start
+
+    @property
+    def end(self) -> int:
+        return self.parts[-1].end
+
+    @property
+    def value(self) -> str:
+        """What it stands for, with quotes taken off; variables are left as they are written."""
+        return "".join(_unquoted(part) for part in self.parts)
+
+
+def parts(text: str) -> Iterator[Part]:
+    """All of a text, part by part."""
+    if len(text) > _LONGEST:
+        yield Part("plain", 0, text)
+        return
+    at = 0
+    while at < len(text):
+        if text[at] == "#" and (at == 0 or text[at - 1].isspace()):
+            end = text.find("\n", at)
+            found = Part("comment", at, text[at : end if end >= 0 else len(text)])
+        else:
+            match = _TOKEN.match(text, at)
+            kind = match.lastgroup if match is not None else "plain"
+            found = Part(kind, at, match[0] if match is not None else text[at])  # type: ignore[arg-type]
+        yield found
+        at = found.end
+
+
+def words(text: str) -> list[Word]:
+    """The words of a text, each with its place in the command it belongs to."""
+    found: list[Word] = []
+    collected: list[Part] = []
+    command, target = "", False
+    before: list[str] = []
+
+    def close() -> None:
+        nonlocal command, target
+        if not collected:
+            return
+        word = Word(_role(command, collected, target), tuple(collected), command, tuple(before))
+        found.append(word)
+        if word.role == "command":
+            command = word.value
+        elif word.role in ("argument", "option"):
+            before.append(word.value)
+        target = False
+        collected.clear()
+
+    for part in parts(text):
+        if part.kind in ("plain", "string", "variable"):
+            collected.append(part)
+            continue
+        close()
+        if part.kind == "operator":
+            target = part.text not in _BEGINS_A_COMMAND and not part.text.endswith(("&1", "&2", ")"))
+            if part.text in _BEGINS_A_COMMAND:
+                command, before = "", []
+    close()
+    return found
+
+
+def unfinished(text: str) -> bool:
+    """Whether a line wants to go on in the next one: a quote or a bracket is open, or it ends where none can end."""
+    seen = [part for part in parts(text) if part.kind not in ("blank", "comment")]
+    if not seen or len(text) > _LONGEST:
+        return False
+    last = seen[-1]
+    if last.kind == "string" and not _closed(last.text):
+        return True
+    if last.kind == "plain" and last.end == len(text) and _odd_backslashes(last.text):
+        return True
+    depth = sum((part.text in ("$(", "(")) - (part.text == ")") for part in seen if part.kind == "operator")
+    return depth > 0 or (last.kind == "operator" and last.text in _GOES_ON)
+
+
+def quoted(value: str) -> str:
+    """A word as it must be typed to stand for this value."""
+    if value and re.fullmatch(r"[\w@%+=:,./~-]+", value, re.ASCII):
+        return value
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+def _role(command: str, collected: list[Part], target: bool) -> Role:
+    first = collected[0]
+    if target:
+        return "target"
+    if not command:
+        return "assignment" if first.kind == "plain" and _ASSIGNMENT.match(first.text) else "command"
+    return "option" if first.kind == "plain" and first.text.startswith("-") else "argument"
+
+
+def _closed(text: str) -> bool:
+    if len(text) < 2 or text[-1] != text[0]:
+        return False
+    body = text[1:-1]
+    return text[0] == "'" or not _odd_backslashes(body)
+
+
+def _odd_backslashes(text: str) -> bool:
+    """Whether the last character takes its meaning from the one that is still to come."""
+    return (len(text) - len(text.rstrip("\\"))) % 2 == 1
+
+
+def _unquoted(part: Part) -> str:
+    if part.kind == "plain":
+        return _ESCAPED.sub(r"\1", part.text)
+    if part.kind != "string":
+        return part.text
+    body = part.text[1:-1] if _closed(part.text) else part.text[1:]
+    return body if part.text[0] == "'" else re.sub(r"\\([\"\\$`])", r"\1", body)

@@ -1,0 +1,45 @@
+"""Who makes a call inside another, and whether they may still."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from doorward.errors import NotAuthenticated
+from doorward.executions.execution import Execution
+from doorward.gate.authenticate import Authenticator
+from doorward.model import Call, Caller, Credential
+
+
+class Vouching:
+    """What vouched for each call in which the keeper thinks, for as long as that takes.
+
+    Thinking takes long, and a token that is revoked meanwhile must not act on: it is asked again before every call.
+    """
+
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+        self._held: dict[str, Credential] = {}
+
+    @contextlib.contextmanager
+    def during(self, call: Call, credential: Credential, *, inside: bool) -> Iterator[None]:
+        """Remember what vouched for this call while it runs, if it is one that thinks and came in by a door."""
+        if inside or not call.command.facts.thinks:
+            yield
+            return
+        self._held[call.id] = credential
+        try:
+            yield
+        finally:
+            del self._held[call.id]
+
+    def inside(self, parent: Execution) -> Caller:
+        """Who asks for a call inside that one: its own caller or, where it thinks, the keeper on their behalf."""
+        around: Execution | None = parent
+        while around is not None:
+            held = self._held.get(around.id)
+            if held is not None and self._authenticator.caller(held) != around.call.caller:
+                raise NotAuthenticated("Whoever asked for this may do other things now than when they asked; ask anew.")
+            around = around.parent
+        caller = parent.call.caller
+        return caller.thinking() if parent.call.command.facts.thinks else caller

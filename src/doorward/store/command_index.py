@@ -1,0 +1,320 @@
+"""The index by which commands are found: their names, words and examples in SQLite's full-text search, in memory.
+
+It follows the registry: before a question is answered, what has changed there is taken over, and nothing else. Whoever
+asks hands in what it may be told of, so that no name comes out that its asker may not run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import math
+import sqlite3
+import threading
+from collections.abc import Container, Iterator
+from typing import Literal
+
+import msgspec
+
+from doorward.command import Command
+from doorward.registry import Registry
+from doorward.store import command_meanings
+from doorward.store.accepted import Accepted
+from doorward.store.command_meanings import CommandMeanings
+from doorward.store.command_ranking import Asked, Fields, Term, fit, why
+from doorward.store.command_texts import Texts, lexicon, texts, words
+from doorward.store.stems import Stems
+
+_COLUMNS = ", ".join(Texts._fields)
+_MARKS = ", ".join("?" * len(Texts._fields))
+_WEIGHTS = "4, 2, 2, 1, 1"
+_EVERYWHERE = "zzeverywhere"
+"""A word that every command has, so that words can count in the ranking without being needed for a find."""
+_LONGEST_QUERY = 2_000
+_MOST_TERMS = 32
+_FEW_ENOUGH = 400
+"""How many commands are ranked for a question, about: words that more have are not needed to find one."""
+_COMMON = 0.2
+"""A word that a greater part of all commands has leads to none of them."""
+_AT_A_TIME = 200
+"""How many commands are taken over before somebody else may ask."""
+_MOST_FIELDS = 2_000
+_PLACES, _BY_MEANING = 20, 0.5
+"""How fast places lose weight where two orders become one, and what the one by meaning counts beside that by words."""
+_ENOUGH = 50
+"""How many are looked at in each of the two orders."""
+_ALONE = 0.1
+"""The score of what is near in meaning and shares no word."""
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A command that was found."""
+
+    command: str
+    score: float
+    """How well it fits, from 0 to 1."""
+    why: str
+    """What in the question speaks for it, as a clause."""
+
+
+class CommandIndex:
+    """All commands of the house by their words; one for the house."""
+
+    def __init__(
+        self, registry: Registry, *, owner: str = "", accepted: Accepted | None = None, vectors: bool = False
+    ) -> None:
+        self._registry = registry
+        self._accepted = accepted
+        self._meanings = CommandMeanings() if vectors and command_meanings.installed() else None
+        self._meant = -1
+        """The revision that the meanings are of."""
+        self._owner = owner
+        """The tenant that private commands exist for."""
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._db.executescript(
+            f"CREATE VIRTUAL TABLE found USING fts5 ({_COLUMNS}, content = '', tokenize = 'porter unicode61');"
+            "CREATE VIRTUAL TABLE vocabulary USING fts5vocab (found, 'row');"
+        )
+        self._stems = Stems()
+        self._rows: dict[str, tuple[int, Command]] = {}
+        self._names: dict[int, str] = {}
+        self._length = 0
+        """How many words all commands have together."""
+        self._next = 1
+        self._revision = -1
+        self._known_by: dict[str, int] = {}
+        """How many commands have a stem, as far as somebody asked."""
+        self._fields: dict[int, Fields] = {}
+        self._spelt: dict[str, str] = {}
+        """A word for each stem that means nearly the same as another."""
+
+    @property
+    def ranking(self) -> Literal["words", "words and meaning"]:
+        """By what hits are ordered where meaning is asked for."""
+        return "words" if self._meanings is None else "words and meaning"
+
+    async def ready(self) -> None:
+        """Take over what has changed, beside the event loop: to be awaited before `hits` wherever that is possible."""
+        while self._registry.revision != self._revision:
+            await asyncio.to_thread(self._follow)
+
+    def hits(
+        self,
+        query: str,
+        among: Container[str] | None = None,
+        limit: int = 10,
+        tenant: str = "",
+        *,
+        meaning: bool = False,
+    ) -> list[Hit]:
+        """The commands that fit what somebody wants, best first.
+
+        `among` are the names that may come out. Without it all may, but private ones only for the tenant that owns the
+        house, and none that is left out of lists of tools. With `meaning`, commands that mean the like count as well,
+        where vectors can be had; without, the same words always give the same, whatever is installed.
+        """
+        self._follow()
+        with self._lock:
+            asked = self._asked(query)
+            if not asked.terms or limit < 1:
+                return []
+            taken = self._accepted.adds(tenant, asked.stems) if self._accepted is not None else {}
+            learned = [self._rows[name][0] for name in taken if name in self._rows]
+            fuses = meaning and self._meanings is not None
+            wanted = max(limit, _ENOUGH) if fuses else limit
+            rows = dict.fromkeys(self._candidates(asked, among, wanted, tenant))
+            rows.update(dict.fromkeys(row for row in learned if self._may_come_out(row, among, tenant)))
+            average = self._length / max(1, len(self._rows))
+            found: list[tuple[float, str]] = []
+            for row in rows:
+                name = self._names[row]
+                score = fit(asked, self._fields_of(row, name), average) + taken.get(name, 0.0)
+                if score > 0:
+                    found.append((min(1.0, score), name))
+            found.sort(key=lambda one: (-one[0], one[1]))
+            if fuses:
+                found = self._fused(query, found, among, limit, tenant)
+            return [Hit(name, round(score, 3), self._why(asked, name, taken)) for score, name in found[:limit]]
+
+    def _fused(
+        self, query: str, found: list[tuple[float, str]], among: Container[str] | None, limit: int, tenant: str
+    ) -> list[tuple[float, str]]:
+        """Hits by words and by meaning in one order, by the reciprocals of their places in each.
+
+        The scores stay those of the words, in the new order; one by meaning alone gets that of its place.
+        """
+        meanings = self._meanings
+        if meanings is None:
+            return found
+        if self._meant != self._revision:
+            meanings.follow(command for _, command in self._rows.values() if not command.unlisted)
+            self._meant = self._revision
+        places: dict[str, float] = {name: 1 / (_PLACES + place) for place, (_, name) in enumerate(found)}
+        by_words = frozenset(places)
+        near = (
+            name
+            for name, alone in meanings.near(query)
+            if (alone or name in by_words) and self._may_come_out(self._rows[name][0], among, tenant)
+        )
+        for place, name in enumerate(itertools.islice(near, max(limit, _ENOUGH))):
+            places[name] = places.get(name, 0.0) + _BY_MEANING / (_PLACES + place)
+        order = sorted(places, key=lambda name: (-places[name], name))
+        scores = sorted((score for score, _ in found), reverse=True) or [_ALONE]
+        lowest = min(_ALONE, scores[-1])
+        return [(scores[place] if place < len(scores) else lowest, name) for place, name in enumerate(order)]
+
+    def _why(self, asked: Asked, name: str, taken: Container[str]) -> str:
+        told = why(asked, self._fields_of(self._rows[name][0], name))
+        return f"{told}; people here took it for the like" if name in taken else told
+
+    def known_words(self, query: str) -> frozenset[str]:
+        """The stems of a question that commands have as well: what may be kept of it."""
+        self._follow()
+        with self._lock:
+            return frozenset(stem for stem in self._asked(query).stems if self._count(stem))
+
+    def _asked(self, query: str) -> Asked:
+        """A question as its telling words. One that has none but the most common words is taken by those."""
+        every = words(query[:_LONGEST_QUERY])
+        stop = lexicon().stop
+        telling = [word for word in every if word not in stop] or every
+        telling = list(dict.fromkeys(telling))[:_MOST_TERMS]
+        terms: dict[str, Term] = {}
+        for word, stem in zip(telling, self._stems.of(telling), strict=True):
+            terms.setdefault(stem, self._term(word, stem, last=word == telling[-1]))
+        stems = self._stems.of(every)
+        return Asked(tuple(terms.values()), frozenset(itertools.pairwise(stems)), frozenset(terms))
+
+    def _term(self, word: str, stem: str, *, last: bool) -> Term:
+        count = len(self._rows)
+        direct = self._count(stem)
+        alike = tuple(one for one in self._alike().get(stem, ()) if self._count(one))
+        unfinished = last and not direct and len(word) > 2 and word.isalpha()
+        weight = math.log(1 + count / (1 + (direct or min(map(self._count, alike), default=0))))
+        if not direct and not alike:
+            weight /= 2  # a name of somebody's own, most likely, which says nothing against a command
+        return Term(word, stem, weight, alike, unfinished)
+
+    def _candidates(self, asked: Asked, among: Container[str] | None, limit: int, tenant: str) -> Iterator[int]:
+        """Rows to look at closely: by the rarer words and, where these lead to too few, by all of them."""
+        seen = 0
+        given: set[int] = set()
+        for expression in self._expressions(asked):
+            for (row,) in self._db.execute(
+                f"SELECT rowid FROM found WHERE found MATCH ? ORDER BY bm25(found, {_WEIGHTS})", (expression,)
+            ):
+                if row in given or not self._may_come_out(row, among, tenant):
+                    continue
+                given.add(row)
+                yield row
+                seen += 1
+                if seen >= max(limit + 5, 20):
+                    return
+            if seen >= limit:
+                return
+
+    def _expressions(self, asked: Asked) -> Iterator[str]:
+        direct = sorted((self._count(term.stem), f'"{term.word}"') for term in asked.terms if self._count(term.stem))
+        everything = list(direct)
+        telling = [one for one in direct if one[0] <= max(_FEW_ENOUGH, len(self._rows) * _COMMON)]
+        direct = telling or direct[:1]
+        near = {one for term in asked.terms for one in term.alike} - asked.stems
+        alike = sorted((self._count(one), f'"{self._spelt[one]}"') for one in near)
+        begun = [f'"{term.word}" *' for term in asked.terms if term.unfinished]
+        needed, total = list(begun), 0
+        for count, word in (*direct, *alike):
+            if needed and total + count > _FEW_ENOUGH:
+                continue
+            needed.append(word)
+            total += count
+        if not needed:
+            return
+        if total > _FEW_ENOUGH and len(direct) > 1:  # even the rarest word leads to many
+            both = f"{direct[0][1]} AND {direct[1][1]}"
+            others = " OR ".join((*(word for _, word in direct[2:]), _EVERYWHERE))
+            yield f"{both} AND ({others})"
+        rest = [word for _, word in direct if word not in needed]
+        expression = f"({' OR '.join(needed)})"
+        yield f"{expression} AND ({' OR '.join((*rest, _EVERYWHERE))})" if rest else expression
+        whole = [*begun, *(word for _, word in (*everything, *alike))]
+        if len(whole) > len(needed):
+            yield " OR ".join(whole)
+
+    def _may_come_out(self, row: int, among: Container[str] | None, tenant: str) -> bool:
+        name = self._names[row]
+        command = self._rows[name][1]
+        if command.unlisted:
+            return False
+        return name in among if among is not None else not command.private or tenant == self._owner
+
+    def _count(self, stem: str) -> int:
+        found = self._known_by.get(stem)
+        if found is None:
+            row = self._db.execute("SELECT doc FROM vocabulary WHERE term = ?", (stem,)).fetchone()
+            found = self._known_by[stem] = row[0] if row else 0
+        return found
+
+    def _fields_of(self, row: int, name: str) -> Fields:
+        found = self._fields.get(row)
+        if found is None:
+            if len(self._fields) >= _MOST_FIELDS:
+                self._fields.clear()
+            command, stop = self._rows[name][1], lexicon().stop
+            lists = tuple(tuple(self._stems.of(words(text))) for text in texts(command))
+            said = tuple(
+                (one.says, frozenset(self._stems.of(word for word in words(one.says) if word not in stop)))
+                for one in command.facts.examples
+            )
+            found = self._fields[row] = Fields(lists, said)
+        return found
+
+    @functools.cache  # noqa: B019 (one index for the house)
+    def _alike(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for group in lexicon().alike:
+            stems = self._stems.of(group)
+            self._spelt.update(zip(stems, group, strict=True))
+            for stem in stems:
+                found[stem] = tuple(dict.fromkeys((*found.get(stem, ()), *(one for one in stems if one != stem))))
+        return found
+
+    def _follow(self) -> None:
+        """Take over what has changed in the registry, a few at a time, so that nobody else waits for long."""
+        while self._registry.revision != self._revision:
+            with self._lock:
+                self._take_some()
+
+    def _take_some(self) -> None:
+        revision = self._registry.revision
+        current = {command.name: command for command in self._registry}
+        gone = [name for name, (_, command) in self._rows.items() if current.get(name) is not command]
+        new = [name for name in current if name not in self._rows or current[name] is not self._rows[name][1]]
+        self._db.execute("BEGIN")
+        for name in gone:
+            self._forget(name)
+        for name in new[:_AT_A_TIME]:
+            self._put(current[name])
+        self._db.execute("COMMIT")
+        self._known_by.clear()
+        if len(new) <= _AT_A_TIME:
+            self._revision = revision
+
+    def _put(self, command: Command) -> None:
+        row, self._next = self._next, self._next + 1
+        self._rows[command.name], self._names[row] = (row, command), command.name
+        self._length += self._write("", row, command)
+
+    def _forget(self, name: str) -> None:
+        row, command = self._rows.pop(name)
+        del self._names[row]
+        self._fields.pop(row, None)
+        self._length -= self._write("'delete', ", row, command)
+
+    def _write(self, how: str, row: int, command: Command) -> int:
+        """Put the words of a command into the index or, since that keeps no texts, take the same words out of it."""
+        found = texts(command)
+        into = f"INSERT INTO found ({'found, ' if how else ''}rowid, {_COLUMNS}) VALUES ({how}?, {_MARKS})"
+        self._db.execute(into, (row, *found[:-1], f"{found.text} {_EVERYWHERE}"))
+        return sum(len(text.split()) for text in found)

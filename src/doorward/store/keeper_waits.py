@@ -1,0 +1,28 @@
+"""SQL of what the keeper left off at because a call of its waits for a person."""
+
+from __future__ import annotations
+
+from doorward.store.sqlite import Statement, Store
+
+
+async def get(store: Store, tenant: str, session: str, ticket: str) -> str | None:
+    """What was kept for this ticket, if it belongs to that session."""
+    rows = await store.read(
+        "SELECT body FROM keeper_waits WHERE ticket = ? AND tenant = ? AND session = ?", (ticket, tenant, session)
+    )
+    return str(rows[0]["body"]) if rows else None
+
+
+def put(ticket: str, tenant: str, session: str, body: str, at: float) -> Statement:
+    return Statement(
+        "INSERT OR REPLACE INTO keeper_waits (ticket, tenant, session, body, at) VALUES (?, ?, ?, ?, ?)",
+        (ticket, tenant, session, body, at),
+    )
+
+
+def close(ticket: str) -> Statement:
+    return Statement("DELETE FROM keeper_waits WHERE ticket = ?", (ticket,))
+
+
+def forget(before: float) -> Statement:
+    return Statement("DELETE FROM keeper_waits WHERE at < ?", (before,))

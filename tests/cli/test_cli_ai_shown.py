@@ -1,0 +1,141 @@
+"""What a person sees while the keeper works, told notice by notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from doorward.cli.ai_shown import Thinking, approval, called, waiting
+from doorward.executions.notices import Output, Started, Step
+
+COUNT = {"name": "run_command", "input": {"command": "data/count", "params": {"collection": "rooms"}}}
+
+
+def at_a_terminal() -> Thinking:
+    thinking = Thinking(as_json=False)
+    thinking.shows = thinking.draws = True
+    return thinking
+
+
+def answer(response: str = "There is 1 room.", **more: Any) -> dict[str, Any]:
+    return {"success": True, "response": response, "toolCalls": [], "ended": "answered", "notes": [], **more}
+
+
+def told(thinking: Thinking, *steps: tuple[str, dict[str, Any]]) -> Thinking:
+    thinking.notice(Started("e1", "agent/ask"))
+    for kind, data in steps:
+        thinking.notice(Step(kind, data))
+    return thinking
+
+
+WHOLE = (
+    ("session", {"sessionId": "s1"}),
+    ("thinking", {"turn": 1, "model": "house"}),
+    ("tool_started", COUNT),
+    ("tool_finished", {**COUNT, "status": "done", "output": "1"}),
+    ("thinking", {"turn": 2, "model": "house"}),
+    ("text", {"delta": "There is "}),
+    ("text", {"delta": "1 room."}),
+)
+
+
+def test_in_a_pipe_the_answer_stands_alone_and_the_rest_is_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    thinking = told(Thinking(as_json=False), *WHOLE)
+    thinking.notice(Output("stdout", "what a program inside wrote"))
+    thinking.notice(Step("note", {"text": "The model house stood in."}))
+    thinking.finish(answer(notes=["The model house stood in.", "It was late."]))
+    out, err = capsys.readouterr()
+    assert out == "There is 1 room.\n"
+    assert click.unstyle(err).splitlines() == [
+        "Thinking with house.",
+        "  data/count --collection=rooms  done",
+        "The model house stood in.",
+        "It was late.",
+    ]
+    assert thinking.session == "s1"
+
+
+def test_at_a_terminal_the_answer_is_written_as_it_comes_and_once(capsys: pytest.CaptureFixture[str]) -> None:
+    thinking = told(at_a_terminal(), *WHOLE[:-1])
+    assert capsys.readouterr().out == "There is "
+    told(thinking, *WHOLE[-1:])
+    thinking.finish(answer())
+    assert capsys.readouterr().out == "1 room.\n"
+
+
+def test_something_is_drawn_before_anything_is_known_and_erased_then(capsys: pytest.CaptureFixture[str]) -> None:
+    thinking = at_a_terminal()
+    thinking.begin()
+    assert capsys.readouterr().err == "\rasking the keeper"
+    told(thinking, ("thinking", {"turn": 1, "model": "house"}))
+    assert click.unstyle(capsys.readouterr().err) == "\rThinking with house.\n"
+
+
+def test_an_answer_that_differs_from_what_was_written_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+    told(at_a_terminal(), *WHOLE).finish(answer("It was cut."))
+    assert capsys.readouterr().out == "There is 1 room.\nIt was cut.\n"
+
+
+def test_with_json_nothing_is_told_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    told(Thinking(as_json=True), *WHOLE)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_failed_says_why_and_hides_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    refused = {"name": "read_file", "input": {"path": "a\x1b[2J"}, "status": "refused", "output": "no\nway\x07"}
+    told(Thinking(as_json=False), ("tool_finished", refused), ("note", {"text": "over\x1b[1A"})).finish(
+        answer("", success=False, error="It may not\x9b.")
+    )
+    lines = click.unstyle(capsys.readouterr().err).splitlines()
+    assert lines == [
+        "  read_file a\\u001b[2J  refused",
+        "    no\\nway\\u0007",
+        "over\\u001b[1A",
+        "not done It may not\\u009b.",
+    ]
+
+
+def test_a_call_whose_end_is_never_told_is_shown_as_begun(capsys: pytest.CaptureFixture[str]) -> None:
+    told(Thinking(as_json=False), ("tool_started", COUNT)).finish(answer())
+    assert "data/count --collection=rooms  begun" in click.unstyle(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (COUNT, "data/count --collection=rooms"),
+        ({"name": "run_command", "input": {"command": "ls -l | wc -l"}}, "ls -l | wc -l"),
+        ({"name": "run_command", "input": {"command": "x", "params": {"n": 3, "a": ["é"]}}}, 'x --n=3 --a=["é"]'),
+        ({"name": "write_file", "input": {"path": "a.txt", "content": "12345"}}, "write_file a.txt (5 characters)"),
+        ({"name": "read_file", "input": {"path": "a.txt"}}, "read_file a.txt"),
+        ({"name": "run_command", "input": None}, "run_command"),
+        ({}, ""),
+    ],
+)
+def test_a_call_is_shown_as_it_would_be_typed(call: dict[str, Any], line: str) -> None:
+    assert called(call) == line
+
+
+def test_what_waits_is_the_last_call_with_a_ticket() -> None:
+    calls = [{"name": "run_command"}, {"name": "run_command", "ticket": "t1"}]
+    assert waiting(answer(ended="waiting", toolCalls=calls)) == "t1"
+    assert waiting(answer(ended="answered", toolCalls=calls)) == ""
+    assert waiting(answer(ended="waiting")) == ""
+
+
+def test_an_approval_shows_exactly_what_would_run_and_change() -> None:
+    detail = {"command": "file/write", "shown": "file/write {}\n", "difference": "+a\n-b\x1b\n", "why": "Because."}
+    assert [click.unstyle(line) for line in approval(detail)] == [
+        "file/write waits for your word. It would run exactly:",
+        "  file/write {}",
+        "It would change:",
+        "  +a",
+        "  -b\\u001b",
+        "Because.",
+    ]
+    other = approval({"id": "t1", "command": "x", "shown": "x", "cannotDecide": "You may not."})
+    assert other[0] == "x waits for a person's word. It would run exactly:"
+    assert other[2:] == ["You may not.", "Whoever may decides with: doorward approvals approve t1"]
+    assert approval({"command": "mcp/a/b", "shown": "x", "difference": "says"})[2] == "What is known of it:"

@@ -1,0 +1,269 @@
+"""What is and is not a text of the session shell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorward.backends.session.language import LONGEST, MOST_PIPED, MOST_STAGES, Fault, parse
+from doorward.backends.session.syntax import Output, Redirect, Stage, Text, Variable, Word, written
+from doorward.backends.session.words import DEEPEST
+
+WRITTEN = [
+    ("ls", "ls"),
+    ("  ls\t-l   src ", "ls -l src"),
+    ("", ""),
+    (" \n\t\n", ""),
+    ("# only a comment", ""),
+    ("ls # the rest is one", "ls"),
+    ("echo a#b", "echo a#b"),
+    ("ls\r\npwd\r\n", "ls\npwd"),
+    ("a\n\n\nb", "a\nb"),
+    ("a; b;", "a; b"),
+    ("a;b\nc", "a; b\nc"),
+    ("a|b|c", "a | b | c"),
+    ("a &&b||c", "a && b || c"),
+    ("a |\n\n b", "a | b"),
+    ("a &&\n# a word in between\nb", "a && b"),
+    ("ls \\\n -l", "ls -l"),
+    ("l\\\ns", "ls"),
+    ("echo 'a b'", "echo 'a b'"),
+    ('echo "a b"', "echo 'a b'"),
+    ("echo it\\'s", "echo it''\\'''s"),
+    ('echo "it\'s"', "echo 'it'\\''s'"),
+    ("echo ''", "echo ''"),
+    ('echo ""', "echo ''"),
+    ("echo a''b", "echo a''b"),
+    ("echo a\\ b", "echo a' 'b"),
+    ('echo "a\\nb \\" \\\\ \\$x"', "echo 'a\\nb \" \\ $x'"),
+    ('echo "a\\\nb"', "echo 'ab'"),
+    ("echo 'a\nb'", "echo 'a\nb'"),
+    ("echo $HOME", "echo ${HOME}"),
+    ("echo ${HOME}s", "echo ${HOME}s"),
+    ("echo ${X:-a b}", "echo ${X:-a' 'b}"),
+    ('echo "${X:-a b}"', "echo \"${X:-a' 'b}\""),
+    ("echo ${X:-$Y}", "echo ${X:-${Y}}"),
+    ("echo ${X:-}", "echo ${X:-}"),
+    ("echo $?", "echo ${?}"),
+    ('echo "a $X b"', "echo 'a '\"${X}\"' b'"),
+    ("echo $ $% a$", "echo '$' '$'% a'$'"),
+    ("echo $(ls | wc -l)", "echo $(ls | wc -l)"),
+    ('echo "$(echo "a")"', "echo \"$(echo 'a')\""),
+    ("echo $(echo $(pwd))", "echo $(echo $(pwd))"),
+    ("echo $()", "echo $()"),
+    ("ls > out", "ls > out"),
+    ("ls>out", "ls > out"),
+    ("> out", "> out"),
+    (">out ls", "ls > out"),
+    ("ls >> a 2> b", "ls >> a 2> b"),
+    ("ls 2>> b < c", "ls 2>> b < c"),
+    ("ls 1>a", "ls > a"),
+    ("ls 2>&1 | x", "ls 2>&1 | x"),
+    ("ls >&2", "ls 1>&2"),
+    ("ls &> all", "ls &> all"),
+    ("ls &>>all", "ls &>> all"),
+    ("cat <<< 'a b'", "cat <<< 'a b'"),
+    ("echo a2>b", "echo a2 > b"),
+    ("echo 2 >b", "echo 2 > b"),
+    ("A=1", "A=1"),
+    ("A=", "A="),
+    ("A=1 B='x y'", "A=1 B='x y'"),
+    ("echo A=1", "echo A=1"),
+    ("1A=2", "1A=2"),
+    ("echo *.py [ab]? **/x ~/y", "echo *.py [ab]? **/x ~/y"),
+    ("echo {} {x} stash@{0}", "echo {} {x} stash@{0}"),
+    ("echo '{a,b}'", "echo '{a,b}'"),
+    ("'if' x", "'if' x"),
+    ("echo if for", "echo if for"),
+    (
+        'data/list --filter={"a": "b c", "n": [1, 2]} --limit=5',
+        'data/list --filter=\'{"a": "b c", "n": [1, 2]}\' --limit=5',
+    ),
+    ("x --names=[\"a b\", 'c']", None),
+    ("x --a={b", "x --a={b"),
+    ("echo é 日本 \u00a0x", "echo é 日本 \u00a0x"),
+    ("a\rb", "a'\r'b"),
+]
+"""A text, and how it is written again; None where only that it is read matters."""
+
+FAULTS = [
+    ("echo 'x", "Line 1, column 6: ' is opened here and never closed"),
+    ('echo "x', 'Line 1, column 6: " is opened here and never closed'),
+    ('echo "x\\', '" is opened here and never closed'),
+    ("echo $(ls", "Line 1, column 6: $( is opened here and never closed"),
+    ("echo ${x", "Line 1, column 6: ${ is opened here and never closed"),
+    ("echo ${x:-y", "${ is opened here and never closed"),
+    ("echo ${", "${ is opened here and never closed"),
+    ("echo \\", "a backslash is the last character"),
+    ("a|", "Line 1, column 3: behind | stands no command"),
+    ("a | # x", "behind | stands no command"),
+    ("a &&", "behind && stands no command"),
+    ("a ||\n\n", "behind || stands no command"),
+    ("|b", "Line 1, column 1: '|' stands here without a command"),
+    ("&&", "'&&' stands here without a command"),
+    ("|| a", "'||' stands here without a command"),
+    (";", "';' stands here without a command"),
+    ("ls\n; a", "Line 2, column 1: ';' stands here without a command"),
+    ("a ;; b", "between two ; stands nothing"),
+    ("a; ; b", "between two ; stands nothing"),
+    ("a | | b", "between | and '|' stands no command"),
+    ("a && || b", "between && and '|' stands no command"),
+    ("a | ; b", "between | and ';' stands no command"),
+    ("a & b", "Line 1, column 3: nothing runs in the background here"),
+    ("sleep 5 &", "nothing runs in the background here"),
+    ("a &&& b", "nothing runs in the background here"),
+    ("a |& b", "|& is not part of this shell; write 2>&1 |"),
+    ("(a; b)", "( ) is not part of this shell"),
+    ("echo (a)", "( ) is not part of this shell"),
+    ("echo a)", "a ) stands here that nothing opened"),
+    (")", "a ) stands here that nothing opened"),
+    ("$(a))", "a ) stands here that nothing opened"),
+    ("echo `ls`", "backquotes are not part of this shell; write $(command)"),
+    ('echo "`ls`"', "backquotes are not part of this shell"),
+    ("echo $((1 + 2))", "it does not calculate"),
+    ("echo $1", "$1 is not part of this shell; valid: $NAME"),
+    ("echo $@ x", "$@ is not part of this shell"),
+    ("echo $#", "$# is not part of this shell"),
+    ("echo $$", "$$ is not part of this shell"),
+    ("echo $!", "$! is not part of this shell"),
+    ("echo $'a'", "$' is not part of this shell"),
+    ("echo ${1}", "no way to name a variable"),
+    ("echo ${x%y}", "no way to name a variable"),
+    ("echo ${#x}", "no way to name a variable"),
+    ("echo ${}", "no way to name a variable"),
+    ("echo {a,b}", "Line 1, column 6: braces are not expanded here"),
+    ("mkdir -p x/{1..3}", "braces are not expanded here"),
+    ("ls >", "behind > stands no file"),
+    ("ls > | x", "behind > stands no file"),
+    ("ls >> ;", "behind >> stands no file"),
+    ("cat <", "behind < stands no file"),
+    ("cat <<<", "behind <<< stands no text"),
+    ("cat << EOF\nx\nEOF", "<< is not part of this shell; valid: < file, <<< text"),
+    ("ls >| x", ">| is not part of this shell"),
+    ("ls <> x", "<> is not part of this shell"),
+    ("ls 3> x", "3> is not part of this shell"),
+    ("ls 2< x", "2< is not part of this shell"),
+    ("diff <(a) b", "<( is not part of this shell"),
+    ("ls >& x", "one stream joins the other by 2>&1 or 1>&2"),
+    ("ls 2>&3", "one stream joins the other by 2>&1 or 1>&2"),
+    ("ls 2>&1x", "one stream joins the other by 2>&1 or 1>&2"),
+    ("A=1 ls", "variables are not passed to a command; write A="),
+    ("A=1 > x", "variables are not passed to a command"),
+    ("if true; then ls; fi", "if is not part of this shell, which has no loops"),
+    ("for x in a b; do ls; done", "for is not part of this shell"),
+    ("while true; do ls; done", "while is not part of this shell"),
+    ("ls; done", "Line 1, column 5: done is not part of this shell"),
+    ("case x in esac", "case is not part of this shell"),
+    ("function f", "function is not part of this shell"),
+    ("f() { ls; }", "( ) is not part of this shell"),
+    ("{ ls; }", "{ is not part of this shell"),
+    ("[[ a == b ]]", "[[ is not part of this shell"),
+    ("! ls", "! is not part of this shell"),
+    ("echo a\0b", "Line 1, column 7: a NUL byte stands here"),
+    ("echo " + "x" * LONGEST, f"a script has at most {LONGEST} characters; given {LONGEST + 5}"),
+    ("x" * 1_000_000, f"a script has at most {LONGEST} characters; given 1000000"),
+    ("a" + "|a" * MOST_PIPED, f"a pipe has at most {MOST_PIPED} commands"),
+    ("a;" * (MOST_STAGES + 1), f"a script has at most {MOST_STAGES} commands"),
+    ("a $(" * (DEEPEST + 1), f"stand inside each other at most {DEEPEST} deep"),
+    ("${a:-" * (DEEPEST + 1), f"stand inside each other at most {DEEPEST} deep"),
+    ("$(" * 30_000, "deep"),
+    ("a|" * 30_000, f"a pipe has at most {MOST_PIPED} commands"),
+]
+
+LONG = [
+    "--a=[" * 13_000,
+    "\\a" * 32_000,
+    "{," * 32_000,
+    "={" * 32_000,
+    "'" * 65_534,
+    "x --" + "a" * 30_000 + "=[" * 15_000,
+]
+LONG += [
+    "a " * 32_000,
+    "$a" * 32_000,
+    "\r" * 65_000,
+    "\\\n" * 30_000,
+    "echo {" + "," * 60_000,
+    "[" * 65_000,
+    '"$a"' * 16_000,
+]
+
+
+@pytest.mark.parametrize(("text", "again"), WRITTEN)
+def test_a_text_is_read_and_written_again_as_the_same(text: str, again: str | None) -> None:
+    script = parse(text)
+    assert again is None or written(script) == again
+    assert parse(written(script)) == script
+
+
+@pytest.mark.parametrize(("text", "said"), FAULTS, ids=lambda one: one[:20])
+def test_a_text_that_is_none_is_told_what_is_wrong_and_where(text: str, said: str) -> None:
+    with pytest.raises(Fault) as fault:
+        parse(text)
+    assert said in fault.value.message
+    assert fault.value.message.startswith(f"Line {fault.value.line}, column {fault.value.column}: ")
+    assert len(fault.value.message) < 400
+
+
+@pytest.mark.parametrize("text", ["echo 'x", 'echo "x', "a |", "a &&", "a ||", "echo $(ls", "echo ${x:-", "a \\"])
+def test_what_more_text_could_finish_is_told_apart(text: str) -> None:
+    with pytest.raises(Fault) as fault:
+        parse(text)
+    assert fault.value.unfinished
+
+
+@pytest.mark.parametrize("text", ["|b", "a ;; b", "a & b", "if x", "ls > | x", "a )"])
+def test_what_no_text_could_finish_is_told_apart(text: str) -> None:
+    with pytest.raises(Fault) as fault:
+        parse(text)
+    assert not fault.value.unfinished
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda one: one[:8])
+def test_long_texts_are_read_once(text: str) -> None:
+    """Each of these would take hours if some part of the text were read again for every other part."""
+    script = parse(text)
+    assert parse(written(script)) == script if len(written(script)) <= LONGEST else script.lines
+
+
+def test_the_parts_of_a_line_are_known() -> None:
+    (line,) = parse('grep -v "$X" a*b $(ls) 2>&1 > out').lines
+    (stage,) = line.chains[0].first.stages
+    assert stage == Stage(
+        words=(
+            Word((Text("grep", quoted=False),)),
+            Word((Text("-v", quoted=False),)),
+            Word((Variable("X", None, quoted=True),)),
+            Word((Text("a*b", quoted=False),)),
+            Word((Output(parse("ls"), quoted=False),)),
+        ),
+        redirects=(Redirect("2>&1", None), Redirect(">", Word((Text("out", quoted=False),)))),
+    )
+
+
+_pieces = st.sampled_from(
+    [
+        *"abz019 \t\n'\"\\$|&;<>(){}[]*?~#=:-!`@/,.%\r\0é",
+        "&&",
+        "||",
+        "$(",
+        "${",
+        ":-",
+        "2>&1",
+        "<<<",
+        "&>",
+        "--a=",
+        "if ",
+    ]
+)
+
+
+@given(st.lists(_pieces, max_size=40).map("".join))
+@settings(max_examples=800, deadline=None)
+def test_every_text_is_a_script_or_a_fault_and_a_script_is_written_as_itself(text: str) -> None:
+    try:
+        script = parse(text)
+    except Fault:
+        return
+    assert parse(written(script)) == script

@@ -1,0 +1,211 @@
+"""Sessions of the shell: each of one user, in one place, kept over restarts and forgotten in time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typed_lines import Typing
+
+from doorward.backends.session.session import Session
+from doorward.errors import BadParams, NotFound, NotPermitted
+from doorward.facts import Access
+from doorward.model import Caller
+from doorward.settings import Sessions as SessionSettings
+from doorward.settings import Settings
+
+ADA = Caller("local", "ada", "human", Access.ROOT)
+BOB = Caller("local", "bob", "human", Access.ROOT)
+ADA_ELSEWHERE = Caller("other", "ada", "human", Access.ROOT)
+BOT = Caller("local", "bot", "ai", Access.EDIT, "ada")
+BOT_OF_BOB = Caller("local", "bot", "ai", Access.EDIT, "bob")
+LONER = Caller("local", "loner", "service", Access.EDIT)
+
+
+async def test_an_id_of_somebody_else_means_nothing(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    everybody = (ADA, BOB, ADA_ELSEWHERE, BOT, BOT_OF_BOB, LONER)
+    for owner in everybody:
+        mine = await sessions.open(owner, "")
+        await sessions.save(mine)
+        assert (await sessions.open(owner, "", mine.id)).id == mine.id
+        for other in everybody:
+            if other is not owner:
+                with pytest.raises(NotFound):
+                    await sessions.open(other, "", mine.id)
+                with pytest.raises(NotFound):
+                    await sessions.end(other, mine.id)
+                assert mine.id not in [one.id for one in await sessions.mine(other)]
+
+
+async def test_the_keeper_goes_on_in_the_session_of_the_person_it_acts_for(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    mine = await sessions.open(ADA, "")
+    await sessions.save(mine)
+    assert (await sessions.open(ADA.thinking(), "", mine.id)).user == "ada"
+    for other in (BOB.thinking(), ADA_ELSEWHERE.thinking(), BOT.thinking()):
+        with pytest.raises(NotFound):
+            await sessions.open(other, "", mine.id)
+    of_agent = await sessions.open(BOT, "")
+    await sessions.save(of_agent)
+    assert (await sessions.open(BOT.thinking(), "", of_agent.id)).agent == "bot"
+
+
+async def test_without_an_id_there_is_always_a_new_one(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    made = {(await sessions.open(ADA, "")).id for _ in range(50)}
+    assert len(made) == 50
+    first, second = [(await typing.script(script="A=1; pwd", session="new")).result["session"] for _ in range(2)]
+    assert first != second
+    assert (await typing.line("echo ${A:-unset}", first))[0] == "1\n"
+    assert (await typing.line("echo ${A:-unset}"))[0] == "unset\n"
+
+
+async def test_an_unknown_or_misshapen_id_is_refused_and_never_replaced(typing: Typing) -> None:
+    for id in ("0" * 24, "not-there-at-all"):
+        outcome = await typing.script(script="pwd", session=id)
+        assert (outcome.code, outcome.result) == ("not_found", None)
+        assert "There is no session" in outcome.message
+    for id in ("x", "../../etc", "a b c d e f g h", "%00%00%00%00"):
+        outcome = await typing.script(script="pwd", session=id)
+        assert (outcome.code, outcome.result) == ("bad_params", None)
+    sessions = typing.house.services.sessions
+    for caller in (ADA, BOT):
+        with pytest.raises(BadParams):
+            await sessions.open(caller, "", "short")
+
+
+async def test_a_session_goes_on_only_where_it_was_opened(typing: Typing) -> None:
+    outside = (await typing.ask("session/open")).result["session"]
+    inside = (await typing.ask("session/open", room="general")).result["session"]
+    refused = await typing.script(script="pwd", session=outside, room="general")
+    assert refused.code == "not_permitted"
+    assert "was opened outside rooms and goes on only there; this is in room 'general'" in refused.message
+    refused = await typing.script(script="pwd", session=inside)
+    assert "was opened in room 'general'" in refused.message
+    assert (await typing.line("pwd", inside, room="general"))[2] == 0
+    with pytest.raises(NotPermitted):
+        await typing.house.services.sessions.open(Caller("local", "owner", "human", Access.ROOT), "", inside)
+
+
+async def test_a_session_remembers_from_line_to_line(typing: Typing) -> None:
+    typing.fresh()
+    session = (await typing.ask("session/open")).result["session"]
+    await typing.line("cd src; A='x y'; alias n='wc -l'", session)
+    await typing.line("grep zzz main.py", session)
+    assert (await typing.line('echo "$? $A $PWD"; n main.py', session))[0] == "1 x y /workspace/src\n2 main.py\n"
+    shown = (await typing.ask("session/show", session=session)).result
+    assert (shown["cwd"], shown["status"], shown["variables"]) == ("/workspace/src", 0, {"A": "x y"})
+    assert shown["aliases"] == {"n": "wc -l"}
+    assert shown["history"][1] == "grep zzz main.py"
+    listed = await typing.script(commands=["n main.py", "n util.py"], session=session)
+    assert listed.result["stdout"] == "2 main.py\n2 util.py\n"
+    assert (await typing.ask("shell/history", session=session)).result["lines"][3] == "grep zzz main.py"
+    around = (await typing.ask("shell/context", session=session)).result["session"]
+    assert (around["cwd"], around["variables"], len(around["lines"])) == ("/workspace/src", ["A"], 5)
+    assert (await typing.ask("shell/info", session=session)).result["session"]["home"] == "/home/owner"
+    assert session in [one["session"] for one in (await typing.ask("session/list")).result["items"]]
+    await typing.ask("session/end", session=session)
+    assert (await typing.script(script="pwd", session=session)).code == "not_found"
+    assert (await typing.ask("session/end", session=session)).code == "not_found"
+
+
+async def test_what_cd_and_export_do_in_a_call_alone_is_gone_with_it(typing: Typing) -> None:
+    typing.fresh()
+    outcome = await typing.script(script="cd src; A=1; echo $A; pwd")
+    assert (outcome.result["stdout"], outcome.result["session"]) == ("1\n/workspace/src\n", "")
+    assert (await typing.line("pwd; echo ${A:-gone}"))[0] == "/workspace\ngone\n"
+    outcome = await typing.script(script="pwd", folder="src")
+    assert outcome.result["cwd"] == "/workspace/src"
+
+
+async def test_a_copy_for_what_stands_in_brackets_leaves_the_original_alone(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    mine = await sessions.open(ADA, "")
+    async with sessions.using(mine), sessions.apart(mine) as copy:
+        assert (await sessions.open(ADA, "", copy.id)) is copy
+        copy.set("A", "1")
+        copy.cwd = "/data"
+        await sessions.save(copy)
+    assert (mine.env, mine.cwd) == ({}, "/workspace")
+    with pytest.raises(NotFound):
+        await sessions.open(ADA, "", copy.id)
+
+
+async def test_while_it_is_used_there_is_one_of_it(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    mine = await sessions.open(ADA, "")
+    async with sessions.using(mine):
+        found = await sessions.open(ADA, "", mine.id)
+        assert found is mine
+        found.set("A", "1")
+        await sessions.save(found)
+        async with sessions.using(found) as inner:
+            inner.set("B", "2")
+    assert (await sessions.open(ADA, "", mine.id)).env == {"A": "1", "B": "2"}
+
+
+async def test_one_that_is_ended_while_it_is_used_does_not_come_back(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    mine = await sessions.open(ADA, "")
+    async with sessions.using(mine):
+        await sessions.end(ADA, mine.id)
+    with pytest.raises(NotFound):
+        await sessions.open(ADA, "", mine.id)
+
+
+def test_what_a_session_holds_is_bounded() -> None:
+    session = Session(tenant="t", user="ada", id="x" * 24, room="")
+    for number in range(200):
+        session.set(f"V{number}", "x")
+    session.set("V1", "again")
+    with pytest.raises(BadParams, match="at most 200 variables"):
+        session.set("ONE_MORE", "x")
+    with pytest.raises(BadParams, match="at most 32768 characters"):
+        session.set("V1", "x" * 32_769)
+    for number in range(8):
+        session.set(f"V{number}", "x" * 32_000)
+    with pytest.raises(BadParams, match="together"):
+        session.set("V9", "x" * 32_000)
+    for name in ("", "a b", "a/b", "a=b", "$x", "a|b"):
+        with pytest.raises(BadParams, match="one plain word"):
+            session.alias(name, "ls")
+    for number in range(600):
+        session.remember(f"line {number}")
+    session.remember("line 599")
+    assert (len(session.history), session.history[0], session.history[-1]) == (500, "line 100", "line 599")
+    session.remember("x" * 5_000)
+    assert len(session.history[-1]) == 2_000
+    for number in range(25):
+        session.said(f"asked {number}", "x" * 9_000)
+    assert (len(session.talk), session.talk[-1][0], len(session.talk[-1][1])) == (20, "asked 24", 8_000)
+
+
+async def test_sessions_outlive_the_process_and_are_forgotten_when_idle(
+    opened: Callable[..., contextlib.AbstractAsyncContextManager[Any]], clock: Any
+) -> None:
+    settings = Settings(sessions=SessionSettings(idle_days=2.0, each=3))
+    async with opened(changes=settings) as driver:
+        sessions = driver.house.services.sessions
+        kept = await sessions.open(ADA, "")
+        kept.set("A", "1")
+        kept.said("what is here", "nothing")
+        await sessions.save(kept)
+    async with opened(changes=settings) as driver:
+        sessions = driver.house.services.sessions
+        found = await sessions.open(ADA, "", kept.id)
+        assert (found.env, found.talk) == ({"A": "1"}, [("what is here", "nothing")])
+        for _ in range(3):
+            clock.advance(1)
+            await sessions.save(await sessions.open(ADA, ""))
+        assert len(await sessions.mine(ADA)) == 3
+        with pytest.raises(NotFound):
+            await sessions.open(ADA, "", kept.id)
+        last = (await sessions.mine(ADA))[0]
+        clock.advance(2 * 86_400 + 1)
+        with pytest.raises(NotFound):
+            await sessions.open(ADA, "", last.id)
+        await driver.house.services.store.write(*sessions.tidy())
+        assert await sessions.mine(ADA) == []

@@ -1,0 +1,33 @@
+"""JSON that is written into a record or piped into a word of the shell is read strictly."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from doorward.backends.session.builtins.options import Usage
+from doorward.backends.session.builtins.records import piped_json
+from doorward.backends.vfs.records import as_record
+from doorward.errors import BadParams
+from json_texts import FORBIDDEN, OURS_REFUSED
+
+REFUSED = [text.decode("utf-8", "surrogateescape") for text in (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))]
+
+
+def test_a_record_is_written_as_strict_json() -> None:
+    assert as_record("/data/notes/n1", '{"title": "Milk"}') == {"title": "Milk"}
+    for text in REFUSED:
+        with pytest.raises(BadParams, match=r"^/data/notes/n1 is a record, which is written as"):
+            as_record("/data/notes/n1", text)
+
+
+def test_json_that_is_piped_in_is_strict() -> None:
+    def read(text: str) -> Any:
+        return piped_json(cast("Any", SimpleNamespace(piped=text)))
+
+    assert read("[1]") == [1]
+    for text in REFUSED:
+        with pytest.raises(Usage, match=r"^(what is piped in is no JSON|there is nothing piped in)"):
+            read(text)
