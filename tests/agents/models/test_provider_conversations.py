@@ -87,7 +87,7 @@ async def talking(
         "o": Provider(kind="openai", base_url=f"{mocked}/v1", key_env="WIRE_KEY"),
         "a": Provider(kind="anthropic", base_url=mocked, key_env="WIRE_KEY"),
     }
-    async with opened(changes=Settings(models=Models(providers=providers))) as driver:
+    async with opened(changes=Settings(models=Models(providers=providers, fallback=""))) as driver:
         house = driver.house
         for id, model in PERSONAS.items():
             body = {"personaId": id, "displayName": id.title(), "rooms": ["general"], "model": model}

@@ -52,7 +52,8 @@ def compared(table: Table, one: Comparison, names: Iterable[str], number: str = 
         field = field or number or table.amount()
         return Clause({field: {_OPS[one.op]: one.value}}, one.also) if field else Unclear(one.value, one.op, one.field)
     field = table.find(words) if words else ""
-    if not field:
+    loose = field and one.op in ("eq", "ne") and isinstance(one.value, str) and not table.names(field, words)
+    if not field or loose:
         return Unclear(one.value, one.op, one.field, one.also)
     return Clause(condition(table, field, one.op, one.value), one.also)
 

@@ -81,6 +81,11 @@ class Table(msgspec.Struct, frozen=True):
     def is_time(self, field: str) -> bool:
         return self.fields.get(field) in _TIMES
 
+    def names(self, field: str, words: Sequence[str]) -> bool:
+        """Whether some words are just the name of a field, and not only something like it."""
+        own = [stem(one) for one in parts(field)]
+        return [stem(singular(one.lower())) for one in words] in (own, own[:-1], own[-1:], [stem(field.lower())])
+
     def find(self, words: str | Sequence[str], kinds: Iterable[str] = ()) -> str:
         """The field that some words mean; empty when none is meant clearly."""
         wanted = words.lower().split() if isinstance(words, str) else [one.lower() for one in words]

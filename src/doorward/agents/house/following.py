@@ -203,10 +203,17 @@ def pieces(one: Said, now: float, zone: tzinfo) -> list[Said]:
     if plus is not None:
         return [said(part, now, zone) for part in (one.text[: plus.start()], f"what is {plus['what']}")]
     parts = clauses(one)
+    if len(parts) > 1 and any(_is_empty(part) for part in parts):
+        return [one]
     split = _AND_IT.search(one.text) if len(parts) < 2 else None
     if split is not None:
         return [said(part, now, zone) for part in (one.text[: split.start()], one.text[split.start("then") :])]
     return parts
+
+
+def _is_empty(part: Said) -> bool:
+    """Whether a clause says nothing by itself, such as a `how many` behind a question."""
+    return not part.content() and len(part.words) <= 3 and not part.reading.found and not _PRONOUN.search(part.text)
 
 
 def refers_to_one(part: Said) -> bool:

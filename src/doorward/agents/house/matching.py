@@ -91,7 +91,14 @@ def _scored(groups: tuple[_Group, ...], slots: Slots) -> tuple[float, set[int]] 
 
 
 def _there(group: _Group, slots: Slots) -> set[int] | None:
-    """The places of the words that make a group true; None when it is not."""
+    """The places of the words that make a group true; None when it is not. Many intents share their groups."""
+    if group not in slots.found:
+        slots.found[group] = _looked_for(group, slots)
+    places: set[int] | None = slots.found[group]
+    return None if places is None else set(places)
+
+
+def _looked_for(group: _Group, slots: Slots) -> set[int] | None:
     places = {place for start, end in slots.said.places(group.phrases) for place in range(start, end)}
     places |= {place for place, word in enumerate(slots.said.words) if word.lower in group.exact}
     held = [one for one in group.entities if slots.has(one)]

@@ -91,6 +91,8 @@ def _otherwise(around: Around, own: Meant | None) -> Plan | None:
 
 def _might_be(said: Any, foreign: Sequence[str]) -> bool:
     """Whether words that nothing explains look like records: several of something, an id, the name of a field."""
+    if _AN_ID.search(said.text) is not None:
+        return True
     if _WEAK.match(said.text) or len(said.words) > 16:
         return False
     several = any(one.endswith("s") and len(one) > 3 and not one.endswith(("ss", "us", "is")) for one in foreign)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import knowledge, queries
-from doorward.agents.house.entities import Group, Limit, Measure, Order, stem
+from doorward.agents.house.entities import Comparison, Group, Limit, Measure, Order, stem
 from doorward.agents.house.fields import Table, parts
 from doorward.agents.house.plan import Around, NotOffered, Step
 from doorward.agents.house.tables import Meant
@@ -17,6 +17,10 @@ _FUNCTIONS = {"sum": "sum", "average": "avg"}
 _EACH = knowledge.form("shaping: each")
 _WHICH = knowledge.form("shaping: which")
 _DIFFERENT = knowledge.form("shaping: different")
+
+
+_SPLIT = knowledge.forms("shaping: split by")
+_OVERALL = re.compile(r"\b(?:overall|altogether|in total|in all|all told)\b", re.IGNORECASE)
 
 
 class Shape(msgspec.Struct, kw_only=True):
@@ -45,6 +49,9 @@ def shape(around: Around, meant: Meant) -> Shape:
         places=set(),
         taken=set(),
     )
+    nouns = "|".join(re.escape(one) for one in table.noun)
+    if re.search(rf"\bamount of (?:\w+ )?(?:{nouns})\b", said.text, re.IGNORECASE) and not said.entity("measure"):
+        wanted.count = True
     _grouped(around, table, wanted, meant)
     _measured(around, table, wanted, meant)
     _ordered(around, table, wanted)
@@ -61,6 +68,9 @@ def _grouped(around: Around, table: Table, wanted: Shape, meant: Meant) -> None:
     if not words:
         found = _EACH.search(said.text)
         words = found["field"] if found is not None else ""
+    if not words:
+        split = next((one for form in _SPLIT if (one := form.search(said.text)) is not None), None)
+        words = split["field"] if split is not None and table.find(split["field"]) else ""
     if not words:
         found = _DIFFERENT.search(said.text)
         rest = said.text[found.end() :].split() if found is not None else []
@@ -107,7 +117,8 @@ def _measured(around: Around, table: Table, wanted: Shape, meant: Meant) -> None
             continue
         wanted.measure, wanted.field = value.fn, field
         wanted.places |= said.inside(entity)
-    if not wanted.measure:
+    compared = any(isinstance(one.value, Comparison) and one.value.op != "eq" for one in said.all("compare"))
+    if not wanted.measure and not compared:
         for concept, fn in _FUNCTIONS.items():
             if said.has(concept) and not (concept == "sum" and wanted.count):
                 field = _number_said(around, table)
@@ -117,6 +128,14 @@ def _measured(around: Around, table: Table, wanted: Shape, meant: Meant) -> None
         field = _number_said(around, table) or table.amount()
         if field:
             wanted.measure, wanted.field = "sum", field
+    if (
+        wanted.count
+        and not compared
+        and not wanted.group
+        and _OVERALL.search(said.text)
+        and _number_said(around, table)
+    ):
+        wanted.measure, wanted.field = "sum", _number_said(around, table)
     if not wanted.field:
         wanted.measure = ""
     if wanted.measure:

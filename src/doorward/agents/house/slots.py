@@ -40,6 +40,8 @@ class Slots:
         self.seen = seen
         self.now = now
         self.caught = dict(caught or {})
+        self.found: dict[Any, Any] = {}
+        """What was looked for in the request already, and where it is."""
 
     def get(self, name: str) -> Any:
         """The value of a name, such as `path`, `limit` or `span:at`; None where the request has none."""

@@ -62,6 +62,11 @@ class LocalModel(RemoteModel):
         return self._process is not None and self._process.alive
 
     @property
+    def process(self) -> int:
+        """The number of the process that it thinks in; 0 while it is not loaded."""
+        return self._process.number if self._process is not None else 0
+
+    @property
     def file(self) -> str:
         return self._given.file
 
@@ -116,7 +121,7 @@ class LocalModel(RemoteModel):
                     async for piece in pieces:
                         yield piece
             except ModelFailed as error:
-                if not process.alive:
+                if error.fault in ("cut", "down") and await asyncio.to_thread(process.is_ending):
                     raise ModelFailed(
                         error.fault, f"The process of the model {self.name} ended in the middle of its answer."
                     ) from None

@@ -28,6 +28,7 @@ INSTALL = "pip install 'doorward[local]'"
 _WORKER = Path(__file__).with_name("local_worker.py")
 _MAGIC = b"GGUF"
 _COUNT_SECONDS = 10.0
+_ENDING_SECONDS = 1.0
 _LONGEST_COUNT = 4_194_304
 """The most bytes that are read of a list of tokens."""
 
@@ -55,6 +56,10 @@ class LocalProcess:
     @property
     def alive(self) -> bool:
         return self._program is not None and not self._ended and self._program.poll() is None
+
+    @property
+    def number(self) -> int:
+        return self._program.pid if self._program is not None and self.alive else 0
 
     @property
     def memory(self) -> int:
@@ -101,6 +106,13 @@ class LocalProcess:
                     pipe.close()
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def is_ending(self) -> bool:
+        """Whether it ended, or just does: a connection breaks a moment before its process is gone."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self._program is not None:
+                self._program.wait(_ENDING_SECONDS)
+        return not self.alive
 
     def count(self, text: str) -> int | None:
         """How many tokens a text is by the model's own tokenizer; None when it cannot be asked."""

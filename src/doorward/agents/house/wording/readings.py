@@ -1,0 +1,50 @@
+"""The ways in which a message may be read, the likeliest first."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from doorward.agents.house.wording.knowledge import pattern, rules, wordings
+from doorward.agents.house.wording.masking import Masked
+from doorward.agents.house.wording.mending import mended
+from doorward.agents.house.wording.unwrapping import bare, unwrapped, wishes
+
+_MOST = 6
+_LONGEST = 1_200
+"""Characters of a message that is looked at so closely; longer ones are no requests in passing."""
+
+
+class Worded(msgspec.Struct, frozen=True):
+    mended: str
+    """The message with its mistakes mended."""
+    readings: tuple[str, ...]
+    """What may be asked for, the likeliest first. The message itself is the last of them."""
+    calm: bool
+    """Whether nothing beside the request speaks against changing something."""
+
+
+@lru_cache(maxsize=64)
+def worded(text: str) -> Worded:
+    if len(text) > _LONGEST or "\n" in text.strip():
+        return Worded(text, (text,), True)
+    right = mended(text)
+    masked = Masked(right)
+    found = unwrapped(masked.text)
+    told = wishes(found.request) or wishes(masked.text)
+    ways = [masked.text, found.request] if found.narrows else [found.request]
+    ways = [*ways, *told, bare(masked.text), masked.text]
+    made: list[str] = []
+    for way in ways:
+        made += [masked.back(reworded(way)), masked.back(way)] if way is not masked.text else [masked.back(reworded(way))]
+    calm = pattern(wordings().stops).search(found.beside) is None
+    readings = dict.fromkeys(one.strip(" ,;:") for one in (*made, right) if one.strip(" ,;:?.!"))
+    return Worded(right, (*list(readings)[:_MOST], *((text,) if not readings else ())), calm)
+
+
+def reworded(text: str) -> str:
+    """A request in the words that are known for it."""
+    for rule, means in rules():
+        text = rule.sub(means, text)
+    return " ".join(text.split())
