@@ -30,6 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not run, so that nobody takes it for passed."""
+    if not os.environ.get("DOORWARD_GGUF"):
+        terminalreporter.write_line(
+            "not run: a real model in a file (tests/agents/models/test_local_real.py); DOORWARD_GGUF names none"
+        )
+
+
 @pytest.fixture(autouse=True, scope="session")
 def installed_once() -> None:
     """What is installed does not change while tests run, and every house asks for it."""

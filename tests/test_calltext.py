@@ -74,6 +74,8 @@ def read(*arguments: str) -> dict[str, Any]:
         ("--flag=true", True),
         ("--flag=false", False),
         ('--items=["a", "b c"]', ["a", "b c"]),
+        ("--items=a", ["a"]),
+        ("--items=2026", ["2026"]),
         ('--object={"a": {"b": [1, null]}}', {"a": {"b": [1, None]}}),
         ("--maybe=text", "text"),
         ("--maybe=null", None),

@@ -22,6 +22,27 @@ SHAPES = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("my password is hunter3hunter3, and more", "my password is [redacted], and more"),
+        ("the password for the db is Tr0ub4dor&3.", "the password for the db is [redacted]."),
+        ("set the password to swordfish", "set the password to [redacted]"),
+        ("use password hunter2hunter2 please", "use password [redacted] please"),
+        ("change password to hunter2 and token to x9z8y7w", "change password to [redacted] and token to [redacted]"),
+        ("the api key is 8f3kd93kd", "the api key is [redacted]"),
+        ("the password is wrong", "the password is wrong"),
+        ("the token limit is 4096", "the token limit is 4096"),
+        ("read the file password reset2024.md", "read the file password reset2024.md"),
+        ("find files with password in them", "find files with password in them"),
+        ("the secret is out", "the secret is out"),
+    ],
+)
+def test_what_people_call_a_secret_in_plain_words_is_hidden(said: str, left: str) -> None:
+    assert redact.said(said) == left
+    assert redact.params({"prompt": said})["prompt"] == left
+
+
 @pytest.mark.parametrize("secret", SHAPES)
 @pytest.mark.parametrize("around", ["{}", "see {} there", "a={}", '"{}"', "({})", "x\n{}\ny"])
 def test_what_looks_like_a_secret_is_hidden_wherever_it_stands(secret: str, around: str) -> None:
@@ -154,6 +175,21 @@ def test_the_secrets_of_a_call_are_found_in_every_spelling_of_a_sentence() -> No
         assert "987654" not in shown
         assert "given" in shown or "cannot" in shown
     assert redact.text("anna", redact.secrets(given_)) == "anna"
+
+
+def test_secrets_that_are_known_beside_the_parameters_are_hidden_in_all_of_them() -> None:
+    given = {"args": ["x", 'a "quoted" pass'], "n": 1, "input": 'it is \\"a \\\\\\"quoted\\\\\\" pass\\"'}
+    hidden = redact.params(given, (), ['a "quoted" pass'])
+    assert hidden["args"] == ["x", redact.HIDDEN]
+    assert redact.secrets({"n": 1}, (), ["open sesame", "abc"]) == ["open sesame"]
+    assert redact.params({"key": "open sesame"}, (), ["open sesame"]) == {"key": redact.HIDDEN}
+
+
+def test_what_a_record_left_out_is_known_again_from_the_values() -> None:
+    given = {"path": "a", "content": "pw open", "list": ["a", {"b": "open"}], "n": 1, "cut": ["x", "y"], "more": {"a": "b"}}
+    recorded = {"path": "a", "content": "pw [redacted]", "list": ["a", {"b": "[redacted]"}], "n": 1, "cut": "[2 items]"}
+    assert list(redact.taken_out(given, recorded)) == ["pw open", "open", "x", "y", "b"]
+    assert list(redact.taken_out(given, given)) == []
 
 
 def test_a_secret_of_few_letters_does_not_eat_every_word() -> None:

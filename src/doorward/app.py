@@ -161,7 +161,7 @@ async def _assemble(
     tokens = Tokens(store, people, clock, key)
     browsers = Browsers(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
-    models = Models(configured.models)
+    models = Models(configured.models, wall=clock.now)
     personas = Personas(home.personas, store, rooms, people, tokens, events, clock)
     people.reserve(lambda tenant, id: personas.get(tenant, id) is not None)
 

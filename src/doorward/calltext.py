@@ -17,6 +17,8 @@ _WORD = re.compile(r"\S*+")
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _JSON_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """A text that is never closed goes to the end, so that no part of it is looked at twice."""
+_ONE = re.compile(r"[^\s,\[{\"'][^\s,]*+")
+"""A word that cannot mean several, nor JSON that went wrong."""
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -102,7 +104,10 @@ def end_of_json(text: str, at: int) -> int:
 
 
 def typed(command: Command, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Text parameters as values: a text stays a text where a text is wanted, and is read as JSON elsewhere."""
+    """Text parameters as values: a text stays a text where a text is wanted, and is read as JSON elsewhere.
+
+    One word where a list of texts is wanted is a list of one.
+    """
     params: dict[str, Any] = {}
     for key, text in pairs:
         if key in params:
@@ -117,14 +122,18 @@ def _value(command: Command, key: str, text: str) -> Any:
     if not kinds or kinds == {"string"}:
         return text if kinds else _json_or_text(text)
     if "string" not in kinds:
+        texts = kinds <= {"array", "null"} and _holds_texts(spec)
         try:
-            return strictjson.loads(text)
+            value = strictjson.loads(text)
         except strictjson.NotJson as error:
+            if texts and _ONE.fullmatch(text):
+                return [text]
             wanted = " or ".join(sorted(kinds - {"null"}))
             why = f": {error}" if kinds & {"array", "object"} else ""
             raise BadParams(
                 f"{command.name}: parameter {key} must be of type {wanted}{why}; given {shortened(text)}."
             ) from error
+        return [text] if texts and isinstance(value, (int, float)) else value
     value = _json_or_text(text)
     return value if _is_one_of(value, kinds) else text
 
@@ -151,6 +160,14 @@ def _kinds(spec: Mapping[str, Any] | bool) -> set[str]:
         found = [_kinds(one) for one in spec["anyOf"]]
         return set().union(*found) if all(found) else set()
     return set()
+
+
+def _holds_texts(spec: Mapping[str, Any] | bool | None) -> bool:
+    """Whether a schema wants a list of texts, so that one word by itself can only mean a list of one."""
+    if not isinstance(spec, Mapping):
+        return False
+    lists = [one for one in (spec, *spec.get("anyOf", ())) if isinstance(one, Mapping) and "items" in one]
+    return any(_kinds(one["items"]) == {"string"} for one in lists)
 
 
 def _kind_of(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jsonschema_rs
@@ -24,6 +24,8 @@ Returns = Callable[[], dict[str, Any] | None]
 """Works out the schema of a result."""
 Meant = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
 """From the registry and well-formed parameters to the command that is meant and its parameters; None: there is none."""
+FindSecrets = Callable[[Mapping[str, Any]], Iterable[str]]
+"""From parameters to the secrets in them that are told by no name of a parameter."""
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -137,6 +139,7 @@ class Command:
         """Parameters whose values are never recorded."""
         self.effect: Run | None = None
         self.foresee: Run | None = None
+        self.find_secrets: FindSecrets | None = None
         self.meant: Meant | None = None
         """Which command is meant, where this one only puts it in other words; see `means`."""
         self.words = ""
@@ -180,6 +183,18 @@ class Command:
         """Decorator: `foresee` works out, changing nothing, the effect that people shall approve, as `Foreseen`."""
         self.foresee = foresee
         return foresee
+
+    def finds_secrets(self, find: FindSecrets) -> FindSecrets:
+        """Decorator: `find` gives the secrets among parameters whose names do not tell, such as lines of a shell.
+
+        It is given parameters as they came, which need not fit the schema.
+        """
+        self.find_secrets = find
+        return find
+
+    def secrets_in(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        """The secrets among these parameters that no name of a parameter tells of."""
+        return tuple(self.find_secrets(params)) if self.find_secrets is not None else ()
 
     def means(self, meant: Meant) -> Meant:
         """Decorator: the command only puts another one in other words, and `meant` tells which, and its parameters.

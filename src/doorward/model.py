@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 import msgspec
 
+from doorward import redact
 from doorward.command import Command
 from doorward.errors import Effect, Retry
 from doorward.facts import Access, Tier
 
 Kind = Literal["human", "ai", "service"]
 KEEPER = "keeper"
-"""The name under which the keeper acts for a person; nobody else can have it."""
+"""The name under which the keeper acts for a person; nobody else can have it. It stands for the keepers of all people,
+so it is nobody's to be granted anything by: what belongs to a keeper belongs to the person it acts for."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -56,8 +58,8 @@ class Caller(msgspec.Struct, frozen=True):
 
     @property
     def identities(self) -> frozenset[str]:
-        """The names that record access lists and memberships are checked against."""
-        return frozenset((self.id, self.on_behalf_of)) - {""}
+        """The names that record access lists and memberships are checked against; of the keeper, only the person's."""
+        return frozenset((self.whose, self.on_behalf_of)) - {""}
 
     def owns(self, who: str, behalf: str) -> bool:
         """Whether what somebody asked for is this caller's own: its own calls, and a person's agents' as well.
@@ -116,6 +118,10 @@ class Request(msgspec.Struct, frozen=True):
     session: str = ""
     response: str = ""
     """Groups the calls of one model answer, for the limit per response."""
+    thought_in: str = ""
+    """Set only by the gate: the call in which the keeper thought of this one."""
+    hides: tuple[str, ...] = ()
+    """Set only by the gate: secrets that were known where this was asked for, such as a session's variables."""
     dry_run: bool = False
     cache: bool = False
 
@@ -146,6 +152,15 @@ class Call(msgspec.Struct, frozen=True):
     workspace: str
     digest: str
     """Keyed hash of exactly what would run: command as declared, params, working directory, room and caller."""
+    thought_in: str = ""
+    """The call in which the keeper thought of it, however deep inside; empty when nobody here did."""
+    hides: tuple[str, ...] = ()
+    """Secrets that no name of a parameter tells of, and that nothing that is written down about it shows."""
+
+    @property
+    def secrets(self) -> list[str]:
+        """All secrets that are known of it, in every spelling a sentence may quote them in."""
+        return redact.secrets(self.params, self.command.secret, self.hides)
 
 
 class Ruling(msgspec.Struct, frozen=True):
@@ -157,12 +172,14 @@ class Ruling(msgspec.Struct, frozen=True):
 
 
 class ApprovalTerms(msgspec.Struct, frozen=True):
-    """What a recipe demands before a command runs."""
+    """What a recipe, or the house, demands before a command runs."""
 
     timeout_seconds: float = 30.0
     approvers: tuple[str, ...] = ()
     """Roles or user ids; empty means the room's owners and admins."""
     quorum: int = 1
+    rule: str = ""
+    """The rule that asks, where that is none of a recipe's."""
 
 
 class Permit(msgspec.Struct, frozen=True):

@@ -14,6 +14,19 @@ GENESIS = "0" * 64
 Phase = Literal["start", "end", "whole"]
 """A change is recorded at its start and at its end; what only reads, and what is refused, as a whole."""
 
+_THOUGHT = "(thought of by the keeper in agent/ask "
+
+
+def thought(note: str, request: str) -> str:
+    """A note and, behind it, the request in which the keeper thought of the call; so the chain ties the two."""
+    return f"{note} {_THOUGHT}{request})".lstrip() if request else note
+
+
+def thinker(note: str) -> str:
+    """What a note says of who thought of the call; empty when nobody here did."""
+    at = note.rfind(_THOUGHT)
+    return note[at:] if at >= 0 else ""
+
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """What a call leaves behind, before it has its place in the chain. `at` and `duration` in microseconds."""

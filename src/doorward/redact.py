@@ -46,6 +46,29 @@ _ASSIGNED = re.compile(
     r"(?:(?P<quote>\\*+[\"'])(?:(?!(?P=quote))(?:\\++.|[^\\]))*+(?P=quote)?|[^\s,;&\"']++)",
     re.IGNORECASE | re.DOTALL,
 )
+_NAMED = re.compile(
+    r"\b(?P<pass>pass ?(?:word|phrase|code)|passwd|pwd)\b|\b(?:secret|token|(?:api|access|private) key)\b",
+    re.IGNORECASE,
+)
+_VALUE = r"[ \t]{1,4}[\"'`“‘]?(?P<value>[^\s\"'`”’]{4,200})"
+_IS = re.compile(
+    r"(?:[ \t]{1,4}(?:for|of|to|on|at)(?:[ \t]{1,4}[\w.@/-]{1,40}){1,3}?)??"
+    rf"[ \t]{{1,4}}(?:is|was|to|as|will be|should be):?{_VALUE}",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(_VALUE)
+_MIXED = re.compile(r"(?=\D*\d)(?=[\W\d_]*[^\W\d_])")
+_FILE = re.compile(r"[/*]|\.[A-Za-z]\w{0,4}$")
+_NO_PASSWORD = re.compile(
+    r"wrong|correct|right|invalid|incorrect|expired|required|missing|empty|blank|unset|stored|hidden|weak"
+    r"|strong|what|that|this|never|always|used|needed|asked|given|only|also|still|unknown|changed|hashed"
+    r"|encrypted|kept|safe|there|here|same|different|longer|shorter|short|long|being|known|about|above"
+    r"|again|already|because|before|below|both|case|checked|compared|correctly|created|deleted|easy|enough"
+    r"|entered|exactly|handled|just|like|lost|mandatory|more|mine|optional|over|please|printed|protected"
+    r"|public|reset|secret|secure|sent|shared|shown|supposed|then|updated|very|visible|written|yours",
+    re.IGNORECASE,
+)
+"""Words that say something about a password, and are none."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _CUT = "…"
 _REDUCED = re.compile(r"\[\d+ characters, sha256 [0-9a-f]{16}\]|\[\d+ items\]|.*… \(\d+ characters\)", re.DOTALL)
@@ -70,9 +93,50 @@ def text(value: str, known: Sequence[str] = ()) -> str:
     return _ASSIGNED.sub(rf"\g<1>{HIDDEN}", value)
 
 
-def params(given: Mapping[str, Any], secret: Collection[str] = (), *, largest: int = 2_000) -> dict[str, Any]:
-    """Parameters as they may be recorded: secrets hidden, long values reduced to size and hash."""
-    return _params(given, secret, secrets(given, secret), largest)
+def said(value: str) -> str:
+    """A text that a person wrote: also without what they call a password, a token or a key in plain words."""
+    value = text(value)
+    shown, done = [], 0
+    for name in _NAMED.finditer(value):
+        at, password = name.end(), name["pass"] is not None
+        found = _IS.match(value, at) or (_BESIDE.match(value, at) if password else None)
+        while found is not None and found.start("value") >= done:
+            word = found["value"].rstrip(".,;:!?)")
+            if _is_told(word, is_said=found.re is _IS, password=password):
+                shown += [value[done : found.start("value")], HIDDEN]
+                done = found.start("value") + len(word)
+            found = _IS.match(value, found.end())
+    return "".join([*shown, value[done:]]) if shown else value
+
+
+def _is_told(word: str, *, is_said: bool, password: bool) -> bool:
+    """Whether a word behind the name of a secret looks like one: letters with digits or, said of a password, any."""
+    if len(word) < _SHORTEST or word == HIDDEN:
+        return False
+    if _MIXED.match(word):
+        return is_said or _FILE.search(word) is None
+    return is_said and password and _NO_PASSWORD.fullmatch(word) is None
+
+
+def params(
+    given: Mapping[str, Any], secret: Collection[str] = (), known: Collection[str] = (), *, largest: int = 2_000
+) -> dict[str, Any]:
+    """Parameters as they may be recorded: secrets hidden, those known beside them too, long values cut to a hash."""
+    return _params(given, secret, secrets(given, secret, known), largest)
+
+
+def taken_out(given: Any, recorded: Any) -> Iterator[str]:
+    """The texts among values that are not in what was recorded of them as they were: all that may hold a secret."""
+    if isinstance(given, str):
+        if given != recorded:
+            yield given
+    elif isinstance(given, Mapping):
+        for key, value in given.items():
+            yield from taken_out(value, recorded.get(key) if isinstance(recorded, Mapping) else None)
+    elif isinstance(given, list):
+        same = isinstance(recorded, list) and len(recorded) == len(given)
+        for at, value in enumerate(given):
+            yield from taken_out(value, recorded[at] if same else None)
 
 
 def is_whole(value: Any) -> bool:
@@ -86,11 +150,11 @@ def is_whole(value: Any) -> bool:
     return True
 
 
-def secrets(given: Mapping[str, Any], secret: Collection[str] = ()) -> list[str]:
-    """The secrets among parameters, in every spelling a sentence may quote them in; longest first."""
-    if is_plain(given, secret):
+def secrets(given: Mapping[str, Any], secret: Collection[str] = (), known: Collection[str] = ()) -> list[str]:
+    """The secrets among parameters and those known, in every spelling a sentence may quote them in; longest first."""
+    if not known and is_plain(given, secret):
         return []
-    values = list(_secret_values(given, secret))
+    values = [*_secret_values(given, secret), *known]
     if not values:
         return []
     found: set[str] = set()
@@ -221,7 +285,7 @@ def _value(value: Any, known: Sequence[str], largest: int) -> Any:
         if len(value) > largest:
             digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
             return f"[{len(value)} characters, sha256 {digest[:16]}]"
-        return text(value, known)
+        return said(without(value, known) if known else value)
     if isinstance(value, Mapping):
         return _params(value, (), known, largest)
     if isinstance(value, list | tuple):

@@ -85,6 +85,74 @@ async def test_where_nothing_fits_nothing_is_suggested(driver: Any) -> None:
     assert blank.code == "bad_params"
 
 
+NEAR_AT_BEST = (
+    "remove a user",
+    "delete everything",
+    "remove the user anna",
+    "AND OR NOT",
+    "what is the meaning of life",
+    "wipe the disk",
+    "send an email to anna",
+    "change access of anna to read",
+    "rm -rf",
+    "drafts",
+)
+NOBODY_SAID_WHAT = {
+    "delete a file": ("file/delete", "path"),
+    "delete all files": ("file/delete", "path"),
+    "remove the room general": ("room/delete", "message"),
+}
+SUGGESTED = {
+    "read a file": ("file/read --path='<path>'", {}, ["path"]),
+    "copy a file": ("vfs/copy --source='<source>' --target='<target>'", {}, ["source", "target"]),
+    "make a folder": ("vfs/make --path='<path>'", {}, ["path"]),
+    "sort a file": ("shell/sort -- '<files>'", {}, ["files"]),
+    "compare two files": ("shell/diff -- '<old>' '<new>'", {}, ["old", "new"]),
+    "cancel an execution": ("execution/cancel --execution='<execution>'", {}, ["execution"]),
+    "add a user called paula with read access": (
+        "user/create --id=paula --access=read",
+        {"id": "paula", "access": "read"},
+        [],
+    ),
+    "extract archive.tar.gz": ("shell/tar_extract --file=archive.tar.gz", {"archive": "archive.tar.gz"}, []),
+    "drop the collection orders": ("collection/drop --name=orders", {"name": "orders"}, []),
+    "delete notes.txt": ("file/delete --path=notes.txt", {"path": "notes.txt"}, []),
+    "orders over 100 from Berlin": (
+        """data/list --collection=orders --filter='{"price":{"$gt":100},"city":"Berlin"}' --limit=50""",
+        {"collection": "orders", "filter": {"price": {"$gt": 100}, "city": "Berlin"}, "limit": 50},
+        [],
+    ),
+}
+
+
+async def test_only_what_clearly_fits_is_suggested_and_only_with_values_that_were_said(driver: Any) -> None:
+    fields = {"price": {"type": "number"}, "city": {"type": "string"}}
+    await driver.owner("collection/define", name="orders", schema={"properties": fields})
+    await driver.owner("data/create", collection="orders", data={"price": 120, "city": "Berlin"})
+    for query in NEAR_AT_BEST:
+        said = (await driver.owner("help/suggest", query=query)).result
+        assert (said["suggestion"], said["params"]) == ("", {}), query
+        assert "clearly fits" in said["explanation"], query
+    for query, (command, missing) in NOBODY_SAID_WHAT.items():
+        said = (await driver.owner("help/suggest", query=query)).result
+        assert (said["suggestion"], said["alternatives"][0]) == ("", command), query
+        assert said["explanation"].endswith(f"which destroys: no line for it until you say {missing}."), query
+    for query, expected in SUGGESTED.items():
+        said = (await driver.owner("help/suggest", query=query)).result
+        assert (said["suggestion"], said["params"], said["missing"]) == expected, query
+        assert all(f"<{name}>" in said["suggestion"] and name in said["explanation"] for name in said["missing"])
+
+
+async def test_what_a_suggestion_looks_up_is_read_by_its_asker_and_recorded(driver: Any) -> None:
+    await driver.owner("collection/define", name="orders", schema={"properties": {"city": {"type": "string"}}})
+    before = len(await driver.ledger())
+    await driver.owner("help/suggest", query="orders from Berlin")
+    rows = (await driver.ledger())[before:]
+    assert {row["command"] for row in rows} <= {"help/suggest", "data/describe", "data/list", "data/count"}
+    assert "data/describe" in {row["command"] for row in rows}
+    assert {row["caller"] for row in rows} == {"owner"}
+
+
 async def test_nothing_is_learned_unless_that_is_switched_on(driver: Any) -> None:
     said = await accepted(driver, "show big files", "file/list")
     assert said.result == {"learned": False, "why": "Nothing is learned here: the setting search.learn is off."}

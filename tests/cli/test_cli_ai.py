@@ -87,6 +87,7 @@ def test_what_waits_in_a_pipe_says_how_to_go_on_and_goes_on_once_approved(server
     answer = ended.json
     ticket = answer["toolCalls"][-1]["ticket"]
     assert f"--session {answer['sessionId']} --ticket {ticket}" in answer["response"]
+    assert shared("ai", f"--session={answer['sessionId']}", f"--ticket={ticket}").code == 4
     assert is_there(shared, "old.txt")
     assert shared("approvals", "approve", ticket).code == 0
     went_on = shared("ai", f"--session={answer['sessionId']}", f"--ticket={ticket}")

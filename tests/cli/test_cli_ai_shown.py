@@ -123,6 +123,8 @@ def test_what_waits_is_the_last_call_with_a_ticket() -> None:
     assert waiting(answer(ended="waiting", toolCalls=calls)) == "t1"
     assert waiting(answer(ended="answered", toolCalls=calls)) == ""
     assert waiting(answer(ended="waiting")) == ""
+    assert waiting(answer(ended="waiting"), given="t0") == "t0"
+    assert waiting(answer(ended="not_approved"), given="t0") == ""
 
 
 def test_an_approval_shows_exactly_what_would_run_and_change() -> None:

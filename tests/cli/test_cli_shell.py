@@ -46,6 +46,9 @@ class Somebody:
     def earlier(self) -> list[str]:
         return self._earlier
 
+    def remember(self, line: str) -> None:
+        self._earlier.append(line)
+
 
 @pytest.fixture
 def console(server: Server, shared: Doorward) -> Callable[..., Console]:
@@ -70,7 +73,9 @@ def console(server: Server, shared: Doorward) -> Callable[..., Console]:
         ("sleep 1 &", 2, "", "shell: "),
         ("exit 7", 7, "", ""),
         ("", 0, "", ""),
-        ("!!", 2, "", "no earlier line"),
+        ("!!", 127, "", "there is no command of this name"),
+        ("! true", 2, "", "! is not part of this shell"),
+        ("data/list --collection=rooms --fields=id | jq -c .items", 0, '[{"id":"general"}]\n', ""),
     ],
 )
 def test_a_line_runs_without_a_terminal_and_gives_its_exit_code(
@@ -85,6 +90,10 @@ def test_a_script_is_one_session_and_goes_on_behind_a_failure(server: Server, sh
     (shared.folder / "script.dsh").write_text("cd notes\nNAME='a\nb.txt'\nfalse\necho $? $NAME\npwd\n")
     ended = shared("shell", "script.dsh")
     assert (ended.code, ended.out, ended.err) == (0, "1 a b.txt\n/workspace/notes\n", "")
+    (shared.folder / "wrong.dsh").write_bytes(b"\xef\xbb\xbfecho one\r\n\necho $((1))\necho $?")
+    ended = shared("shell", "wrong.dsh")
+    assert (ended.code, ended.out) == (0, "one\n2\n")
+    assert "shell: Line 3, column 6: $(( )) is not part" in ended.err
     piped = shared("shell", stdin="cd notes\npwd\nexit 3\necho never\n")
     assert (piped.code, piped.out) == (3, "/workspace/notes\n")
 
@@ -112,6 +121,61 @@ def test_a_wrong_command_line_says_what_would_be_right(server: Server, shared: D
     assert (gone.code, "missing.dsh" in gone.err) == (1, True)
 
 
+def test_a_script_that_is_no_text_does_not_begin(server: Server, shared: Doorward) -> None:
+    for name, content, line in [
+        ("latin.dsh", b"echo a > b\necho caf\xe9 > caf\xe9", 2),
+        ("nul.dsh", b"echo a > b\0", 1),
+    ]:
+        (shared.folder / name).write_bytes(content)
+        ended = shared("shell", name)
+        assert (ended.code, ended.out, f"line {line} of {name}" in ended.err) == (2, "", True), ended
+    assert not (shared.home / "workspace" / "b").exists()
+
+
+async def test_lines_that_never_end_or_are_no_text_end_a_script(
+    server: Server, shared: Doorward, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DOORWARD_HOME", str(shared.home))
+    assert await script("", "", ["echo one", 'echo "', *["a" * 1_000] * 100, "echo two"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "What begins in line 2 goes on for more than 65,536 characters" in err) == ("one\n", True)
+    assert await script("", "", ["\ufeffecho one", "echo \udce9", "echo two"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "Line 2 is not text in UTF-8" in err) == ("one\n", True)
+
+
+async def test_output_that_nobody_reads_any_more_is_no_defect(
+    console: Callable[..., Console], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("doorward.cli.shell_screen.Screen._put", closed)
+    with pytest.raises(BrokenPipeError):
+        await console(None).enter("echo one")
+
+
+async def test_the_last_exit_code_is_that_of_the_prompt(
+    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = console(Somebody("n"))
+    for line, code in [("false", 1), ("echo 'a", 2), ("fg", 2), ("resume nothing", 126), (f"echo {'a' * 70_000}", 2)]:
+        await shell.enter(line)
+        assert shell.status == code, line
+        capsys.readouterr()
+        await shell.enter("echo $?")
+        assert capsys.readouterr().out == f"{code}\n", line
+
+
+async def test_what_is_typed_behind_a_blank_is_not_in_the_history_of_its_session(
+    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = console(Somebody())
+    for line in (" echo hidden", " echo 'hidden", "echo seen", "history"):
+        await shell.enter(line)
+    assert capsys.readouterr().out.splitlines()[-2:] == ["    1  echo seen", "    2  history"]
+
+
 async def test_ctrl_c_ends_a_script_that_waits_for_its_next_line(
     server: Server, shared: Doorward, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,8 +196,10 @@ async def test_ctrl_c_ends_a_script_that_waits_for_its_next_line(
 async def test_a_line_that_is_called_back_is_shown_before_it_runs(
     console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shell = console(Somebody(earlier=["echo one", "!echo two"]))
+    earlier = ["echo one", "!echo two"]
+    shell = console(Somebody(earlier=earlier))
     await shell.enter("!echo two")
+    assert earlier[-1] == "echo one two"
     assert capsys.readouterr().out == "echo one two\none two\n"
     await shell.enter("!1 three")
     assert capsys.readouterr().out == "echo one two three\none two three\n"
@@ -156,6 +222,8 @@ async def test_jobs_go_on_behind_the_prompt_until_somebody_looks(
     assert not shell.leaving
     assert "[2] running  sleep 60" in capsys.readouterr().out
     await shell.enter("kill %2")
+    shell.control.tell_of_ends()
+    assert "[2] stopped  sleep 60" in capsys.readouterr().err
     await shell.enter("fg %2")
     out, err = capsys.readouterr()
     assert (shell.status, out, click.unstyle(err)) == (130, "sleep 60\n", "Stopped.\n")
@@ -179,6 +247,14 @@ async def test_what_runs_can_be_put_behind_and_stopped_with_keys(
     shell.control.interrupt()
     await again
     assert shell.status == 130
+    once = asyncio.ensure_future(shell.enter("seq 2; sleep 0.2; seq 3 4"))
+    await shell.control.fronted.wait()
+    shell.control.suspend()
+    await once
+    await shell.enter("true &")
+    await asyncio.gather(*(job.task for job in shell.control.jobs if job.line == "true" and job.task))
+    await shell.enter("fg")
+    assert capsys.readouterr().out.splitlines()[-5:] == ["seq 2; sleep 0.2; seq 3 4", *"1234"]
     await shell.enter("sleep 60 &")
     (job,) = shell.control.jobs.running
     await shell.end()
@@ -243,7 +319,7 @@ async def test_what_waits_in_a_room_is_shown_but_not_decided_by_whoever_asked(
     assert "Whoever may decides with: doorward approvals approve" in out
     ticket = click.unstyle(err).split()[-1]
     await shell.enter(f"resume {ticket}")
-    assert (shell.status, "still waiting for a decision" in capsys.readouterr().err) == (126, True)
+    assert (shell.status, "still waiting for a decision" in capsys.readouterr().err) == (75, True)
     assert shared("run", "--as=me", "--room=", "user/create", "--id=anna", "--access=root").code == 0
     token = shared("token", "create", "of_anna", "--user=anna", "--kind=human", "--access=root").json["result"]["token"]
     assert shared("rooms", "join", "general", "anna", "--role=admin").code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorward.cli.shell_history import Kept, called_back, is_kept
-from doorward.cli.shell_words import parts, quoted, unfinished, words
+from doorward.cli.shell_words import Gathered, Part, parts, quoted, unfinished, words
 from doorward.errors import BadParams
 
 
@@ -73,6 +74,30 @@ def test_a_line_goes_on_while_something_is_open(line: str, goes_on: bool) -> Non
     assert unfinished(line) is goes_on
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text(alphabet="a '\"\\$()|&#", max_size=8), min_size=1, max_size=6))
+def test_a_line_that_comes_by_lines_goes_on_just_as_the_whole_of_it_does(lines: list[str]) -> None:
+    gathered = Gathered()
+    for number, line in enumerate(lines, 1):
+        assert gathered.goes_on(line) is unfinished("\n".join(lines[:number]).lstrip("\n"))
+
+
+@pytest.mark.parametrize("line", ['echo "', "echo $(", "echo |", "echo \\", 'x"\\"', "'"])
+def test_each_line_of_a_long_one_is_looked_at_once(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+
+    def counted(text: str, at: int = 0) -> Iterator[Part]:
+        nonlocal looked
+        looked += len(text)
+        return parts(text, at)
+
+    monkeypatch.setattr("doorward.cli.shell_words.parts", counted)
+    gathered = Gathered()
+    for _ in range(100):
+        gathered.goes_on(line)
+    assert looked <= 3 * len(gathered.text)
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
@@ -113,6 +138,8 @@ def test_a_line_that_is_not_there_is_said_to_be(typed: str, sentence: str) -> No
         "curl -H 'Authorization: Bearer abcdefghij'",
         "export API_KEY=abc",
         "login --password hunter22",
+        "set API_TOKEN hunter22",
+        'export "DB_PWD=hunter22"',
         "x --token=t0ps3cret",
         "echo sk-abcdefghijklmnopqrstuv",
         "cat https://me:pw@example.org/",

@@ -10,7 +10,7 @@ from console_blocks import ROOT, blocks
 
 from doorward.calltext import read_args, typed
 from doorward.commands import FAMILIES
-from doorward.settings import Provider, Settings
+from doorward.settings import Local, Provider, Settings
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
 COMMANDS = [command for family in FAMILIES for command in family.commands if not command.unlisted]
@@ -32,7 +32,7 @@ def test_every_command_and_parameter_is_on_the_page() -> None:
 def test_every_setting_is_on_the_page_with_a_sentence() -> None:
     rows = [line.split(" | ") for line in PAGES["SETTINGS.md"].splitlines() if line.startswith("| `")]
     given = {row[0].strip("| `"): row[-1] for row in rows}
-    tables = [*(getattr(Settings(), name) for name in Settings.__struct_fields__), Provider()]
+    tables = [*(getattr(Settings(), name) for name in Settings.__struct_fields__), Provider(), Local()]
     fields = [name for table in tables for name in table.__struct_fields__]
     assert sorted(given) == sorted(set(fields))
     assert len(rows) == len(fields)

@@ -94,7 +94,7 @@ async def test_the_client_shows_every_operation(place):
     assert "ls and wc: 3 entries in the workspace" in out
     assert "[tool_started] sleep has started." in out
     assert "[tool_completed] sleep completed" in out
-    assert "find . --name='*.txt' --type=f" in out
+    assert "find . -name '*.txt' -type f" in out
     assert "which gives: ./notes.txt" in out
     assert "ls: bad_params:" in out
     assert "sudo: unknown_command:" in out

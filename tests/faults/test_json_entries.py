@@ -35,6 +35,7 @@ OUTSIDE = {
     "agents/calls/native.py": "arguments of native calls; their tests are beside the calls'",
     "agents/calls/pythonic.py": "values of calls that are written like code; their tests are beside the calls'",
     "agents/keeper/own_tools.py": "parameters that a model wrote as a text; its tests are beside the keeper's",
+    "agents/models/local_process.py": "tokens as a model in a file counts them; what is no JSON counts as no answer",
     "agents/models/mapping.py": "arguments of calls as a model wrote them; its tests are beside the models'",
     "agents/quoting.py": "values of calls, to compare them; what is no JSON is a text, and nothing of it is run",
     "backends/session/words.py": "JSON behind --name= in a line of the shell; what is no JSON is plain text",
@@ -71,6 +72,7 @@ OUR_OWN = {
     "agents/house/knowledge.py": "what the house model knows, part of the package",
     "agents/house/entities/knowledge.py": "the vocabulary of the house model, part of the package",
     "agents/house/telling/knowledge.py": "how the house model tells results, part of the package",
+    "agents/house/wording/knowledge.py": "other wordings that the house model knows, part of the package",
     "app.py": "what the throttle left for the next process",
     "approvals/approvals.py": "the approvers, written when the question was stored",
     "backends/approval.py": "parameters of a stored question",
@@ -116,6 +118,7 @@ OUR_OWN = {
     "sandbox/inside/messages.py": "messages between Doorward and its own helpers",
     "sandbox/inside/probe.py": "what Doorward tells its own probe",
     "store/attached_changes.py": "before-images",
+    "store/before_images.py": "names that the database itself wrote as JSON",
     "store/collections.py": "values that the database itself wrote as JSON",
     "store/records.py": "records and schemas that were checked when they came in",
     "store/sql_functions.py": "access lists; what is no list of texts lets nobody in",
@@ -152,7 +155,7 @@ def registry() -> Registry:
 
 
 @pytest.mark.parametrize(
-    ("command", "parameter"), [("data/list", "filter"), ("data/list", "limit"), ("data/list", "fields")]
+    ("command", "parameter"), [("data/list", "filter"), ("data/list", "limit"), ("data/aggregate", "metrics")]
 )
 def test_a_parameter_written_as_text(command: str, parameter: str) -> None:
     declared = registry()[command]
@@ -160,6 +163,17 @@ def test_a_parameter_written_as_text(command: str, parameter: str) -> None:
         with pytest.raises(BadParams, match=f"^{command}: parameter {parameter} must be ") as refusal:
             typed(declared, [(parameter, text.decode("utf-8", "surrogateescape"))])
         assert len(refusal.value.message) < 400, text
+
+
+def test_a_text_where_a_list_of_texts_is_wanted_is_refused_or_stays_the_one_word_that_it_is() -> None:
+    declared = registry()["data/list"]
+    for text in REFUSED:
+        given = text.decode("utf-8", "surrogateescape")
+        if re.fullmatch(r"[^\s,\[{\"'][^\s,]*", given):
+            assert typed(declared, [("fields", given)]) == {"fields": [given]}, text
+        else:
+            with pytest.raises(BadParams, match=r"^data/list: parameter fields must be "):
+                typed(declared, [("fields", given)])
 
 
 def test_the_filter_option_of_the_data_command() -> None:

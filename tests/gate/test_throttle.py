@@ -112,11 +112,21 @@ async def test_a_person_who_asks_the_same_again_in_a_room_is_no_loop(house):
 
 
 async def test_a_built_in_word_of_the_shell_counts_as_what_it_does_and_not_beside_it(house):
-    async with house(maxCommandsPerMinute=6) as driver:
+    """The script, the listing that `ls` makes, and `echo`, which makes none, are three."""
+    async with house(maxCommandsPerMinute=9) as driver:
         asked = [
             await driver.ask("shell/script", by="", room="lab", params={"script": "ls; echo done"}) for _ in range(4)
         ]
     assert [outcome.code for outcome in asked] == ["ok", "ok", "ok", "too_fast"]
+
+
+async def test_words_inside_a_line_are_limited_like_any_others(house):
+    async with house(maxCommandsPerMinute=20) as driver:
+        many = {"script": "seq 50 | xargs -n 1 echo"}
+        outcome = await driver.ask("shell/script", by="", room="lab", params=many)
+        ran = [row for row in await driver.ledger() if row["command"] == "sh/echo" and row["status"] == "done"]
+    assert outcome.result["exitCode"] != 0
+    assert len(ran) <= 20
 
 
 async def test_limits_hold_over_a_restart_of_the_process(house, opened, scratch, clock):

@@ -6,9 +6,10 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
-from doorward.agents.house import knowledge, matching
+from doorward.agents.house import knowledge, matching, taught
 from doorward.agents.house.answering import PLANNERS as LOOKS
 from doorward.agents.house.changing import PLANNERS as CHANGES
 from doorward.agents.house.model import HouseModel
@@ -28,6 +29,7 @@ WRITES = (
     *("file/write", "file/delete", "file/edit", "shell/rm", "shell/mv", "shell/cp", "vfs/make", "data/update"),
     *("data/create", "data/delete", "room/say", "bash"),
 )
+DESTROYS = ("file/delete", "shell/rm", "shell/mv", "shell/cp", "data/delete", "bash")
 _FIELDS = {"id": "text", "customer": "text", "city": "text", "amount": "number", "status": "text", "createdAt": "time",
            "updatedAt": "time", "paid": "boolean"}  # fmt: skip
 _COLLECTIONS = [
@@ -54,7 +56,9 @@ GIVES: dict[str, Any] = {
 
 def tools(*more: Tool, asks: bool = True) -> tuple[Tool, ...]:
     reads = [Tool(one.replace("/", "_", 1), "Look.", {}, one, reads_only=True) for one in READS]
-    writes = [Tool(one.replace("/", "_", 1), "Do.", {}, one, asks=asks) for one in WRITES]
+    writes = [
+        Tool(one.replace("/", "_", 1), "Do.", {}, one, destroys=one in DESTROYS, asks=asks) for one in WRITES
+    ]
     return (*reads, *writes, *more)
 
 
@@ -92,6 +96,19 @@ def talked(*asked: str, offered: tuple[Tool, ...] = (), gives: dict[str, Any] | 
             text = f"{command}: done.\n<data>\n{shown}\n</data>"
             turns.append(Turn(role="result", text=text, answers=one.id, tool=one.name))
     raise AssertionError(f"{asked[-1]} never ends: {calls}")
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("run rm -rf .", "rm -rf ."),
+        ("run bash -c 'ls | wc'", "bash -c 'ls | wc'"),
+        ("run sleep 1", "sleep 1"),
+        ("run the command sleep 3.", "sleep 3"),
+    ],
+)
+def test_a_line_is_run_as_it_was_typed(line: str, command: str) -> None:
+    assert talked(line, offered=(Tool("bash", "Do.", {}, "bash", asks=True),))[0] == [("bash", {"command": command})]
 
 
 DAY = {"$gte": "2026-11-15T16:00:00.000Z"}
@@ -176,11 +193,69 @@ def test_what_follows_goes_on_from_the_request_before() -> None:
 def test_a_use_with_slots_teaches_a_command() -> None:
     schema = {"type": "object", "properties": {"branch": {"type": "string"}, "times": {"type": "integer"}}}
     use = Example("ship {branch} to staging {times} times", {"branch": "{branch}", "times": "{times}"})
-    taught = Tool("shell_deploy", "Deploy.", schema, "shell/deploy", (use,), asks=True)
-    calls, _ = talked("Ship winter-sale to staging 3 times!", offered=tools(taught))
+    deploy = Tool("shell_deploy", "Deploy.", schema, "shell/deploy", (use,), asks=True)
+    calls, _ = talked("Ship winter-sale to staging 3 times!", offered=tools(deploy))
     assert calls == [("shell/deploy", {"branch": "winter-sale", "times": 3})]
-    calls, _ = talked("don't ship winter-sale to staging 3 times", offered=tools(taught))
+    calls, _ = talked("don't ship winter-sale to staging 3 times", offered=tools(deploy))
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("says", "asked"),
+    [
+        ("clear {what} out of the sandbox", "clear old drafts out of the sandbox"),
+        ("a new branch for the parser", "a new branch for the parser"),
+        ("switch to a new branch for the parser", "switch to a new branch for the parser"),
+    ],
+)
+def test_whatever_way_it_is_understood_nothing_destroys_unless_a_person_is_asked_before(says: str, asked: str) -> None:
+    uses = (Example(says, {}),)
+    unasked = Tool("shell_git_switch", "Switch.", {}, "shell/git_switch", uses, destroys=True)
+    calls, said = talked(asked, offered=tools(unasked))
+    assert calls == []
+    assert "a person has to run it: doorward run shell/git_switch" in said or "I do not know" in said
+    calls, _ = talked(asked, offered=tools(msgspec.structs.replace(unasked, asks=True)))
+    assert calls == ([] if asked.startswith("a ") else [("shell/git_switch", {})])
+
+
+@pytest.mark.parametrize("asked", ["delete notes.txt", "delete the folder old", "delete order o-1", "run `rm a.txt`"])
+def test_what_is_plainly_asked_for_is_left_to_a_person_where_nobody_would_be_asked(asked: str) -> None:
+    calls, said = talked(asked, offered=tools(asks=False))
+    assert not {name for name, _ in calls} & set(DESTROYS)
+    assert "so a person has to run it: doorward run " in said
+
+
+def test_what_goes_where_is_moved_without_asking_where_the_recipe_does_not_ask() -> None:
+    calls, _ = talked("rename a.txt to b.txt", offered=tools(asks=False))
+    assert calls == [("shell/mv", {"sources": ["a.txt"], "destination": "b.txt"})]
+
+
+_SAID_LIKE = [
+    ("move {a} to {b}", "move x to y to z", {"a": "x", "b": "y to z"}),
+    ("move {a} to {b} now", "move x to y now then", None),
+    ("move {a} to {b} now", "Move  the  x   TO\ty now and now", {"a": "the  x", "b": "y now and"}),
+    ("{a} goes aa", "b goes aaa", None),
+    ("{a}aa", "baaa", {"a": "ba"}),
+    ("swap {a} and {a}", "swap x and X", {"a": "x"}),
+    ("swap {a} and {a}", "swap x and y", None),
+    ("move {a} to {b}", "move x to", None),
+    ("move {a} to {b}", "move  to y", None),
+    ("move {a} to {b}", "move x\nx to y", None),
+    ("so it {is}", "so it “seems”", {"is": "seems"}),
+    ("{a}{b}", "xy", None),
+    (" ".join(f"{{s{at}}} a" for at in range(9)), "x a " * 9, None),
+    ("{a} a {b} a {c} a {d} a {e} a {f} a {g} a {h} z", "a " * 1_900, None),
+    ("a {a} to", f"a x{' ' * 3_900}y", None),
+    ("ship {a}", f"ship {'x' * 4_000}", None),
+]
+
+
+@pytest.mark.parametrize(("says", "text", "caught"), _SAID_LIKE)
+def test_a_message_is_compared_with_a_phrase_by_going_through_it_once(
+    says: str, text: str, caught: dict[str, str] | None
+) -> None:
+    """However many slots and words there are: what was tried once in vain is not tried again."""
+    assert taught.caught(says, text) == caught
 
 
 @pytest.mark.parametrize(

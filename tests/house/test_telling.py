@@ -109,7 +109,7 @@ _GROUPS = [
             groupBy=["command"],
             metrics={"calls": {"count": "*"}, "mean": {"avg": "durationMs"}},
         ),
-        "Executions by command: a/b (calls 2, mean 3).",
+        "Executions by command: a/b (2 executions, average duration 3 ms).",
     ),
     (Asked(), grouped([], groupBy=["status"]), "There are no orders."),
     (

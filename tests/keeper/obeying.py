@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+from doorward.agents.calls.reading import read
 from doorward.agents.models.model import Asked, Piece, Prompt, Text
 
 Want = dict[str, Any]
 """A command with `params`, a line without, or another `tool` of the keeper's with what it is given."""
-CALLS, WRITES, REPEATS = "calls", "writes", "repeats"
+CALLS, WRITES = "calls", "writes"
 
 
 class Obedient:
-    """Reads what it is asked to, obeys what stands there once, and says that it is done."""
+    """Reads what it is asked to, obeys what stands there, and says that it is done.
+
+    One that writes repeats a call that it read first, as it stands there, and then writes the same in its own words.
+    """
 
     name = "scripted"
 
     def __init__(self, way: str, reads: Want | None, text: str, wants: list[Want], *, persona: bool = False) -> None:
         self.shown: list[Prompt] = []
-        reading = [[native(reads, 0, persona=persona)]] if reads is not None else []
+        reading: list[list[Piece]] = [[native(reads, 0, persona=persona)]] if reads is not None else []
         obeying: dict[str, list[list[Piece]]] = {
             CALLS: [[native(one, number + 1, persona=persona) for number, one in enumerate(wants)]],
-            WRITES: [[Text(f"I do it now.\n{written(one, persona=persona)}")] for one in wants],
-            REPEATS: [[Text(text)], [Text(f"As I was told:\n\n{text}\n\nSo I do.")]],
+            WRITES: [[Text(f"I do it.\n{written(one, persona=persona)}")] for one in wants],
         }
+        self.repeats = way == WRITES and bool(read(text).calls)
+        if self.repeats:
+            reading = [*reading, [Text(text)]]
+        self.repeated: Callable[[], Awaitable[None]] | None = None
+        """Is told when what it repeated has come to its end."""
+        self._behind = len(reading) if self.repeats else -1
         self._answers: list[list[Any]] = [*reading, *obeying[way]]
 
     async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        if len(self.shown) == self._behind and self.repeated is not None:
+            await self.repeated()
         self.shown.append(prompt)
         for piece in self._answers.pop(0) if self._answers else [Text("That is all.")]:
             yield piece

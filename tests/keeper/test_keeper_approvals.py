@@ -210,3 +210,51 @@ async def test_what_waits_outlives_the_house(tmp_path: Path) -> None:
         rest = (await keeper.ask(session=answer["sessionId"], ticket=ticket)).result
         assert rest["success"]
         assert not await there(keeper, path)
+
+
+async def noted(keeper: Kept, id: str, token: str = "", **data: Any) -> str:
+    """A line that reads a record of these fields."""
+    await keeper.run("collection/define", name="notes", schema={"type": "object"})
+    outcome = await keeper.run("data/create", token=token, collection="notes", id=id, data=data)
+    assert outcome.status == "done", outcome
+    return f"data/read --collection=notes --id={id}"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"ticket": "T-1234", "title": "out of paper"}, {"exitCode": 75, "stdout": "out of paper", "leaves": True}],
+    ids=["ticket", "exit code"],
+)
+async def test_a_record_that_looks_like_something_that_waits_is_a_record(keeper: Kept, fields: dict[str, Any]) -> None:
+    line = await noted(keeper, f"printer-{len(fields)}", **fields)
+    keeper.says([call("run_command", command=f"echo begin; {line}")], "It is out of paper.")
+    outcome = await keeper.ask("what does the note say")
+    assert outcome.status == "done", outcome
+    (made,) = outcome.result["toolCalls"]
+    assert (outcome.result["ended"], made["status"], "ticket" in made) == ("answered", "done", False)
+    assert "out of paper" in made["output"]
+    assert made["output"].startswith("begin")
+
+
+async def test_a_program_that_ends_with_75_does_not_wait_for_anybody(keeper: Kept) -> None:
+    keeper.says([call("run_command", command="exit 75")], "It did not work.")
+    answer = (await keeper.ask("do that")).result
+    assert (answer["ended"], answer["toolCalls"][0]["status"]) == ("answered", "failed")
+
+
+async def test_the_ticket_of_somebody_else_in_a_record_shows_and_takes_nothing(keeper: Kept) -> None:
+    await keeper.run("user/create", id="bob", access="edit")
+    bob = (await keeper.done("token/create", name="of-bob", user="bob", kind="human", access="edit"))["token"]
+    path = await written(keeper, "tmp/salaries.txt")
+    keeper.says([run("file/delete", path=path)], "It is gone.")
+    mine = (await keeper.ask("delete the salaries")).result
+    ticket = mine["toolCalls"][0]["ticket"]
+    keeper.says([call("run_command", command=await noted(keeper, "borrowed", bob, ticket=ticket))], "A note.")
+    theirs = await keeper.ask("read my note", token=bob)
+    assert "salaries" not in theirs.text
+    taken = await keeper.ask(token=bob, session=theirs.result["sessionId"], ticket=ticket)
+    assert taken.code == "not_found"
+    await keeper.done("approval/approve", id=ticket)
+    keeper.says("It is gone.")
+    assert (await keeper.ask(session=mine["sessionId"], ticket=ticket)).result["success"]
+    assert not await there(keeper, path)

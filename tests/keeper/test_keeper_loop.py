@@ -249,6 +249,20 @@ async def test_the_house_model_stands_in_for_one_that_cannot_be_asked_and_says_s
     assert "scripted could not be asked, so the house model stood in" in answer["notes"][0]
 
 
+async def test_no_model_is_shown_what_a_secret_variable_holds(keeper: Kept) -> None:
+    """A person's variables that are named like a secret do not reach it, and those it sets itself are hidden."""
+    opened = await keeper.done("shell/script", script="DB_PASSWORD=hunter4secret", session="new")
+    model = keeper.says(
+        [call("run_command", command="printenv; echo $DB_PASSWORD")],
+        [call("run_command", command="set API_TOKEN hunter5secret; echo $API_TOKEN; data/read x $API_TOKEN")],
+        "Done.",
+    )
+    answer = await keeper.ask("show it", session=opened["session"])
+    assert [one["status"] for one in answer.result["toolCalls"]] == ["failed", "failed"]
+    seen = repr((answer, await keeper.records(), [turn.text for prompt in model.shown for turn in prompt.turns]))
+    assert [one for one in ("hunter4secret", "hunter5secret") if one in seen] == []
+
+
 async def test_a_model_asked_for_by_name_is_not_replaced(keeper: Kept) -> None:
     keeper.says([ModelFailed("down", "It is not there.")])
     assert (await keeper.ask("how many rooms", model="scripted")).result["ended"] == "model_failed"

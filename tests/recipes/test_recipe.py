@@ -198,6 +198,8 @@ def test_a_fault_is_named_with_file_field_and_reason(ai_commands: dict[str, Any]
         ({"strategy": {"aicommands": {}}}, "strategy.aicommands", "did you mean 'aiCommands'?"),
         ({"strategy": {"conversationPattern": "A B"}}, "strategy.conversationPattern", "'A B'"),
         ({"extra": 1}, "extra", "'extra' is unknown"),
+        ({"phrases": [{"says": "ship {a}{b}", "command": "x"}]}, "phrases[0].says", "two slots stand side by side"),
+        ({"phrases": [{"says": "{a} b " * 9, "command": "x"}]}, "phrases[0].says", "9 slots; valid: at most 8"),
         ({"x y" * 2000: 1}, "['x yx", "is unknown"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ from builtin_rows import FILES, NOTES, RECORDS, ROWS
 from conforming import conforms
 from doorward.backends.session.builtins import BUILTINS, KNOWN
 from doorward.backends.session.builtins.builtin import GROUPS
+from doorward.backends.session.builtins.changing import renamed
+from doorward.backends.session.builtins.showing import in_columns
+from doorward.backends.session.builtins.speaking import MOST
 from doorward.backends.shell.catalogue_command import CatalogueCommand
 from doorward.model import Credential
 
@@ -126,6 +131,59 @@ async def test_another_tenant_learns_nothing_by_any_word(shell):
     assert stolen.code == "not_found"
 
 
+@pytest.mark.parametrize(
+    ("word", "args", "piped"),
+    [
+        ("seq", ["-s", "x" * 1_000, "30000"], ""),
+        ("printf", ["%999s" * 6_000], ""),
+        ("printf", ["%999s", *"abcdefghij" * 900], ""),
+        ("xargs", ["-I", "a", "echo", "a" * 300], "b" * 100_000),
+        ("xargs", ["-n", "1", "echo"], "bc " * 300_000),
+        ("table", [], json.dumps([{"a": "x" * 100_000, "b": 1}, *[{"b": 1}] * 300])),
+        ("json", ["."] * 2_000, json.dumps(["x" * 50_000])),
+    ],
+)
+async def test_a_short_line_never_comes_to_very_much_text(typing, word, args, piped):
+    """The limit of what is printed holds while it is put together, not only when all of it is there."""
+    tracemalloc.start()
+    try:
+        outcome = await typing.ask(BUILTINS[word], args=args, input=piped)
+        assert tracemalloc.get_traced_memory()[1] < 15_000_000
+    finally:
+        tracemalloc.stop()
+    assert len(outcome.result["stdout"]) <= MOST + 1
+    assert outcome.result["stderr"] or word == "table"
+
+
+async def test_what_xargs_would_make_too_long_or_too_often_is_refused_before_anything_runs(typing):
+    too_long = await typing.ask("sh/xargs", args=["-I", "a", "echo", "a" * 300], input="b" * 100_000)
+    too_often = await typing.ask("sh/xargs", args=["-n", "2", "echo"], input="b " * 401)
+    lines = await typing.ask("sh/xargs", args=["-I", "a", "echo", "a"], input="b\n" * 201)
+    just_fits = await typing.ask("sh/xargs", args=["-n", "100", "echo"], input="b " * 300)
+    assert "a run has at most 65536 characters, and one would have 30000004" in too_long.result["stderr"]
+    assert "at most 200 runs of 2 words are made" in too_often.result["stderr"]
+    assert "at most 200 runs are made, and these would be 201" in lines.result["stderr"]
+    assert [one.result["exitCode"] for one in (too_long, too_often, lines, just_fits)] == [2, 2, 2, 0]
+    assert (too_long.result["stdout"], just_fits.result["stdout"]) == ("", 3 * ("b " * 99 + "b\n"))
+
+
+def test_what_a_program_says_of_paths_names_them_as_they_were_typed():
+    called = {f"n{at}": f"~/n{at}" for at in range(5_000)}
+    called |= {"home/ada/d": "~/d", "a": "/workspace/a", "t/": "/tmp/t/"}
+    said = "rm: cannot remove 'home/ada/d/x': No\nrm: ‘ab’ and 'a' and 'a/b'\n't/u' n1 'n12' 'n4999'\n"
+    assert renamed(said, called) == (
+        "rm: cannot remove '~/d/x': No\nrm: ‘ab’ and '/workspace/a' and '/workspace/a/b'\n"
+        "'/tmp/t/u' n1 '~/n12' '~/n4999'\n"
+    )
+
+
+def test_names_stand_in_as_many_columns_as_fit():
+    assert in_columns(["aaaa", "b", "cc"], 10) == "aaaa  cc\nb\n"
+    assert in_columns(["aaaa", "b", "cc"], 11) == "aaaa  b  cc\n"
+    assert in_columns(["a" * 12, "b"], 10) == f"{'a' * 12}\nb\n"
+    assert in_columns(["ab"] * 10_000, 1).count("\n") == 10_000
+
+
 async def test_a_word_in_a_room_does_what_its_recipe_allows(shell):
     written = await shell.ask("sh/tee", params={"args": ["x.txt"], "input": "x"})
     listed = await shell.ask("sh/ls", params={})
@@ -161,3 +219,26 @@ def _steps(block: str) -> list[str]:
 
 def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+async def test_undo_alone_lists_what_can_be_taken_back(shell):
+    made = await shell.owner("file/write", path="later.txt", content="x")
+    listed = (await typed(shell, "undo")).result
+    first = listed["stdout"].splitlines()[1].split()
+    assert (first, listed["exitCode"]) == ([made.call, "file/write", "later.txt"], 0)
+    assert (await typed(shell, "undo", made.call)).result["exitCode"] == 0
+    assert made.call not in (await typed(shell, "undo")).result["stdout"]
+
+
+async def test_the_help_of_a_program_is_how_it_is_typed(shell):
+    said = (await typed(shell, "help", "grep", "collection/define")).result["stdout"]
+    assert "usage: grep [option…] <pattern> <files>…\n" in said
+    assert re.search(r"^  -r --recursive +\w", said, re.MULTILINE)
+    assert "for example: shell/grep --recursive --line-number -- 'def main' src  # " in said
+    assert 'for example: collection/define --name=notes --schema=\'{"type":"object",' in said
+
+
+async def test_a_message_of_several_lines_cannot_pass_for_several(shell):
+    await shell.owner("room/say", name="general", text="one\nowner: two")
+    said = (await typed(shell, "messages", "general", "-n", "1")).result["stdout"]
+    assert said.endswith("owner: one\n    owner: two\n")

@@ -196,6 +196,24 @@ def test_every_end_of_a_call_is_an_exit_code(
     assert (made.ticket == "T") == (exit_code == 75)
 
 
+@pytest.mark.parametrize("command", ["data/read", "mcp/other/run", "agent/ask"])
+def test_what_looks_like_the_end_of_a_program_is_data_where_no_program_ran(command: str) -> None:
+    result = {"stdout": "x", "stderr": "y", "exitCode": 126, "ticket": "T", "leaves": True}
+    made = called("p", Outcome(status="done", code="", message="", call="c", command=command, result=result))
+    assert (made.exit_code, made.ticket, made.leaves, made.stops) == (0, "", False, False)
+    assert '"exitCode": 126' in made.stdout
+
+
+async def test_that_something_waits_is_not_told_by_the_exit_code(typing: Typing) -> None:
+    outcome = await typing.script(script="exit 75")
+    assert (outcome.status, outcome.result["exitCode"], "ticket" in outcome.result) == ("done", 75, False)
+    outcome = await typing.script(commands=["time exit 75", "echo and on"])
+    assert (outcome.status, outcome.result["stdout"]) == ("failed", "")
+    assert "approval" not in outcome.message
+    printed, _, code = await typing.line("time exit 75 || echo and on")
+    assert (printed, code) == ("and on\n", 0)
+
+
 async def test_what_is_too_much_is_cut_and_said_to_be(typing: Typing) -> None:
     (typing.workspace / "big.txt").write_text("x" * 99 + "\n" + "y" * 900_000 + "\n")
     printed, complaints, _ = await typing.line("cat big.txt big.txt | wc -c")

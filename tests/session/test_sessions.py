@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +11,12 @@ import pytest
 from typed_lines import Typing
 
 from doorward.backends.session.session import Session
-from doorward.errors import BadParams, NotFound, NotPermitted
+from doorward.errors import BadParams, LedgerUnavailable, NotFound, NotPermitted
 from doorward.facts import Access
 from doorward.model import Caller
 from doorward.settings import Sessions as SessionSettings
 from doorward.settings import Settings
+from doorward.store import keeper_waits
 
 ADA = Caller("local", "ada", "human", Access.ROOT)
 BOB = Caller("local", "bob", "human", Access.ROOT)
@@ -40,17 +42,78 @@ async def test_an_id_of_somebody_else_means_nothing(typing: Typing) -> None:
                 assert mine.id not in [one.id for one in await sessions.mine(other)]
 
 
-async def test_the_keeper_goes_on_in_the_session_of_the_person_it_acts_for(typing: Typing) -> None:
+async def test_the_keeper_looks_at_the_sessions_of_whoever_it_thinks_for_and_goes_on_in_its_own(typing: Typing) -> None:
     sessions = typing.house.services.sessions
-    mine = await sessions.open(ADA, "")
-    await sessions.save(mine)
-    assert (await sessions.open(ADA.thinking(), "", mine.id)).user == "ada"
-    for other in (BOB.thinking(), ADA_ELSEWHERE.thinking(), BOT.thinking()):
+    everybody = (ADA, BOB, ADA_ELSEWHERE, BOT, BOT_OF_BOB, LONER)
+    for owner in everybody:
+        mine, its = await sessions.open(owner, ""), await sessions.open(owner.thinking(), "")
+        await sessions.save(mine)
+        await sessions.save(its)
+        for other in everybody:
+            with pytest.raises(NotFound):
+                await sessions.open(other.thinking(), "", mine.id)
+            with pytest.raises(NotFound):
+                await sessions.open(other, "", its.id)
+            if other is not owner:
+                with pytest.raises(NotFound):
+                    await sessions.open(other.thinking(), "", its.id)
+                with pytest.raises(NotFound):
+                    await sessions.look(other.thinking(), "", mine.id)
+        assert (await sessions.look(owner.thinking(), "", mine.id)).id == mine.id
+        assert mine.id in [one.id for one in await sessions.mine(owner.thinking())]
+        async with sessions.using(mine), sessions.apart(mine, owner.thinking()) as copy:
+            assert await sessions.open(owner.thinking(), "", copy.id) is copy
+
+
+async def test_a_credential_for_some_rooms_neither_sees_nor_ends_sessions_elsewhere(typing: Typing) -> None:
+    sessions = typing.house.services.sessions
+    here, there = await sessions.open(BOB, "general"), await sessions.open(BOB, "quiet-project")
+    outside = await sessions.open(BOB, "")
+    for one in (here, there, outside):
+        await sessions.save(one)
+    narrow = Caller("local", "bob", "human", Access.ROOT, rooms=("general",))
+    listed = [one.id for one in await sessions.mine(narrow)]
+    assert (here.id in listed, there.id in listed, outside.id in listed) == (True, False, False)
+    for one in (there, outside):
         with pytest.raises(NotFound):
-            await sessions.open(other, "", mine.id)
-    of_agent = await sessions.open(BOT, "")
-    await sessions.save(of_agent)
-    assert (await sessions.open(BOT.thinking(), "", of_agent.id)).agent == "bot"
+            await sessions.end(narrow, one.id)
+    await sessions.end(narrow, here.id)
+    assert here.id not in [one.id for one in await sessions.mine(BOB)]
+
+
+async def test_calls_in_one_session_at_once_do_not_move_each_other_about(typing: Typing) -> None:
+    typing.fresh()
+    session = (await typing.script(script="A=1; B=2; alias n='wc -l'", session="new")).result["session"]
+    lines = [
+        "cd src; A=changed; seq 3 | xargs -n 1 echo > /dev/null; pwd; echo $A $B",
+        "seq 3 | xargs -n 1 echo > /dev/null; unset B; C=3; pwd; echo $A ${B:-none}",
+        "cd notes; seq 3 | xargs -n 1 echo > /dev/null; pwd; unalias n; cd /workspace",
+    ]
+    said = await asyncio.gather(*(typing.line(line, session) for line in lines))
+    printed = ["/workspace/src\nchanged 2\n", "/workspace\n1 none\n", "/workspace/notes\n"]
+    assert [one[0] for one in said] == printed
+    after = (await typing.ask("session/show", session=session)).result
+    assert (after["cwd"], after["variables"], after["aliases"]) == ("/workspace/src", {"A": "changed", "C": "3"}, {})
+    assert [line.partition(";")[0] for line in after["history"]].count("cd src") == 1
+    assert len(after["history"]) == 1 + len(lines)
+
+
+async def test_what_was_done_is_told_even_if_the_session_cannot_be_stored(
+    typing: Typing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(_: Session) -> None:
+        raise LedgerUnavailable("The disk is full.")
+
+    session = (await typing.ask("session/open")).result["session"]
+    monkeypatch.setattr(typing.house.services.sessions, "_put", full)
+    outcome = await typing.script(script="echo done", session=session)
+    assert (outcome.status, outcome.result["stdout"]) == ("done", "done\n")
+    assert "remembers of this could not be stored: The disk is full." in outcome.result["stderr"]
+    changed = await typing.ask("sh/cd", session=session, args=["/tmp"])
+    assert "could not be stored" in changed.result["stderr"]
+    asked = (await typing.ask("agent/ask", prompt="what time is it", session=session)).result
+    assert asked["response"]
+    assert "could not be stored" in asked["notes"][-1]
 
 
 async def test_without_an_id_there_is_always_a_new_one(typing: Typing) -> None:
@@ -181,6 +244,24 @@ def test_what_a_session_holds_is_bounded() -> None:
     for number in range(25):
         session.said(f"asked {number}", "x" * 9_000)
     assert (len(session.talk), session.talk[-1][0], len(session.talk[-1][1])) == (20, "asked 24", 8_000)
+
+
+async def test_what_was_asked_once_pushes_out_neither_what_is_used_nor_what_waits(
+    opened: Callable[..., contextlib.AbstractAsyncContextManager[Any]], clock: Any
+) -> None:
+    async with opened(changes=Settings(sessions=SessionSettings(each=8))) as driver:
+        services = driver.house.services
+        used, waits, once = [await services.sessions.open(ADA, "") for _ in range(3)]
+        for one in (used, waits, once, used):
+            await services.sessions.save(one)
+        await services.store.write(keeper_waits.put("ticket", "local", waits.id, "{}", clock.now()))
+        for _ in range(20):
+            clock.advance(1)
+            await services.sessions.save(newest := await services.sessions.open(ADA, ""))
+        left = [one.id for one in await services.sessions.mine(ADA)]
+        assert len(left) == 8
+        assert {used.id, waits.id, newest.id} < set(left)
+        assert once.id not in left
 
 
 async def test_sessions_outlive_the_process_and_are_forgotten_when_idle(

@@ -51,5 +51,5 @@ def test_every_peer_has_a_lock_with_one_version_and_a_hash_and_no_address() -> N
     for name in peers:
         locked = (ROOT / "lock" / f"{name}.txt").read_text()
         assert f"\n{name.removeprefix('peer-')}==" in locked
-        assert locked.count("--hash=sha256:") >= locked.count("==") > 10
+        assert locked.count("--hash=sha256:") >= locked.count("==") >= 1
         assert "://" not in locked

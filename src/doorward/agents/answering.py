@@ -24,8 +24,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     fault: ModelFailed | None = None
     """What broke it off, when that was the model."""
     spent: Spent | None = None
-    lost: bool = False
-    """Whether the model says that it does not know how to do what is asked."""
+    lost: Lost | None = None
+    """That the model says that it does nothing of what is asked."""
 
 
 Told = Callable[[Callable[[], str]], None]
@@ -69,7 +69,7 @@ class _Reading:
         self._length = 0
         self._asked: list[Asked] = []
         self._spent: Spent | None = None
-        self._lost = False
+        self._lost: Lost | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -81,7 +81,7 @@ class _Reading:
         if isinstance(piece, Spent):
             self._spent = piece
         elif isinstance(piece, Lost):
-            self._lost = True
+            self._lost = piece
         elif isinstance(piece, Asked):
             self._length += len(piece.arguments)
             self._asked.append(piece)

@@ -16,8 +16,9 @@ import msgspec
 from doorward import redact
 from doorward.agents import data
 from doorward.agents.budget import Budget, fitted, fitting, newest_whole, written
-from doorward.agents.models.model import Asked, Model, Prompt, Tool, Turn
+from doorward.agents.models.model import Asked, Change, Model, Prompt, Tool, Turn
 from doorward.command import Command, Example
+from doorward.facts import Effects
 from doorward.names import wire_name
 from doorward.personas.persona import Persona
 from doorward.recipes.policy import Policy
@@ -49,6 +50,8 @@ class Scene(msgspec.Struct, kw_only=True):
     """What is to be answered; None when nobody knows it any more."""
     goes_on: bool = False
     """Whether the turn waited for a person: then the topic stands where it was said, and its calls behind it."""
+    changes: tuple[Change, ...] = ()
+    """What it changed here before for whoever asks, and could take back."""
     aside: frozenset[str] = frozenset()
     """Messages that are shown otherwise: the cards of calls whose results are new."""
 
@@ -67,7 +70,8 @@ def prompt(
     said, dropped = _history(scene, room_left)
     if dropped:
         head += f"\n\n{dropped} earlier messages of the room are not shown, because there is no space for them."
-    return Prompt(instructions=head, turns=(*said, *own), tools=tuple(tools), most_tokens=most)
+    turns = (*said, *own)
+    return Prompt(instructions=head, turns=turns, tools=tuple(tools), most_tokens=most, changes=scene.changes)
 
 
 def _tools(offered: Sequence[Command], policy: Policy | None, budget: Budget) -> tuple[list[Tool], list[Command]]:
@@ -115,6 +119,7 @@ def tool(command: Command, policy: Policy | None) -> Tool:
         command.name,
         (*command.facts.examples, *_taught(command, policy)),
         reads_only=command.reads_only,
+        destroys=bool(command.facts.effects & Effects.DESTROY),
         asks=waits,
     )
 

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from doorward.agents import changes
 from doorward.agents.answering import Answer, answer
 from doorward.agents.calls.reading import read_aside
 from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.drafts import Drafting
 from doorward.agents.errand import Errands, card_of
 from doorward.agents.heard import correction, heard, only_talks, told_of
-from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
+from doorward.agents.models.model import Change, Model, ModelFailed, Prompt, Turn
 from doorward.agents.prompting import Scene, call_of, prompt, result_of
 from doorward.agents.quoting import Quotations
 from doorward.agents.standing_in import must_load, neither, stood_in
@@ -70,10 +71,12 @@ class TurnTaking:
 
     async def take(self, topic: Message, result: Turn | None = None) -> None:
         """Answer a message; with a result, go on with what came of a call that waited, whose card that message is."""
+        could_undo = await self._changes()
         newest = await self._around.services.messages.newest(
             self._room, self._around.services.settings.personas.history
         )
         scene = self._scene(newest, topic) if result is None else await self._taken_up(newest, topic, result)
+        scene.changes = could_undo
         self.errands.topic = scene.topic.id if scene.topic is not None else ""
         most = self._around.services.settings.personas.rounds
         while self._rounds < most:
@@ -126,6 +129,14 @@ class TurnTaking:
         room = self._around.services.rooms.get(LOCAL, self._room.id)
         known = self._around.services.personas.get(LOCAL, self._persona.id)
         return room is not None and not room.archived and known is not None and self._persona.id in room.members
+
+    async def _changes(self) -> tuple[Change, ...]:
+        """What it changed in this room for whoever asks, and could take back."""
+        try:
+            caller = self._around.gate.caller(self.errands.credential)
+        except Refused:
+            return ()
+        return await changes.made(self._around.services.store, caller, self._room.id)
 
     def _offered(self) -> list[Command]:
         """What it may run for whoever asks; nothing when nobody does who may."""

@@ -83,7 +83,9 @@ class Approvals:
             behalf=caller.on_behalf_of,
             command=call.command.name,
             params=json.dumps(call.params, ensure_ascii=False, sort_keys=True),
-            redacted=json.dumps(redact.params(call.params, call.command.secret), ensure_ascii=False, sort_keys=True),
+            redacted=json.dumps(
+                redact.params(call.params, call.command.secret, call.hides), ensure_ascii=False, sort_keys=True
+            ),
             digest=digest,
             access=call.command.facts.access,
             approvers=json.dumps(terms.approvers or DECIDERS),
@@ -197,7 +199,7 @@ class Approvals:
         self._holds_what_it_grants(decider, approval)
 
     def _for_its_asker(self, decider: Caller, approval: Approval) -> None:
-        """Outside rooms only the person decides for whom the keeper acts, and nobody else learns of it."""
+        """Outside rooms only the person decides for whom the keeper acts; whoever answers for the house sees it."""
         if decider.id != approval.behalf or decider.rooms is not None:
             raise self.unknown(approval.id)
         self._holds_what_it_grants(decider, approval)

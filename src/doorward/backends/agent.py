@@ -62,7 +62,10 @@ async def ask(
     if not prompt.strip() and not ticket:
         raise BadParams("agent/ask: say in `prompt` what you want, or give a `ticket` of what waited; both are empty.")
     if ticket and not session:
-        raise BadParams("agent/ask: a ticket goes on in the session that it was given in; name it as `session`.")
+        raise BadParams(
+            "agent/ask: a ticket goes on in the session that it was given in; name it as `session`, "
+            "which is `sessionId` over REST."
+        )
     answer = await ctx.house.keeper.answer(ctx, prompt, session=session, model=model, ticket=ticket)
     if answer["ended"] in FELL_SHORT:
         raise CommandFailed(answer.get("error", "The keeper came to no end."), result=answer)

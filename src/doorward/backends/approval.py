@@ -177,10 +177,10 @@ def _in_room(ctx: Context, approval: Approval) -> bool:
 
 
 def _own(ctx: Context, approval: Approval) -> bool:
-    """Whether it is about what this caller wants to do or, outside rooms, what the keeper wants to do for them."""
-    if not approval.room:
-        return ctx.caller.owns(approval.caller, approval.behalf) and ctx.caller.rooms is None
-    return approval.caller == ctx.caller.id and ctx.caller.reaches(approval.room)
+    """Whether it is about what this caller wants to do, or an agent or the keeper for them."""
+    if not ctx.caller.owns(approval.caller, approval.behalf):
+        return False
+    return ctx.caller.reaches(approval.room) if approval.room else ctx.caller.rooms is None
 
 
 def _why(ctx: Context, approval: Approval, command: Command | None) -> str:

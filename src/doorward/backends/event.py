@@ -11,7 +11,16 @@ from doorward.backends.context import Context, Services
 from doorward.clock import iso
 from doorward.command import READS_ONLY, Example, Family, shortened
 from doorward.errors import BadParams
-from doorward.events import CatalogueRejected, Event, RecipeRejected, ServersLoaded, ServersRejected, UpstreamOffered
+from doorward.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CatalogueRejected,
+    Event,
+    RecipeRejected,
+    ServersLoaded,
+    ServersRejected,
+    UpstreamOffered,
+)
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Caller
 from doorward.recent import MOST
@@ -101,6 +110,9 @@ def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> b
     found = house.rooms.get(caller.tenant, room)
     if found is not None:
         return found.known_to(caller)
+    if not room and caller.access < Access.ROOT and isinstance(event, ApprovalRequested | ApprovalDecided):
+        # What a person's keeper wants is between the two; outside rooms that person alone decides.
+        return (event.behalf if isinstance(event, ApprovalRequested) else event.decider) in caller.identities
     if caller.personal and caller.access >= Access.FULL:
         return not room.startswith(DIRECT)  # of two whose room is gone nobody learns either
     asked = {getattr(event, "caller", ""), getattr(event, "behalf", "")} - {""}

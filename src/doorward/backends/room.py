@@ -60,7 +60,7 @@ async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     rooms = sorted(
         (room for room in ctx.house.rooms.of(ctx.caller.tenant) if room.seen_by(ctx.caller)), key=lambda one: one.id
     )
-    read = await ctx.house.messages.unread(rooms, ctx.caller.id)
+    read = await ctx.house.messages.unread(rooms, ctx.caller.whose)
     return listing([shown(room, read.get(room.id)) for room in rooms])
 
 

@@ -58,7 +58,7 @@ async def attach(
         raise BadParams(
             f"room/attach: content is base64; given {shortened(content)}, which is not: {error}."
         ) from error
-    return _shown(room.id, await ctx.house.files.bring(room, ctx.caller.id, file, decoded))
+    return _shown(room.id, await ctx.house.files.bring(room, ctx.caller.whose, file, decoded))
 
 
 @family.command(
@@ -97,7 +97,7 @@ async def _is_open(ctx: Context, name: str, message: str, id: str, uploader: str
     """Whether a file is there for this caller: what is taken back is left to those who look after the room."""
     room = seen(ctx, name)
     if not message:
-        return uploader == ctx.caller.id
+        return uploader == ctx.caller.whose
     found = await ctx.house.messages.get(room, message)
     shows = any(isinstance(one, File) and one.id == id for one in found.attachments)
     return shows or keeps_order(ctx, room)

@@ -66,7 +66,7 @@ class WholeMessage(TypedDict):
 async def show(ctx: Context, name: Name) -> RoomFacts:
     """Show a room you are a member of: its recipe, its members, what is unread, and whether it is closed."""
     room = seen(ctx, name)
-    return shown(room, (await ctx.house.messages.unread([room], ctx.caller.id)).get(room.id))
+    return shown(room, (await ctx.house.messages.unread([room], ctx.caller.whose)).get(room.id))
 
 
 @family.command(
@@ -141,8 +141,7 @@ async def message(ctx: Context, name: Name, message: MessageId) -> WholeMessage:
     room = seen(ctx, name)
     found = await ctx.house.messages.get(room, message)
     whole: WholeMessage = {"message": shown_message(found)}
-    own = (found.sender, found.kind) == (ctx.caller.id, ctx.caller.kind)
-    if own or keeps_order(ctx, room):
+    if found.is_of(ctx.caller) or keeps_order(ctx, room):
         versions = await ctx.house.messages.versions(found)
         whole["earlier"] = [
             {

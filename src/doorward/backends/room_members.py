@@ -24,7 +24,7 @@ from doorward.backends.room import (
 from doorward.command import READS_ONLY, Example, Family, Undo
 from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.facts import Access, Effects, Role, Safety, Tier
-from doorward.model import Kind
+from doorward.model import KEEPER, Kind
 from doorward.rooms.rooms import Member, Room
 from doorward.rooms.tokens import Token
 from doorward.store.rooms import DIRECT
@@ -80,6 +80,11 @@ def _with_member(
     ctx: Context, name: str, member: str, role: str, given: Literal["", "ai", "service"]
 ) -> tuple[Room, Room]:
     room = administered(ctx, name)
+    if member == KEEPER:
+        raise BadParams(
+            f"{KEEPER!r} is the name of the house's own keeper, which is wherever the person is whom it acts for; "
+            "make that person a member."
+        )
     if room.direct and member not in room.members:
         raise Conflict(f"Room {name!r} is a room of two; make another room for more.")
     kind = _known_kind(ctx, member) or given

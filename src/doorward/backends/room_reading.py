@@ -60,8 +60,8 @@ async def mark(
     place = newest if position is None else int(position)
     if not 0 <= place <= newest:
         raise BadParams(f"room/mark: position is from 0 to {newest}, the newest in room {room.id!r}; given {place}.")
-    await ctx.house.messages.mark(room, ctx.caller.id, place)
-    read = (await ctx.house.messages.unread([room], ctx.caller.id))[room.id]
+    await ctx.house.messages.mark(room, ctx.caller.whose, place)
+    read = (await ctx.house.messages.unread([room], ctx.caller.whose))[room.id]
     return {"room": room.id, "read": read.position, "unread": read.unread}
 
 
@@ -96,7 +96,7 @@ async def wait(
     come = asyncio.Event()
 
     def told(notice: Notice) -> None:
-        if isinstance(notice, Posted) and not _is_own(ctx, notice.message):
+        if isinstance(notice, Posted) and not notice.message.is_of(ctx.caller):
             come.set()
 
     leave = ctx.house.live.follow(room.tenant, room.id, told)
@@ -122,10 +122,6 @@ async def _behind(ctx: Context, room: Room, place: int) -> tuple[list[Message], 
     while True:
         found = await ctx.house.messages.since(room, place, _AT_ONCE)
         place = found[-1].revision if found else place
-        others = [one for one in found if not _is_own(ctx, one)]
+        others = [one for one in found if not one.is_of(ctx.caller)]
         if others or len(found) < _AT_ONCE:
             return others, place
-
-
-def _is_own(ctx: Context, message: Message) -> bool:
-    return (message.sender, message.kind) == (ctx.caller.id, ctx.caller.kind)

@@ -86,12 +86,12 @@ async def say(
     room = spoken_in(ctx, name or ctx.call.room)
     if not text.strip() and not attachments:
         raise BadParams("A message has a text, files or both; given were neither.")
-    before = await ctx.house.messages.sent(room, ctx.caller.id, key) if key else None
+    before = await ctx.house.messages.sent(room, ctx.caller, key) if key else None
     if before is not None:
         return _sent_before(ctx, before, text, reply_to)
     if reply_to:
         await ctx.house.messages.get(room, reply_to)
-    files = await ctx.house.files.of(room, ctx.caller.id, attachments)
+    files = await ctx.house.files.of(room, ctx.caller.whose, attachments)
     try:
         message = await ctx.house.messages.say(
             room,
@@ -104,7 +104,7 @@ async def say(
             key=key,
         )
     except Conflict:  # the same may have come twice at once
-        before = await ctx.house.messages.sent(room, ctx.caller.id, key)
+        before = await ctx.house.messages.sent(room, ctx.caller, key)
         if before is None:
             raise
         return _sent_before(ctx, before, text, reply_to)
@@ -210,8 +210,7 @@ async def _changeable(ctx: Context, name: str, message: str, *, anybody: bool) -
     found = await ctx.house.messages.get(room, message)
     if found.deleted_at is not None:
         raise Conflict(f"The message {message} was taken back already, by {found.deleted_by}.")
-    own = (found.sender, found.kind) == (ctx.caller.id, ctx.caller.kind)
-    if not own and not (anybody and keeps_order(ctx, room)):
+    if not found.is_of(ctx.caller) and not (anybody and keeps_order(ctx, room)):
         by = "Only whoever said it, and the owners and admins of the room," if anybody else "Only whoever said it"
         raise NotPermitted(f"{by} may do that; message {message} is of {found.sender!r}.")
     if not anybody and any(isinstance(one, Card) for one in found.attachments):

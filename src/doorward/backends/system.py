@@ -11,6 +11,7 @@ from msgspec import Meta
 from doorward import __version__
 from doorward.backends.ai import moment
 from doorward.backends.context import Context
+from doorward.backends.model_desk import ProviderFacts
 from doorward.command import READS_ONLY, Example, Family, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.rooms.people import LOCAL
@@ -19,6 +20,8 @@ from doorward.upstream.upstream import Upstream
 from doorward.upstream.upstreams import Upstreams
 
 family = Family("system", category="system")
+_OURS = ("local", "tier")
+"""Kinds of models that only the settings make: where one of them cannot be had, something is not as it should be."""
 
 
 class Totals(TypedDict):
@@ -38,6 +41,12 @@ class ServerStatus(TypedDict):
     problem: str
 
 
+class ModelStatus(TypedDict):
+    name: str
+    where: Annotated[str, Meta(description="Where it is asked, or what a tier means")]
+    problem: Annotated[str, Meta(description="Why it cannot be asked now; empty when nothing is known against it")]
+
+
 class Status(TypedDict):
     version: str
     home: Annotated[str | None, Meta(description="The folder that holds everything; null for other tenants")]
@@ -55,6 +64,7 @@ class Status(TypedDict):
     energy: Annotated[dict[str, Any] | None, Meta(description="Your level and status; null while it is switched off")]
     sandbox: Annotated[str, Meta(description="How well programs are confined: full, degraded or off")]
     servers: Annotated[list[ServerStatus], Meta(description="Upstream MCP servers; mcp/servers says more of each")]
+    models: Annotated[list[ModelStatus], Meta(description="Models, providers and tiers; model/list says more of each")]
 
 
 class Stopping(TypedDict):
@@ -89,6 +99,8 @@ async def status(ctx: Context) -> Status:
     if ours:
         problems += [house.servers.problem] if house.servers.problem else []
         problems += house.upstreams.problems()
+        wrong = (one["problem"] for one in house.models.providers() if one["kind"] in _OURS and one["problem"])
+        problems += dict.fromkeys(wrong)  # a tier has that of its model
         line = house.settings.line
         if line.enabled and line.open and (networked := house.servers.servers.networked):
             problems.append(
@@ -114,7 +126,15 @@ async def status(ctx: Context) -> Status:
         "energy": house.energy_of(ctx.caller),
         "sandbox": level.word,
         "servers": [_server(house.upstreams, one) for one in house.upstreams] if ours else [],
+        "models": [_model(one) for one in house.models.providers()] if ours else [],
     }
+
+
+def _model(one: ProviderFacts) -> ModelStatus:
+    if one["kind"] == "tier":
+        return {"name": one["provider"], "where": f"means {one['model']}", "problem": one["problem"]}
+    name = f"{one['provider']}:{one['model']}" if one["model"] else one["provider"]
+    return {"name": name, "where": one["where"], "problem": one["problem"]}
 
 
 def _server(upstreams: Upstreams, one: Upstream) -> ServerStatus:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from doorward.cli import client, report
-from doorward.cli.ai_shown import Thinking, approval, waiting
+from doorward.cli.ai_shown import LAST, Thinking, approval, last_used, waiting
 from doorward.cli.following import STOPPED
 from doorward.doors.local import Ask
 from doorward.model import Outcome
@@ -18,7 +18,6 @@ from doorward.model import Outcome
 LONGEST = 20_000
 """Characters of one request."""
 _COMMAND = "agent/ask"
-LAST = "last"
 
 
 @click.command("ai")
@@ -59,7 +58,7 @@ def command(
     if ticket and not session:
         raise click.UsageError("--ticket goes on in the session that it belongs to; name it with --session.")
     prompt = _prompt(words, ticket)
-    thinking = Thinking(as_json)
+    thinking = Thinking(as_json, ticket=ticket)
     thinking.begin()
     if session == LAST:
         session = _last(room)
@@ -67,12 +66,12 @@ def command(
     ask = Ask(command=_COMMAND, room=room, params={key: value for key, value in given.items() if value})
     asks = not yes_to_nothing and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
     outcome = _followed(ask, thinking)
-    while asks and not thinking.stopping and (waits := waiting(_answer(outcome))):
+    while asks and not thinking.stopping and (waits := waiting(_answer(outcome), thinking.ticket)):
         thinking.pause(_answer(outcome))
         again = _decided(ask, outcome, waits)
         if again is None:
             break
-        thinking = Thinking(as_json, thinking.model)
+        thinking = Thinking(as_json, thinking.model, waits)
         outcome = _followed(again, thinking)
     ctx.exit(_shown(outcome, thinking, room, as_json))
 
@@ -99,12 +98,7 @@ def _prompt(words: tuple[str, ...], ticket: str) -> str:
 def _last(room: str) -> str:
     """The session that this person used last in that room, or outside any."""
     outcome = client.run(Ask(command="session/list", params={}))
-    items = outcome.result["items"] if outcome.status == "done" else []
-    found = next((str(one["session"]) for one in items if one.get("room", "") == room), "")
-    if not found:
-        where = f"in the room {room}" if room else "outside rooms"
-        raise click.UsageError(f"You have no session {where} yet; leave --session out to begin one.")
-    return found
+    return last_used(outcome.result["items"] if outcome.status == "done" else [], room)
 
 
 def _answer(outcome: Outcome) -> Mapping[str, Any]:
@@ -124,7 +118,12 @@ def _decided(ask: Ask, outcome: Outcome, ticket: str) -> Ask | None:
     click.echo("\n".join(approval(shown.result)))
     if shown.result["cannotDecide"]:
         return None
-    verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
+    try:
+        verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
+    except click.Abort:
+        click.echo(err=True)
+        report.note(f"Nothing was decided, so it waits on: doorward approvals approve {ticket}, or deny.")
+        raise
     decided = client.run(Ask(command=f"approval/{verdict}", params={"id": ticket}))
     if decided.status != "done":
         report.complain(decided.status, decided.code, decided.message, decided.hint, decided.rule)
@@ -145,10 +144,10 @@ def _shown(outcome: Outcome, thinking: Thinking, room: str, as_json: bool) -> in
         click.echo(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
         thinking.finish(answer)
-        if room and (ticket := waiting(answer)):
+        if room and (ticket := waiting(answer, thinking.ticket)):
             report.note(f"In full: doorward ai --room={room} --session={answer['sessionId']} --ticket={ticket}")
     if thinking.stopping and not answer["success"]:
         return STOPPED
-    if waiting(answer):
+    if waiting(answer, thinking.ticket):
         return report.EXIT_CODES["parked"]
     return 0 if answer["success"] else report.EXIT_CODES["failed"]

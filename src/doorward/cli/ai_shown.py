@@ -23,14 +23,17 @@ _MARKS = {
     "parked": ("waits for a person", "yellow"),
 }
 _REASON = 300
+LAST = "last"
+"""As a session: the one that was used last."""
 
 
 class Thinking(Live):
     """One request to the keeper on its way. What it does is told on the error stream, its answer on the other."""
 
-    def __init__(self, as_json: bool, model: str = "") -> None:
-        """`model` is what is known already to be thought with."""
+    def __init__(self, as_json: bool, model: str = "", ticket: str = "") -> None:
+        """`model` is what is known already to be thought with, `ticket` what this goes on with."""
         super().__init__(as_json)
+        self.ticket = ticket
         self.session = ""
         """The session it takes place in, once it is known."""
         self._tells = not as_json
@@ -63,7 +66,7 @@ class Thinking(Live):
         response = safe(str(answer.get("response", ""))).strip()
         if response and self._written.strip() != response:
             self.rest()
-            click.echo(response)
+            click.echo("\n".join(indented(line, columns(), 0) for line in response.split("\n")))
         elif self._written:
             self.rest()
         self._written = ""
@@ -75,7 +78,7 @@ class Thinking(Live):
         if kind == "session":
             self.session = str(data.get("sessionId", ""))
         elif kind == "thinking":
-            self._thinks(str(data.get("model", "")))
+            self._thinks(str(data.get("model", "")), str(data.get("state", "")))
         elif kind == "tool_started":
             self._begin_call(called(data))
         elif kind == "tool_finished":
@@ -93,8 +96,11 @@ class Thinking(Live):
                 self._notes.append(note)
                 self._told(click.style(visible(note), dim=True))
 
-    def _thinks(self, model: str) -> None:
+    def _thinks(self, model: str, state: str) -> None:
         self._written = ""
+        if state == "loading":  # once it has been read, it thinks, and that is told then
+            self.draw(f"loading {visible(model, lines=False)} into memory")
+            return
         if model and model != self.model:
             self.model = model
             self._told(click.style(f"Thinking with {visible(model, lines=False)}.", dim=True))
@@ -158,12 +164,24 @@ def approval(detail: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def waiting(answer: Mapping[str, Any]) -> str:
-    """The ticket of what waits for a person, if anything does; the last such call is the one that stopped the work."""
+def waiting(answer: Mapping[str, Any], given: str = "") -> str:
+    """The ticket of what waits for a person, if anything does; the last such call is the one that stopped the work.
+
+    With none, it is the one that was `given` to go on with: nobody has decided about that yet.
+    """
     calls: Sequence[Mapping[str, Any]] = answer.get("toolCalls") or ()
     if answer.get("ended") != "waiting":
         return ""
-    return next((str(one["ticket"]) for one in reversed(calls) if one.get("ticket")), "")
+    return next((str(one["ticket"]) for one in reversed(calls) if one.get("ticket")), given)
+
+
+def last_used(sessions: Sequence[Mapping[str, Any]], room: str) -> str:
+    """The id of the newest of these sessions in that room, or outside any."""
+    found = next((str(one["session"]) for one in sessions if one.get("room", "") == room), "")
+    if not found:
+        where = f"in the room {room}" if room else "outside rooms"
+        raise click.UsageError(f"You have no session {where} yet; leave --session out to begin one.")
+    return found
 
 
 def _typed(params: Mapping[str, Any]) -> list[str]:

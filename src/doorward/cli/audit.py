@@ -21,7 +21,7 @@ from doorward.errors import NotFound, Unusable
 from doorward.home import Home, Lock
 from doorward.ledger.paths import LedgerPaths
 from doorward.ledger.verify import read_segment, verify
-from doorward.record import COLUMNS, Record, from_row
+from doorward.record import COLUMNS, Record, from_row, thinker
 from doorward.settings import home_folder
 from doorward.store import ledger as sql
 from doorward.store.sqlite import open_for_reading, unusable
@@ -160,7 +160,8 @@ def _print(records: list[Record], as_json: bool) -> None:
         who = f"{entry.caller}{f' for {entry.behalf}' if entry.behalf else ''}"
         where = f" in {entry.room}" if entry.room else ""
         code = f" ({entry.code})" if entry.code not in ("", "ok") else ""
-        click.echo(f"{record.seq:>6} {_when(record)} {status} {entry.command}{code}  {who}{where}  {entry.call}")
+        line = f"{record.seq:>6} {_when(record)} {status} {entry.command}{code}  {who}{where}  {entry.call}"
+        click.echo(f"{line} {thinker(entry.note)}".rstrip())
 
 
 def _when(record: Record) -> str:

@@ -37,6 +37,8 @@ class Live:
         """Whether what comes is shown while it comes."""
         self.draws = sys.stderr.isatty() and not as_json
         """Whether a line may be drawn that is erased again."""
+        self.again = "leaves at once"
+        """What a second Ctrl-C does."""
         self._drawn = False
         self._line_open = False
         self._queued = False
@@ -54,6 +56,9 @@ class Live:
             self._show_question(notice)
         elif isinstance(notice, Output) and self.shows:
             self._show(notice)
+
+    def passed_over(self, notice: Notice) -> None:
+        """Something came that is not going to be shown."""
 
     def tick(self) -> None:
         """Called a few times a second: draw the line of progress when it is time for one."""
@@ -84,7 +89,7 @@ class Live:
         self.stopping = True
         self.rest()
         if self.draws:
-            click.echo("Cancelling. Ctrl-C again leaves at once.", err=True)
+            click.echo(f"Cancelling. Ctrl-C again {self.again}.", err=True)
 
     def rest(self) -> None:
         """Leave the cursor at the beginning of an empty line."""

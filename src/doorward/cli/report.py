@@ -12,6 +12,7 @@ import msgspec
 
 from doorward import logs
 from doorward.cli.live import safe
+from doorward.cli.wrapping import columns, indented
 from doorward.command import Blocks
 from doorward.errors import DoorwardError, Failed, Unusable
 from doorward.gate import present
@@ -90,12 +91,19 @@ def result(value: Any) -> None:
 
 
 def complain(status: str, code: str, message: str, hint: str = "", rule: str = "") -> None:
-    head = click.style(f"{status} ({code})", fg="yellow" if status == "parked" else "red", bold=True)
-    click.echo(f"{head} {visible(message)}", err=True)
+    head = f"{status} ({code})"
+    said = _fitting(f"{head} {visible(message)}").removeprefix(head)
+    click.echo(click.style(head, fg="yellow" if status == "parked" else "red", bold=True) + said, err=True)
     if rule:
-        click.echo(f"  rule: {visible(rule)}", err=True)
+        click.echo(_fitting(f"  rule: {visible(rule)}"), err=True)
     if hint:
-        click.echo(f"  {visible(hint)}", err=True)
+        click.echo(_fitting(f"  {visible(hint)}"), err=True)
+
+
+def _fitting(text: str) -> str:
+    """Sentences, broken between words where a terminal would break them anywhere."""
+    first, *rest = text.split("\n")
+    return "\n".join([indented(first, columns(), 2), *(indented(line, columns(), 0) for line in rest)])
 
 
 def note(text: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import io
 import sys
+from collections.abc import AsyncIterator
 from typing import Any
 
 import click
@@ -12,13 +14,17 @@ import click
 from doorward.cli.chat_input import Piped
 
 _LARGEST = 1_000_000
-"""Characters of a script."""
+"""Bytes of a script."""
 
 
 @click.command("shell")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--room", default="", help="Act in this room, by its recipe; otherwise by your own access.")
-@click.option("--session", default="", help="Go on in this session, with its folder, variables and aliases.")
+@click.option(
+    "--session",
+    default="",
+    help="Go on in this session, with its folder, variables and aliases; `last` is the one that you used last.",
+)
 @click.option("-c", "line", default=None, metavar="LINE", help="Run this line and leave, with its exit code.")
 def command(file: str | None, room: str, session: str, line: str | None) -> None:
     """A shell over this house: built-ins over its files, data and calls, programs in the sandbox, and `@` for plain
@@ -42,13 +48,28 @@ def command(file: str | None, room: str, session: str, line: str | None) -> None
     elif file is None and sys.stdin.isatty() and sys.stdout.isatty():
         work = talking.talk(room, session)
     else:
-        work = talking.script(room, session, Piped().lines())
+        work = talking.script(room, session, _piped())
     click.get_current_context().exit(asyncio.run(work))
 
 
 def _lines(file: str) -> list[str]:
-    with open(file, encoding="utf-8", errors="replace") as script:
-        text = script.read(_LARGEST + 1)
-    if len(text) > _LARGEST:
-        raise click.UsageError(f"A script has at most {_LARGEST:,} characters; {file} has more.")
-    return text.splitlines()
+    """The lines of a script. One that is no text would run as something that nobody wrote, so it does not run."""
+    with open(file, "rb") as script:
+        whole = script.read(_LARGEST + 1)
+    if len(whole) > _LARGEST:
+        raise click.UsageError(f"A script has at most {_LARGEST:,} bytes; {file} has more.")
+    try:
+        text = whole.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = whole.count(b"\n", 0, error.start) + 1
+        raise click.UsageError(f"A script is text in UTF-8; line {line} of {file} is not. Nothing was run.") from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise click.UsageError(f"A script is text; line {line} of {file} holds a NUL byte. Nothing was run.")
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def _piped() -> AsyncIterator[str]:
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # what is no text is told when it comes
+    return Piped().lines()

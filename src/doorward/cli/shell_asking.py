@@ -37,6 +37,10 @@ class Person(Protocol):
         """The lines they entered, oldest first."""
         ...
 
+    def remember(self, line: str) -> None:
+        """Keep a line that they meant by another one, which called it back."""
+        ...
+
 
 class Asking:
     def __init__(self, way: ShellWay, person: Person | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import click
 
 from doorward.cli import report
-from doorward.cli.ai_shown import Thinking, waiting
+from doorward.cli.ai_shown import LAST, Thinking, last_used, waiting
 from doorward.cli.shell_asking import Asking, Person
 from doorward.cli.shell_control import Control, about
 from doorward.cli.shell_history import called_back
@@ -16,11 +18,15 @@ from doorward.cli.shell_known import Known
 from doorward.cli.shell_screen import STOPPED, WAITS, Screen, exit_code, told
 from doorward.cli.shell_way import ShellWay, refused
 from doorward.cli.shell_words import parts
-from doorward.errors import BadParams, Cancelled, DoorwardError, Refused, Withdrawn
+from doorward.cli.wrapping import columns
+from doorward.errors import BadParams, Cancelled, DoorwardError, NotApproved, Refused, Withdrawn
 from doorward.model import Outcome
 from doorward.visible import visible
 
 _SHOW, _SCRIPT, _KEEPER = "session/show", "shell/script", "agent/ask"
+_PLACE = re.compile(r"^shell: Line (\d+)")
+_WIDEST = 1_000
+"""Columns of a screen, as far as the house wants to know."""
 _NEW = "new"
 """As the session of a script: one that is kept, and named in its result."""
 
@@ -37,6 +43,7 @@ class Console:
         """Empty until the first line has made one."""
         self.status = 0
         """How the last line ended."""
+        self._number = 1
         self.leaving = False
         self.begun = ""
         """What the next prompt begins with."""
@@ -54,16 +61,29 @@ class Console:
         await self._way.knock()
         if not session:
             return
+        if session == LAST:
+            session = await self._last()
         outcome = await self._way.put(_SHOW, session=session)
         if outcome.status != "done":
             raise refused(outcome)
         self.session, self.status = session, int(outcome.result["status"])
         self._known.cwd = str(outcome.result["cwd"])
 
-    async def enter(self, line: str) -> None:
-        """Do what a line says. Whatever it is, the shell goes on, and `status` says how it ended."""
+    async def _last(self) -> str:
+        """The session that this person used last where the shell is."""
+        outcome = await self._way.ask("session/list")
+        if outcome.status != "done":
+            raise refused(outcome)
+        return last_used(outcome.result["items"], self._way.room)
+
+    async def enter(self, line: str, number: int = 1) -> None:
+        """Do what a line says. Whatever it is, the shell goes on, and `status` says how it ended.
+
+        `number` is where it stands in the script that it is of.
+        """
+        self._number = number
         try:
-            self.status = await self._entered(line.strip())
+            self.status = await self._entered(line.strip(), unremembered=line.startswith(" "))
         except BadParams as error:
             told(visible(error.message))
             self.status = 2
@@ -88,16 +108,17 @@ class Console:
         if not running or self._person is None:
             return True
         told(f"{len(running)} in the background would be stopped:")
-        self.control.show()
+        self.control.show(running)
         return await self._asking.yes("Leave? [y/N] ")
 
-    async def _entered(self, line: str) -> int:
+    async def _entered(self, line: str, *, unremembered: bool) -> int:
         if not line:
             return self.status
-        if line.startswith("!"):
-            earlier = self._person.earlier() if self._person is not None else ()
-            line = called_back(line, earlier, await self._numbered() if line[1:2].isdigit() else None)
+        if line.startswith("!") and self._person is not None:
+            numbered = await self._numbered() if line[1:2].isdigit() else None
+            line = called_back(line, self._person.earlier(), numbered)
             click.echo(visible(line))
+            self._person.remember(line)
         if line.startswith("@"):
             return await self._asked(line[1:].strip())
         words = line.split()
@@ -106,8 +127,13 @@ class Console:
         if words[0] in self._own and not any(part.kind == "operator" for part in parts(line)):
             return await self._own[words[0]](words[1:])
         line, background = _in_background(line) if self._person is not None else (line, False)
-        job = Job(line, Screen)
-        params = {"script": line, "session": self.session or _NEW}
+        job = Job(line, Screen())
+        params: dict[str, Any] = {
+            "script": f" {line}" if unremembered else line,
+            "session": self.session or _NEW,
+            "status": self.status,
+            "columns": min(columns(), _WIDEST),
+        }
         job.begin(lambda watch: self._way.watched(_SCRIPT, params, watch))
         if background:
             self.control.put_behind(job)
@@ -137,6 +163,8 @@ class Console:
             return STOPPED
         if job.error is not None:
             raise job.error
+        if isinstance(job.broken, OSError):  # nobody reads what is shown here, as behind `| head`
+            raise job.broken
         if job.outcome is None:
             raise RuntimeError(f"it ended without an outcome: {job.line}") from job.broken
         if isinstance(live, Thinking):
@@ -147,7 +175,7 @@ class Console:
         result = outcome.result if isinstance(outcome.result, Mapping) else {}
         if "exitCode" not in result:
             return _not_run(outcome)
-        screen.finish(result)
+        screen.finish({**result, "stderr": self._placed(result)})
         self.session = str(result.get("session") or self.session)
         self._known.cwd = str(result.get("cwd", self._known.cwd))
         code = int(result["exitCode"])
@@ -159,9 +187,16 @@ class Console:
             told(f"Once it is approved, this runs exactly that: resume {ticket}")
         return code
 
+    def _placed(self, result: Mapping[str, Any]) -> str:
+        """What a line complained of; where it could not be read, with its place in the whole script."""
+        said = str(result.get("stderr", ""))
+        if result.get("ran") or self._number == 1:
+            return said
+        return _PLACE.sub(lambda at: f"shell: Line {int(at[1]) + self._number - 1}", said, count=1)
+
     async def _go_on(self, ticket: str) -> int:
         """A stage waited for a person's word and has it now: exactly that call runs, and nothing behind it."""
-        job = Job(f"resume {ticket}", Screen)
+        job = Job(f"resume {ticket}", Screen())
         job.begin(lambda watch: self._way.resumed(ticket, watch))
         return await self._watched(job)
 
@@ -179,7 +214,7 @@ class Console:
         return code
 
     async def _ask_keeper(self, prompt: str, ticket: str = "", model: str = "") -> int:
-        job = Job(f"@{prompt}", lambda: Thinking(False, model))
+        job = Job(f"@{prompt}", Thinking(False, model, ticket))
         params = {"prompt": prompt, "session": self.session, "ticket": ticket}
         given = {key: value for key, value in params.items() if value}
         job.begin(lambda watch: self._way.watched(_KEEPER, given, watch))
@@ -190,7 +225,7 @@ class Console:
         if answer is None:
             return _not_run(outcome)
         self.session = str(answer["sessionId"])
-        ticket = waiting(answer)
+        ticket = waiting(answer, thinking.ticket)
         if ticket and self._person is not None:
             thinking.pause(answer)
             if await self._asking.approved(ticket) is not None:
@@ -240,6 +275,8 @@ def _not_run(outcome: Outcome) -> int:
         click.echo(f"shell: {visible(outcome.message.removeprefix(f'{_SCRIPT}: '))}", err=True)
     else:
         report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    if outcome.code == NotApproved.code and outcome.retry_after is not None:  # nobody has decided yet
+        return WAITS
     return exit_code(outcome.status, outcome.code)
 
 

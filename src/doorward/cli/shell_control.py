@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 
 import click
 
@@ -69,6 +69,7 @@ class Control:
             return
         job.stopping = True
         if job.live is not None:
+            job.live.again = "lets go of it at once"
             job.live.stop()
         self._later(self.stop(job))
 
@@ -99,8 +100,9 @@ class Control:
                 with contextlib.suppress(asyncio.CancelledError):
                     await job.task
 
-    def show(self) -> None:
-        for job in self.jobs:
+    def show(self, jobs: Iterable[Job] | None = None) -> None:
+        """These jobs, or all of them."""
+        for job in self.jobs if jobs is None else jobs:
             click.echo(about(job))
             job.told = job.told or job.ended
 

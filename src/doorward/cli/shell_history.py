@@ -14,6 +14,7 @@ from pathlib import Path
 from prompt_toolkit.history import History
 
 from doorward import redact
+from doorward.backends.session.secret_values import in_text
 from doorward.errors import BadParams
 
 FILE = "shell_history"
@@ -72,14 +73,14 @@ class Kept(History):
 
 
 def is_kept(line: str) -> bool:
-    """Whether a line may be written down: it holds no secret, and was not typed behind a blank."""
-    return bool(line.strip()) and not line.startswith(" ") and len(line) <= _LONGEST and not holds_a_secret(line)
+    """Whether a line may be written down: it holds no secret, was not typed behind a blank, and calls back no other."""
+    return bool(line.strip()) and not line.startswith((" ", "!")) and len(line) <= _LONGEST and not holds_a_secret(line)
 
 
 def holds_a_secret(line: str) -> bool:
-    """By its shape, by the name it is assigned to, or as the word behind an option with such a name."""
+    """By its shape, by the name it is assigned to, or as the word behind an option or `set` with such a name."""
     shown = redact.params({"line": line.split()})["line"]
-    return redact.text(line) != line or shown != line.split()
+    return redact.text(line) != line or shown != line.split() or any(in_text(line))
 
 
 def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] | None = None) -> str:

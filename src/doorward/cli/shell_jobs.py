@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 
 from doorward.cli.live import Live
-from doorward.errors import BadParams, DoorwardError
+from doorward.errors import BadParams, Cancelled, DoorwardError, Withdrawn
 from doorward.executions.notices import Notice, Output, Started, Watch
 from doorward.model import Outcome
 
@@ -21,10 +21,12 @@ _MOST_KEPT = 1_000_000
 _MOST_ENDED = 20
 """So many jobs that ended in the background are remembered, for whoever looks late."""
 
+_STOPPED = frozenset({Cancelled.code, Withdrawn.code})
+
 
 class Job:
-    def __init__(self, line: str, live: Callable[[], Live]) -> None:
-        """`live` makes what shows it, each time somebody looks."""
+    def __init__(self, line: str, live: Live) -> None:
+        """`live` shows it whenever somebody looks, and knows what it has shown already."""
         self.number = 0
         """Its number once it is in the background; 0 before."""
         self.line = line
@@ -38,8 +40,8 @@ class Job:
         self.told = False
         """Whether its end was told at the prompt."""
         self.task: asyncio.Task[None] | None = None
-        self._make = live
-        self.live: Live | None = live()
+        self._shows = live
+        self.live: Live | None = live
         self._kept: deque[Notice] = deque()
         self._size = 0
         self._lost = 0
@@ -72,9 +74,10 @@ class Job:
         self._kept.append(notice)
         self._size += _size(notice)
         while self._size > _MOST_KEPT and len(self._kept) > 1:
-            gone = _size(self._kept.popleft())
-            self._size -= gone
-            self._lost += gone
+            gone = self._kept.popleft()
+            self._shows.passed_over(gone)
+            self._size -= _size(gone)
+            self._lost += _size(gone)
 
     def hide(self) -> None:
         """Go on in the background."""
@@ -84,7 +87,7 @@ class Job:
 
     def show(self) -> Live:
         """Come to the front: what was told meanwhile is shown first."""
-        self.live = self._make()
+        self.live = self._shows
         if self._lost:
             self.live.write(f"({self._lost} characters that came before are not kept)\n", err=True)
         for notice in self._kept:
@@ -97,6 +100,8 @@ class Job:
     def state(self) -> str:
         if not self.ended:
             return "stopping" if self.stopping else "running"
+        if self.stopping and (self.outcome is None or self.outcome.code in _STOPPED):
+            return "stopped"
         if self.outcome is None:
             return "failed"
         return "waits for a person" if self.outcome.status == "parked" else self.outcome.status
@@ -128,11 +133,11 @@ class Jobs:
         self._jobs.pop(job.number, None)
 
     def named(self, word: str) -> Job:
-        """The job that `%2`, or nothing for the newest, means."""
+        """The job that `%2`, or nothing for the newest that runs, or else that ran, means."""
         if not self._jobs:
             raise BadParams("There is no job in the background; `LINE &` begins one.")
         if not word:
-            return self._jobs[max(self._jobs)]
+            return max(self.running or self, key=lambda job: job.number)
         digits = word.removeprefix("%")
         found = self._jobs.get(int(digits)) if digits.isascii() and digits.isdigit() else None
         if found is None:

@@ -83,6 +83,9 @@ class Prompt:
         """The lines so far, oldest first."""
         return list(self.kept.get_strings())
 
+    def remember(self, line: str) -> None:
+        self.kept.append_string(line)
+
     def message(self) -> StyleAndTextTuples:
         shown: StyleAndTextTuples = []
         if self._room:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from doorward.cli.live import Live, safe
+from doorward.cli.wrapping import columns, indented
 from doorward.executions.notices import Notice, Output
 
 WRONG, WAITS, REFUSED, UNKNOWN, TIMED_OUT, STOPPED = 2, 75, 126, 127, 124, 130
@@ -35,6 +36,10 @@ class Screen(Live):
             self._seen[notice.stream] += len(notice.text)
         super().notice(notice)
 
+    def passed_over(self, notice: Notice) -> None:
+        if isinstance(notice, Output):
+            self._seen[notice.stream] += len(notice.text)
+
     def finish(self, result: Mapping[str, Any]) -> None:
         """The rest of what a line wrote: what came by pieces was the beginning of it."""
         self.rest_of("stdout", str(result.get("stdout", "")))
@@ -53,9 +58,14 @@ class Screen(Live):
     def _put(self, text: str, err: bool) -> None:
         """On a terminal nothing that was written may move the cursor; in a pipe it goes on just as it is."""
         if (sys.stderr if err else sys.stdout).isatty():
-            self.write(safe(text), err=err)
+            self.write(_fitting(safe(text)) if err else safe(text), err=err)
         else:
             click.echo(text, nl=False, err=err, color=True)
+
+
+def _fitting(text: str) -> str:
+    """Complaints are sentences, so their lines are broken between words."""
+    return "\n".join(indented(line, columns(), 0) for line in text.split("\n"))
 
 
 def exit_code(status: str, code: str) -> int:

@@ -15,9 +15,9 @@ from doorward.cli.shell_console import Console
 from doorward.cli.shell_history import FILE
 from doorward.cli.shell_known import Known
 from doorward.cli.shell_prompt import GivenUp, Left, Prompt
-from doorward.cli.shell_screen import STOPPED, told
+from doorward.cli.shell_screen import STOPPED, WRONG, told
 from doorward.cli.shell_way import ShellWay
-from doorward.cli.shell_words import unfinished
+from doorward.cli.shell_words import LONGEST, Gathered
 from doorward.cli.wrapping import columns, indented
 from doorward.home import Home
 from doorward.settings import home_folder
@@ -25,6 +25,15 @@ from doorward.settings import home_folder
 _GREETING = "Doorward's shell: every command passes the gate. `help` lists them, `@` takes plain words, Ctrl-D leaves."
 _SERVED = "A server keeps the house now."
 _ALONE = "No server runs, so the house is open while this shell is. `doorward up` also opens the console."
+
+
+_NEVER_WHOLE = (
+    "shell: What begins in line {first} goes on for more than {most:,} characters: a quote or bracket in it is never"
+    " closed. Neither it nor anything behind it was run."
+)
+
+
+_NO_TEXT = "shell: Line {number} is not text in UTF-8. Neither it nor anything behind it was run."
 
 
 async def talk(room: str, session: str) -> int:
@@ -62,22 +71,43 @@ async def script(room: str, session: str, lines: Iterable[str] | AsyncIterator[s
     _heed(stopping, console)
     try:
         await console.begin(session)
-        begun = ""
         async with aclosing(_until(stopping, _each(lines))) as coming:
-            async for line in coming:
-                begun += line
-                if unfinished(begun):
-                    begun += "\n"
-                    continue
-                await console.enter(begun)
-                begun = ""
-                if console.leaving:
-                    break
-        if begun and not stopping.is_set():
-            await console.enter(begun)
+            await _entered(console, coming, stopping)
     finally:
         await way.end()
     return STOPPED if stopping.is_set() else console.status
+
+
+async def _entered(console: Console, coming: AsyncIterator[str], stopping: asyncio.Event) -> None:
+    """Enter lines that come by themselves, each once it is whole."""
+    begun, first, number = Gathered(), 1, 0
+    async for line in coming:
+        number += 1
+        if not _is_text(line):
+            told(_NO_TEXT.format(number=number))
+            console.status = WRONG
+            return
+        if begun.goes_on(line.removeprefix("\ufeff") if number == 1 else line):
+            if begun.too_long:
+                told(_NEVER_WHOLE.format(first=first, most=LONGEST))
+                console.status = WRONG
+                return
+            continue
+        await console.enter(begun.text, first)
+        begun, first = Gathered(), number + 1
+        if console.leaving:
+            return
+    if begun.text and not stopping.is_set():
+        await console.enter(begun.text, first)
+
+
+def _is_text(line: str) -> bool:
+    """Whether all of it was UTF-8; what was not stands in it as half a character."""
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in line
 
 
 async def _prompted(way: ShellWay, known: Known, console: Console, prompt: Prompt, stopping: asyncio.Event) -> None:

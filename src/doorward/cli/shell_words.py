@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 PartKind = Literal["plain", "string", "variable", "operator", "comment", "blank"]
 Role = Literal["command", "option", "argument", "assignment", "target"]
 
-_LONGEST = 65_536
+LONGEST = 65_536
 """Characters beyond which a line is not looked at: the language takes none that is longer."""
 _TOKEN = re.compile(
     r"(?P<blank>[^\S\n]+)"
@@ -28,6 +28,8 @@ _GOES_ON = frozenset({"||", "&&", "|"})
 """What cannot be the end of a line."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_WITHIN = {"'": re.compile(r"[^']*+"), '"': re.compile(r"(?:[^\"\\]|\\.)*+", re.DOTALL)}
+"""The inside of a quote, up to its end or as far as there is any."""
 
 
 class Part(NamedTuple):
@@ -62,12 +64,11 @@ class Word(NamedTuple):
         return "".join(_unquoted(part) for part in self.parts)
 
 
-def parts(text: str) -> Iterator[Part]:
-    """All of a text, part by part."""
-    if len(text) > _LONGEST:
-        yield Part("plain", 0, text)
+def parts(text: str, at: int = 0) -> Iterator[Part]:
+    """All of a text from a place on, part by part."""
+    if len(text) > LONGEST:
+        yield Part("plain", at, text[at:])
         return
-    at = 0
     while at < len(text):
         if text[at] == "#" and (at == 0 or text[at - 1].isspace()):
             end = text.find("\n", at)
@@ -115,16 +116,59 @@ def words(text: str) -> list[Word]:
 
 def unfinished(text: str) -> bool:
     """Whether a line wants to go on in the next one: a quote or a bracket is open, or it ends where none can end."""
-    seen = [part for part in parts(text) if part.kind not in ("blank", "comment")]
-    if not seen or len(text) > _LONGEST:
-        return False
-    last = seen[-1]
-    if last.kind == "string" and not _closed(last.text):
-        return True
-    if last.kind == "plain" and last.end == len(text) and _odd_backslashes(last.text):
-        return True
-    depth = sum((part.text in ("$(", "(")) - (part.text == ")") for part in seen if part.kind == "operator")
-    return depth > 0 or (last.kind == "operator" and last.text in _GOES_ON)
+    return len(text) <= LONGEST and Gathered().goes_on(text)
+
+
+class Gathered:
+    """A line that grows by lines, of which each is looked at once, however many they become."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._quote = ""
+        """The quote that is open at the end."""
+        self._kept = ""
+        """A backslash at the end, which the next character belongs to."""
+        self._depth = 0
+        self._seen = self._stops = False
+
+    @property
+    def too_long(self) -> bool:
+        return len(self.text) > LONGEST
+
+    def goes_on(self, line: str) -> bool:
+        """Put a line behind what there is; whether it wants another one."""
+        new = f"\n{line}" if self.text else line
+        self.text += new
+        text, self._kept = self._kept + new, ""
+        at = self._within(text) if self._quote else 0
+        if self._quote:
+            return True
+        for part in parts(text, at):
+            self._take(part, last=part.end == len(text))
+        return self._seen and (bool(self._quote or self._kept) or self._depth > 0 or self._stops)
+
+    def _within(self, text: str) -> int:
+        """Go through what an open quote holds; gives the place behind it."""
+        match = _WITHIN[self._quote].match(text)
+        end = match.end() if match is not None else 0
+        if end < len(text) and text[end] == self._quote:
+            self._quote, self._stops = "", False
+            return end + 1
+        self._kept = text[end:]
+        return len(text)
+
+    def _take(self, part: Part, *, last: bool) -> None:
+        if part.kind in ("blank", "comment"):
+            return
+        self._seen = True
+        self._stops = part.kind == "operator" and part.text in _GOES_ON
+        if part.kind == "operator":
+            self._depth += (part.text in ("$(", "(")) - (part.text == ")")
+        elif part.kind == "string" and not _closed(part.text):
+            self._quote = part.text[0]
+            self._kept = "\\" if self._quote == '"' and _odd_backslashes(part.text) else ""
+        elif part.kind == "plain" and last and _odd_backslashes(part.text):
+            self._kept = "\\"
 
 
 def quoted(value: str) -> str:

@@ -69,6 +69,7 @@ class Execution:
         "ended_at",
         "fraction",
         "hears",
+        "made_calls",
         "parent",
         "state",
         "task",
@@ -89,6 +90,8 @@ class Execution:
         self.fraction: float | None = None
         self.unanswered: Unanswered | None = None
         """The question of another server that it waits for at this moment."""
+        self.made_calls = False
+        """Whether it has asked for calls inside it."""
         self.hears: frozenset[Stream] = HEARS_ALL
         """The streams that it takes over from calls inside it; what it takes over shows as its own output."""
         self.written: Written | None = None
@@ -133,7 +136,7 @@ class Execution:
         """What it says it is doing; cut only once secrets are hidden, since half a secret looks like none."""
         if not self._doing:
             return ""
-        hidden = redact.text(self._doing, redact.secrets(self.call.params, self.call.command.secret))
+        hidden = redact.text(self._doing, self.call.secrets)
         return hidden[:_LONGEST_MESSAGE]
 
     def say(self, stream: Stream, data: bytes) -> None:

@@ -14,12 +14,13 @@ from doorward.store.sqlite import Statement
 
 
 class Parked(Exception):
-    """The call waits for a human; carries the question and the statement that stores it."""
+    """The call waits for a human; carries the question, the statement that stores it, and the rule that asks."""
 
-    def __init__(self, approval: Approval, store: Statement) -> None:
+    def __init__(self, approval: Approval, store: Statement, rule: str) -> None:
         super().__init__(approval.id)
         self.approval = approval
         self.store = store
+        self.rule = rule
 
 
 class Approver:
@@ -41,7 +42,8 @@ class Approver:
 
     def park(self, call: Call, terms: ApprovalTerms, foreseen: Foreseen | None) -> Parked:
         """The question about this call, to be raised: it goes no further now."""
-        return Parked(*self._approvals.prepare(call, _binding(call), terms, foreseen))
+        rule = terms.rule or f"recipe: requireApproval {call.command.name}"
+        return Parked(*self._approvals.prepare(call, _binding(call), terms, foreseen), rule)
 
 
 def _binding(call: Call) -> str:

@@ -15,6 +15,8 @@ from doorward.registry import Registry
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
+_KEEPER_ASKS = "house: what the keeper wants that cannot be taken back asks first"
+
 
 class Authorizer:
     def __init__(self, rooms: Rooms, recipes: RecipeBook, registry: Registry, patience: float = 600.0) -> None:
@@ -104,9 +106,9 @@ class Authorizer:
         if not caller.keeper:
             return asked
         if asked is None and not_to_be_taken_back(command):
-            asked = ApprovalTerms(timeout_seconds=self._patience)
+            asked = ApprovalTerms(timeout_seconds=self._patience, rule=_KEEPER_ASKS)
         if asked is not None and policy is None:
-            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,))
+            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=_KEEPER_ASKS)
         return asked
 
     def policy(self, caller: Caller, room: str) -> Policy | None:

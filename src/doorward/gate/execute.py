@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from doorward import redact
 from doorward.command import Foreseen, as_builtins
 from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
 from doorward.executions.execution import Execution, State, Unanswered
@@ -104,8 +103,7 @@ async def _within_time(
             return Ending(
                 error=TimedOut(f"{call.command.name} was stopped after {permit.timeout:g} s, the most it may take.")
             )
-        known = redact.secrets(call.params, call.command.secret)
-        log.exception("call %s (%s) broke", call.id, call.command.name, extra={SECRETS: known})
+        log.exception("call %s (%s) broke", call.id, call.command.name, extra={SECRETS: call.secrets})
         return Ending(
             error=Broken(
                 f"{call.command.name} failed because of a defect in Doorward; the log has the details under {call.id}."

@@ -31,7 +31,7 @@ from doorward.events import Bus
 from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
 from doorward.executions.notices import Watch
-from doorward.gate import outcomes, present
+from doorward.gate import hidden, outcomes, present
 from doorward.gate.approve import Approver, Parked
 from doorward.gate.authenticate import Authenticator
 from doorward.gate.authorize import Authorizer
@@ -45,7 +45,7 @@ from doorward.gate.recorder import Recorder
 from doorward.gate.resolve import Resolver
 from doorward.gate.slots import Inside, Place, Slots
 from doorward.gate.throttle import Throttle
-from doorward.gate.vouching import Vouching
+from doorward.gate.vouching import Vouching, asked_inside
 from doorward.model import ApprovalTerms, Call, Caller, Credential, Outcome, Permit, Request
 from doorward.recipes.policy import Policy
 from doorward.settings import Settings
@@ -100,16 +100,7 @@ class Gate:
         parent = self._executions.get(call.id)
         if parent is None or parent.ended:
             raise Conflict(f"{call.command.name} does not run, so nothing can run inside it.")
-        request = Request(
-            command=command,
-            credential=Credential(),
-            door=call.door,
-            room=call.room,
-            params=params,
-            ticket=ticket,
-            session=call.session,
-            response=call.response,
-        )
+        request = asked_inside(call, command, params, ticket)
         outcome = await self._answer(request, None, parent)
         if outcome.status == "parked":
             parent.step("waits", {"command": outcome.command, "execution": outcome.call, "ticket": outcome.ticket})
@@ -139,6 +130,7 @@ class Gate:
         if request.dry_run:
             return await self._try_out(request, call)
         ruling, policy = self._authorizer.authorize(call)
+        hidden.check(call, parent)
         self._throttle.admit(call, policy, inside=parent is not None)
         with Inside.of(parent) if parent else self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
@@ -157,6 +149,8 @@ class Gate:
                     with self._vouching.during(call, request.credential, inside=parent is not None):
                         return await self._run(permit, execution, place, reservation, spend, request.cache)
                 finally:
+                    if parent and call.command.facts.works_by_calls and not execution.made_calls:
+                        self._throttle.made_none(call)
                     self._executions.close(execution)
             finally:
                 self._energy.settle(call, reservation, None)
@@ -277,7 +271,8 @@ class Gate:
         """Settle, record the end, publish. `seconds` is None when the command itself did not run."""
         call, error = permit.call, ending.error
         spent, also = self._energy.settle(call, reservation, seconds)
-        text = present.failure(error) if error else present.as_text(ending.result)
+        thought = call.command.facts.thinks
+        text = present.failure(error, thought=thought) if error else present.as_text(ending.result, thought=thought)
         whole = text
         if error is not None and error.result is None and execution.written is not None:
             whole = f"{text}\n{execution.written.text('output')}"
@@ -340,7 +335,7 @@ class Gate:
             return None
         approval = await self._approvals.find(caller.tenant, request.ticket)
         if (approval.caller, approval.kind, approval.behalf) != (caller.id, caller.kind, caller.on_behalf_of):
-            raise NotApproved("This ticket was given to another caller.")
+            raise NotApproved("This ticket was given to another caller.", hint=outcomes.whose(approval, caller))
         return approval
 
     def _policy(self, call: Call) -> Policy | None:
@@ -360,13 +355,13 @@ class Gate:
                 status="parked",
                 code="approval_needed",
                 note=message,
-                rule=outcomes.asked_by(approval),
+                rule=parked.rule,
                 approval=approval.id,
             )
         except LedgerUnavailable as error:
             return outcomes.refused(error, call, request)
         self._publisher.parked(approval)
-        return outcomes.parked(call.id, approval)
+        return outcomes.parked(call.id, approval, parked.rule)
 
     async def _refuse(self, request: Request, seen: _Seen, refusal: Refused) -> Outcome:
         try:

@@ -10,7 +10,7 @@ from doorward.command import as_builtins
 from doorward.errors import DoorwardError, Withdrawn
 from doorward.executions.execution import Execution
 from doorward.gate import present
-from doorward.model import Call, Outcome, Permit, Request
+from doorward.model import KEEPER, Call, Caller, Outcome, Permit, Request
 from doorward.visible import storable
 
 
@@ -70,15 +70,14 @@ def waiting(approval: Approval) -> str:
     return f"{approval.command} waits for a person's approval."
 
 
-def asked_by(approval: Approval) -> str:
-    """The rule by which people are asked."""
-    if not approval.room:
-        return "house: what the keeper wants that cannot be taken back asks first"
-    return f"recipe: requireApproval {approval.command}"
+def whose(approval: Approval, caller: Caller) -> str:
+    """What somebody can do with a ticket that was not given to them: the keeper takes up what it left off itself."""
+    theirs = approval.caller == KEEPER and approval.behalf == caller.id
+    return "It is the keeper's: ask agent/ask (doorward_agent) with its session and this ticket." if theirs else ""
 
 
-def parked(call: str, approval: Approval) -> Outcome:
-    """Also for whoever comes back while nobody has decided; `call` is then empty, as nothing more was asked for."""
+def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
+    """Also for whoever comes back while nobody has decided; then `call` and `rule` are empty: nothing was asked."""
     message = waiting(approval)
     return Outcome(
         status="parked",
@@ -90,7 +89,7 @@ def parked(call: str, approval: Approval) -> Outcome:
         retry="later",
         hint=f"People can say yes for {approval.expires_at - approval.created_at:g} s; once they did, ask again with "
         "the ticket.",
-        rule=asked_by(approval),
+        rule=rule,
         ticket=approval.id,
         result={
             "ticket": approval.id,

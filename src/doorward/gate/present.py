@@ -12,8 +12,13 @@ from doorward.errors import DoorwardError
 _encode = msgspec.json.Encoder().encode
 
 
-def as_text(result: Any) -> str:
-    """Lists as numbered lines, what programs wrote and servers gave as it is, everything else as one indented value."""
+def as_text(result: Any, *, thought: bool = False) -> str:
+    """Lists as numbered lines, what programs wrote and servers gave as it is, everything else as one indented value.
+
+    `thought` says that it is the keeper's answer, which cannot be told by its look: anybody's record may look like it.
+    """
+    if thought:
+        return in_few_words(result)
     if isinstance(result, dict) and isinstance(result.get("items"), list):
         items = result["items"]
         lines = [f"Found {len(items)} items:"]
@@ -26,8 +31,6 @@ def as_text(result: Any) -> str:
         return in_words(result)
     if isinstance(result, str):
         return f"Result: {result}"
-    if is_keepers(result):
-        return in_few_words(result)
     if is_programs(result):
         return "\n".join([f"Result: {result['stdout']}".rstrip("\n"), *_beside_stdout(result)])
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
@@ -53,14 +56,14 @@ def in_words(blocks: Blocks) -> str:
     return "\n".join(lines)
 
 
-def failure(error: DoorwardError) -> str:
-    """The sentence and, when a program ended badly, what it wrote all the same."""
+def failure(error: DoorwardError, *, thought: bool = False) -> str:
+    """The sentence and, when a program ended badly, what it wrote all the same; of the keeper, what it did."""
     lines = [f"Command failed: {error.message}"]
     if is_programs(error.result):
         if error.result["stdout"]:
             lines.append(f"stdout: {error.result['stdout']}".rstrip("\n"))
         lines += _beside_stdout(error.result)
-    elif is_keepers(error.result):
+    elif thought and error.result is not None:
         lines.append(in_few_words(error.result))
     elif type(error.result) is Blocks and (words := in_words(error.result)) not in error.message:
         lines.append(words)
@@ -80,11 +83,6 @@ def note(error: DoorwardError) -> str:
 def is_programs(result: Any) -> bool:
     """Whether this is how a program ended, as commands that run one give it."""
     return isinstance(result, dict) and "exitCode" in result and isinstance(result.get("stdout"), str)
-
-
-def is_keepers(result: Any) -> bool:
-    """Whether this is what the keeper answered."""
-    return isinstance(result, dict) and isinstance(result.get("toolCalls"), list) and "sessionId" in result
 
 
 def in_few_words(answer: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from doorward.clock import Clock
 from doorward.command import Command
 from doorward.errors import Broken, Conflict, LedgerUnavailable, UnknownCommand, Unrecorded
 from doorward.model import ANONYMOUS, Call, Caller, Permit, Request
-from doorward.record import Entry, Phase
+from doorward.record import Entry, Phase, thought
 from doorward.registry import Registry
 from doorward.settings import Settings
 from doorward.store.sqlite import Statement, Store
@@ -82,6 +82,7 @@ class Recorder:
         who = caller or ANONYMOUS
         given = call.params if call else request.params if request.params is not None else dict(request.args or ())
         command = call.command if call else self._meant(request.command)
+        known = call.hides if call else (*request.hides, *(command.secrets_in(given) if command else ()))
         entry = Entry(
             at=self._clock.wall_us(),
             phase="whole",
@@ -94,7 +95,7 @@ class Recorder:
             room=_short(redact.text(request.room)),
             command=command.name if command else _short(redact.text(request.command)),
             tier=command.facts.tier if command else "",
-            params=self._redacted(given, command.secret if command else given),
+            params=self._redacted(given, command.secret if command else given, known),
             digest=call.digest if call else "",
             rule=rule,
             approval=storable(redact.text(approval)),
@@ -102,7 +103,9 @@ class Recorder:
             spent=0.0,
             status=status,
             code=code,
-            note=_note(note, given, command.secret if command else ()),
+            note=thought(
+                _note(note, redact.secrets(given, command.secret if command else (), known)), request.thought_in
+            ),
             duration=0,
         )
         await self._store.write(*also, entries=[entry], durable=bool(also))
@@ -147,17 +150,17 @@ class Recorder:
             spent=spent,
             status=status,
             code=code,
-            note=_note(note, call.params, call.command.secret),
+            note=thought(_note(note, call.secrets) if note else "", call.thought_in),
             duration=duration,
         )
 
     def _params(self, call: Call) -> str:
-        return self._redacted(call.params, call.command.secret)
+        return self._redacted(call.params, call.command.secret, call.hides)
 
-    def _redacted(self, given: Mapping[str, Any], secret: Collection[str]) -> str:
+    def _redacted(self, given: Mapping[str, Any], secret: Collection[str], known: Collection[str]) -> str:
         if not given:
             return "{}"
-        hidden = redact.params(given, secret, largest=self._largest)
+        hidden = redact.params(given, secret, known, largest=self._largest)
         try:
             text = _encode(hidden).decode()
         except (UnicodeEncodeError, TypeError):
@@ -171,8 +174,8 @@ def _short(text: str) -> str:
     return storable(text[:200])
 
 
-def _note(text: str, given: Mapping[str, Any], secret: Collection[str]) -> str:
+def _note(text: str, known: Sequence[str]) -> str:
     """A sentence as it may be recorded: cut only once its secrets are hidden, since half a secret looks like none."""
     if not text:
         return ""
-    return storable(redact.text(text[:_MOST_READ], redact.secrets(given, secret))[:_MOST_NOTE])
+    return storable(redact.text(text[:_MOST_READ], known)[:_MOST_NOTE])

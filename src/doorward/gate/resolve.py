@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from doorward import redact
 from doorward.approvals.approvals import Approval
 from doorward.calltext import typed
 from doorward.command import Command, Meant
@@ -63,6 +64,8 @@ class Resolver:
             response=request.response,
             workspace=workspace,
             digest=self._digest(caller, command, params, room, workspace),
+            thought_in=request.thought_in,
+            hides=self._hides(command, params, request, ticket),
         )
 
     def command(self, caller: Caller, request: Request) -> Command:
@@ -75,6 +78,20 @@ class Resolver:
             if absent is None:
                 raise
             raise UnknownCommand(absent.message, hint=absent.hint, retry_after=absent.retry_after) from None
+
+    @staticmethod
+    def _hides(
+        command: Command, params: Mapping[str, Any], request: Request, ticket: Approval | None
+    ) -> tuple[str, ...]:
+        """What no record of a call shows: what was known where it was asked for, now and when it began to wait."""
+        hides = request.hides
+        if command.find_secrets is not None:
+            hides += command.secrets_in(params)
+        if ticket is not None:
+            recorded = json.loads(ticket.redacted)
+            if redact.params(params, command.secret, hides) != recorded:
+                hides += tuple(redact.taken_out(params, recorded))
+        return hides
 
     def _as_approved(self, caller: Caller, request: Request, ticket: Approval) -> Request:
         """A request that shows only its ticket means what the ticket was given for, in the room where that was."""

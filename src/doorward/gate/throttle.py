@@ -40,14 +40,11 @@ class Throttle:
     def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
         """Count this call, or refuse it and say when to try again. A refused call is not counted.
 
-        One inside another that works by calls itself, such as a built-in word of the shell, is counted by those.
+        One inside another that works by calls itself, such as a built-in word of the shell, is counted by those, and
+        by `made_none` when there were none.
         """
-        if inside and call.command.facts.works_by_calls:
-            return
-        caller = call.caller
         now = self._clock.steady()
-        who = f"{caller.id} for {caller.whose}" if caller.whose != caller.id else caller.id
-        key = f"{caller.tenant}\x00{who}\x00{call.room}"
+        key = _counted_as(call)
         window = self._windows.get(key)
         if window is None:
             window = _remembered(self._windows, key, deque())
@@ -65,12 +62,18 @@ class Throttle:
             self._per_response(call, policy.limits.per_response)
             self._per_minute(window, policy.limits.per_minute, now, where)
             self._per_second(window, policy.limits.per_second, now, where)
+        if inside and call.command.facts.works_by_calls:
+            return
         if call.response and policy is not None:
             count = self._responses.get(f"{key}\x00{call.response}", 0)
             _remembered(self._responses, f"{key}\x00{call.response}", count + 1)
         window.append(now)
         if calls is not None:
             calls.append(now)
+
+    def made_none(self, call: Call) -> None:
+        """Count a call that was to be counted by those it makes, and made none."""
+        self._windows.get(_counted_as(call), deque()).append(self._clock.steady())
 
     def note(self, call: Call) -> None:
         """Remember that this call runs: in a room, its like is a repetition, unless it reads and something changed."""
@@ -88,7 +91,7 @@ class Throttle:
         """Remember how this call ended, for whoever asks the same again and again."""
         repeat = self._repeats.get(call.digest) if _can_loop(call) else None
         if repeat is not None:
-            repeat.text = redact.without(text[:_KEPT_TEXT], redact.secrets(call.params, call.command.secret))
+            repeat.text = redact.without(text[:_KEPT_TEXT], call.secrets)
 
     def state(self, boot: str) -> dict[str, Any]:
         """What must outlive this process when it is one of many short ones on the same machine."""
@@ -159,8 +162,7 @@ class Throttle:
     def _per_response(self, call: Call, most: int) -> None:
         if not call.response:
             return
-        caller = call.caller
-        key = f"{caller.tenant}\x00{caller.id}\x00{call.room}\x00{call.response}"
+        key = f"{_counted_as(call)}\x00{call.response}"
         if self._responses.get(key, 0) >= most:
             raise TooFast(
                 f"One answer may run at most {most} commands in room {call.room!r}.",
@@ -202,6 +204,13 @@ class _Repeat:
     def __init__(self, at: Sequence[float] = (), text: str = "") -> None:
         self.at = list(at)
         self.text = text
+
+
+def _counted_as(call: Call) -> str:
+    """Whose window a call falls into: its caller's in its room, and the keeper's apart for each whom it acts for."""
+    caller = call.caller
+    who = f"{caller.id} for {caller.whose}" if caller.whose != caller.id else caller.id
+    return f"{caller.tenant}\x00{who}\x00{call.room}"
 
 
 def _can_loop(call: Call) -> bool:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from doorward.errors import NotAuthenticated
 from doorward.executions.execution import Execution
 from doorward.gate.authenticate import Authenticator
-from doorward.model import Call, Caller, Credential
+from doorward.model import Call, Caller, Credential, Request
 
 
 class Vouching:
-    """What vouched for each call in which the keeper thinks, for as long as that takes.
+    """What vouched for each call that goes on by further calls, such as the keeper's work, for as long as that takes.
 
-    Thinking takes long, and a token that is revoked meanwhile must not act on: it is asked again before every call.
+    Thinking takes long, and so does a script; a token that is revoked meanwhile must not act on: it is asked again
+    before every call.
     """
 
     def __init__(self, authenticator: Authenticator) -> None:
@@ -23,8 +25,8 @@ class Vouching:
 
     @contextlib.contextmanager
     def during(self, call: Call, credential: Credential, *, inside: bool) -> Iterator[None]:
-        """Remember what vouched for this call while it runs, if it is one that thinks and came in by a door."""
-        if inside or not call.command.facts.thinks:
+        """Remember what vouched for this call while it runs, if it came in by a door and makes others."""
+        if inside or not (call.command.facts.thinks or call.command.facts.works_by_calls):
             yield
             return
         self._held[call.id] = credential
@@ -43,3 +45,19 @@ class Vouching:
             around = around.parent
         caller = parent.call.caller
         return caller.thinking() if parent.call.command.facts.thinks else caller
+
+
+def asked_inside(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Request:
+    """A request that a call makes itself: where that came in, in its room and place, with what it was thought of in."""
+    return Request(
+        command=command,
+        credential=Credential(),
+        door=call.door,
+        room=call.room,
+        params=params,
+        ticket=ticket,
+        session=call.session,
+        response=call.response,
+        thought_in=call.id if call.command.facts.thinks else call.thought_in,
+        hides=call.hides,
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from doorward.clock import Clock
 from doorward.edited.folderbook import FolderBook, LastGood
 from doorward.events import Bus, PersonaLoaded, PersonaRejected
+from doorward.model import KEEPER
 from doorward.personas.membership import Memberships
 from doorward.personas.persona import LARGEST, BadPersona, Persona, is_persona_id, parse
 from doorward.rooms.people import LOCAL, People
@@ -103,6 +104,8 @@ class Personas(FolderBook[Persona]):
         """Why this name cannot be a persona's; empty when it can. Whoever reads it must know who is meant."""
         if id in RESERVED:
             return "is kept for doors"
+        if id == KEEPER:
+            return "is the name of the house's own keeper"
         user = self._people.get(LOCAL, id)
         if user is not None:
             return "is a person" if user.kind == "human" else "is a user already"

@@ -21,6 +21,8 @@ LARGEST = 1_000_000
 
 _ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _SLOT = re.compile(r"\{([a-zA-Z]\w{0,40})\}")
+MOST_SLOTS = 8
+"""So many slots a phrase may have, each with words between it and the next."""
 _AI_COMMANDS = ("strategy", "aiCommands")
 
 
@@ -117,8 +119,14 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
 
 
 def _slot_faults(phrase: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
-    """Slots that the parameters name and what is said does not have."""
-    said = set(_SLOT.findall(phrase["says"]))
+    """Slots that nobody could tell apart, or that the parameters name and what is said does not have."""
+    slots = _SLOT.findall(phrase["says"])
+    if len(slots) > MOST_SLOTS:
+        yield Fault((*path, "says"), f"it has {len(slots)} slots; valid: at most {MOST_SLOTS}")
+    if not all(_SLOT.split(phrase["says"])[2:-1:2]):
+        reason = "two slots stand side by side; valid: words between them, such as {branch} to {place}"
+        yield Fault((*path, "says"), reason)
+    said = set(slots)
     wanted = set(_SLOT.findall(msgspec.json.encode(phrase.get("params", {})).decode()))
     for name in sorted(wanted - said):
         valid = ", ".join(f"{{{one}}}" for one in sorted(said)) or "none, since nothing is said between braces"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from doorward.model import Kind
+from doorward.model import KEEPER, Caller, Kind
 
 SUMMARY = 500
 """Characters of an outcome that a card shows."""
@@ -62,3 +62,11 @@ class Message(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     deleted_by: str = ""
     reply_to: str = ""
     attachments: tuple[Attachment, ...] = ()
+    behalf: str = ""
+    """The person for whom an AI or a program said it."""
+
+    def is_of(self, caller: Caller) -> bool:
+        """Whether this caller said it. What the keeper said is of the keeper of one person, and of no other's."""
+        if (self.sender, self.kind) != (caller.id, caller.kind):
+            return False
+        return self.sender != KEEPER or self.behalf == caller.on_behalf_of

@@ -15,7 +15,7 @@ from doorward.clock import Clock
 from doorward.errors import BadParams, Conflict, NotFound
 from doorward.events import Bus, MessageChanged, MessageReceived
 from doorward.ids import new_id
-from doorward.model import Kind
+from doorward.model import KEEPER, Caller, Kind
 from doorward.rooms.live import Live
 from doorward.rooms.message import Attachment, File, Message
 from doorward.rooms.rooms import Room
@@ -97,6 +97,7 @@ class Messages:
             position=revision,
             reply_to=reply_to,
             attachments=tuple(attachments),
+            behalf=behalf,
         )
 
         def told() -> None:
@@ -107,17 +108,18 @@ class Messages:
                 )
                 self._events.publish(event)
 
+        uploader = behalf if sender == KEEPER else sender
         brought = [
-            files_sql.attach(room.tenant, room.id, sender, one.id, message.id)
+            files_sql.attach(room.tenant, room.id, uploader, one.id, message.id)
             for one in attachments
             if isinstance(one, File)
         ]
         await self._store.write(sql.insert({**_row(message), "key": key}), *brought, *also(message), then=told)
         return message
 
-    async def sent(self, room: Room, sender: str, key: str) -> Message | None:
+    async def sent(self, room: Room, sender: Caller, key: str) -> Message | None:
         """What somebody said in a room under a key."""
-        row = await sql.sent(self._store, room.tenant, room.id, sender, key)
+        row = await sql.sent(self._store, room.tenant, room.id, (sender.id, sender.on_behalf_of), key)
         return None if row is None else _message(row)
 
     async def revise(

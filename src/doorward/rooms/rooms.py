@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 import msgspec
@@ -10,9 +11,11 @@ from doorward.clock import Clock
 from doorward.errors import BadParams, NotFound
 from doorward.events import Bus, RoomChanged
 from doorward.facts import Access, Role
-from doorward.model import Caller, Kind
+from doorward.model import KEEPER, Caller, Kind
 from doorward.store import rooms as sql
 from doorward.store.sqlite import Statement, Store
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -37,16 +40,17 @@ class Room(msgspec.Struct, frozen=True):
 
     def member(self, caller: Caller) -> Member | None:
         """The membership a caller acts by: its own, or that of the one it acts for."""
-        return self.members.get(caller.id) or self.members.get(caller.on_behalf_of)
+        return self.members.get(caller.whose) or self.members.get(caller.on_behalf_of)
 
     def seen_by(self, caller: Caller) -> bool:
         """Whether a room is this caller's to see: a member, and by a credential that is good for it.
 
         An agent is in the rooms of the person it acts for, but for their rooms of two, where it must be one of the two.
+        The keeper sees what the person sees whom it acts for.
         """
         if caller.tenant != self.tenant or not caller.reaches(self.id):
             return False
-        return caller.id in self.members if self.direct else self.member(caller) is not None
+        return caller.whose in self.members if self.direct else self.member(caller) is not None
 
     def known_to(self, caller: Caller) -> bool:
         """Whether a caller may learn of a room and what is done in it: whoever sees it, and people with full access.
@@ -83,6 +87,15 @@ class Rooms:
                 bool(row["direct"]),
             )
         for row in await sql.all_members(self._store):
+            if row["id"] == KEEPER:
+                log.warning(
+                    "%r is a member of the room %r (tenant %r) from before this was the name of the house's keeper; it "
+                    "is left out, and gone with the next change of the room.",
+                    KEEPER,
+                    row["room"],
+                    row["tenant"],
+                )
+                continue
             members = rooms[row["tenant"], row["room"]].members
             members[row["id"]] = Member(row["id"], row["kind"], Role(row["role"]))
         self._rooms = rooms

@@ -101,6 +101,10 @@ class Personas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Keeper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     """What the keeper thinks with, such as `house`; empty: what OPENAI_API_KEY and USHELL_LLM_MODEL name, or house."""
+    models: tuple[str, ...] = ()
+    """Models that everybody may name in a request; any other only people of the house's own tenant with full access."""
+    for_tenants: bool = False
+    """Whether the keeper thinks with this model for other tenants as well, at the house's cost; else with `house`."""
     turns: Annotated[int, Meta(ge=1, le=100)] = 12
     """How often its model is asked for one request, at most."""
     seconds: Annotated[float, Meta(gt=0, le=840)] = 120.0
@@ -130,4 +134,4 @@ class Sessions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
     """After how many days without use a session of the shell is forgotten."""
     each: Count = 100
-    """How many sessions one person keeps; the one not used for longest makes way."""
+    """How many sessions one person keeps; one that was used only once, longest ago, makes way first."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from doorward.errors import BadParams, NotPermitted
 from doorward.facts import Access
+from doorward.model import KEEPER
 from doorward.store.scope import Scope
 
 LISTS = ("access_read", "access_edit", "access_full", "access_deny")
@@ -34,9 +35,14 @@ def rights(lists: Mapping[str, Any], identities: Collection[str], level: int) ->
 
 
 def check_lists(data: Mapping[str, Any]) -> None:
-    """Refuse access lists that are not lists of user ids."""
+    """Refuse access lists that are not lists of user ids, or that name the keeper, which is no user."""
     for name in LISTS:
         value = data.get(name)
+        if isinstance(value, list) and KEEPER in value:
+            raise BadParams(
+                f"{name} is a list of user ids, and {KEEPER!r} is none: it may what the person may whom it acts for. "
+                "Name that person."
+            )
         if value is not None and (not isinstance(value, list) or not all(isinstance(one, str) for one in value)):
             raise BadParams(f"{name} is a list of user ids such as ['anna']; given {type(value).__name__}.")
 

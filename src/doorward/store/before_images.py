@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from doorward.model import Call
+from doorward.record import thought
 from doorward.store.sqlite import Statement, Store
+
+_LOOKED_AT = 500
+"""How many of the newest changes are looked through for those of one conversation."""
 
 
 class BeforeImage(msgspec.Struct, frozen=True):
@@ -90,6 +95,40 @@ async def of_target(store: Store, tenant: str, kind: str, target: str, limit: in
         (tenant, kind, target, limit),
     )
     return [msgspec.convert(row, Trace) for row in rows]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What one execution changed and nobody has taken back."""
+
+    call: str
+    command: str
+    targets: tuple[str, ...]
+
+
+async def open_changes(
+    store: Store,
+    tenant: str,
+    by: tuple[str, str],
+    room: str,
+    *,
+    requests: Sequence[str] | None = None,
+    limit: int = 5,
+) -> list[Change]:
+    """What somebody changed in a room, on whose behalf, and could take back: the newest first, an undo not counted.
+
+    With `requests`, only what the keeper thought of in one of them.
+    """
+    notes = None if requests is None else msgspec.json.encode([thought("", one) for one in requests]).decode()
+    rows = await store.read(
+        "SELECT call, command, json_group_array(target) AS targets, max(at) AS newest FROM"
+        " (SELECT call, command, target, at FROM before_images WHERE tenant = ?1 AND caller = ?2 AND behalf = ?3"
+        " AND undone_by = '' ORDER BY at DESC LIMIT ?6) AS changed"
+        " WHERE command NOT IN ('undo', 'file/undo') AND EXISTS (SELECT 1 FROM ledger WHERE ledger.call = changed.call"
+        " AND phase = 'start' AND room = ?4 AND (?5 IS NULL OR note IN (SELECT value FROM json_each(?5))))"
+        " GROUP BY call ORDER BY newest DESC LIMIT ?7",
+        (tenant, *by, room, notes, _LOOKED_AT, limit),
+    )
+    return [Change(row["call"], row["command"], tuple(msgspec.json.decode(row["targets"]))) for row in rows]
 
 
 def _image(row: dict[str, Any]) -> BeforeImage:

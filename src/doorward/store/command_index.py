@@ -35,14 +35,15 @@ _LONGEST_QUERY = 2_000
 _MOST_TERMS = 32
 _FEW_ENOUGH = 400
 """How many commands are ranked for a question, about: words that more have are not needed to find one."""
+_MANY_ENOUGH = 2_500
+"""How many are ranked where those were too few, about."""
 _COMMON = 0.2
 """A word that a greater part of all commands has leads to none of them."""
 _AT_A_TIME = 200
 """How many commands are taken over before somebody else may ask."""
-_MOST_FIELDS = 2_000
 _PLACES, _BY_MEANING = 20, 0.5
 """How fast places lose weight where two orders become one, and what the one by meaning counts beside that by words."""
-_ENOUGH = 50
+_ENOUGH = 30
 """How many are looked at in each of the two orders."""
 _ALONE = 0.1
 """The score of what is near in meaning and shares no word."""
@@ -130,7 +131,7 @@ class CommandIndex:
             found: list[tuple[float, str]] = []
             for row in rows:
                 name = self._names[row]
-                score = fit(asked, self._fields_of(row, name), average) + taken.get(name, 0.0)
+                score = fit(asked, self._fields[row], average) + taken.get(name, 0.0)
                 if score > 0:
                     found.append((min(1.0, score), name))
             found.sort(key=lambda one: (-one[0], one[1]))
@@ -155,8 +156,8 @@ class CommandIndex:
         by_words = frozenset(places)
         near = (
             name
-            for name, alone in meanings.near(query)
-            if (alone or name in by_words) and self._may_come_out(self._rows[name][0], among, tenant)
+            for name in meanings.near(query, by_words)
+            if name in by_words or self._may_come_out(self._rows[name][0], among, tenant)
         )
         for place, name in enumerate(itertools.islice(near, max(limit, _ENOUGH))):
             places[name] = places.get(name, 0.0) + _BY_MEANING / (_PLACES + place)
@@ -166,7 +167,7 @@ class CommandIndex:
         return [(scores[place] if place < len(scores) else lowest, name) for place, name in enumerate(order)]
 
     def _why(self, asked: Asked, name: str, taken: Container[str]) -> str:
-        told = why(asked, self._fields_of(self._rows[name][0], name))
+        told = why(asked, self._fields[self._rows[name][0]])
         return f"{told}; people here took it for the like" if name in taken else told
 
     def known_words(self, query: str) -> frozenset[str]:
@@ -174,6 +175,18 @@ class CommandIndex:
         self._follow()
         with self._lock:
             return frozenset(stem for stem in self._asked(query).stems if self._count(stem))
+
+    def meant(self, text: str) -> dict[str, frozenset[str]]:
+        """The telling words of a text in their order, each with its stem and those of words that mean the like."""
+        telling = list(dict.fromkeys(word for word in words(text[:_LONGEST_QUERY]) if word not in lexicon().stop))
+        with self._lock:
+            found = zip(telling, self._stems.of(telling), strict=True)
+            return {word: frozenset((stem, *self._alike().get(stem, ()))) for word, stem in found}
+
+    def stems(self, text: str) -> frozenset[str]:
+        """The stems of the telling words of a text."""
+        with self._lock:
+            return frozenset(self._stems.of(word for word in words(text) if word not in lexicon().stop))
 
     def _asked(self, query: str) -> Asked:
         """A question as its telling words. One that has none but the most common words is taken by those."""
@@ -238,7 +251,11 @@ class CommandIndex:
         rest = [word for _, word in direct if word not in needed]
         expression = f"({' OR '.join(needed)})"
         yield f"{expression} AND ({' OR '.join((*rest, _EVERYWHERE))})" if rest else expression
-        whole = [*begun, *(word for _, word in (*everything, *alike))]
+        whole, total = list(begun), 0
+        for count, word in sorted((*everything, *alike)):
+            if not whole or total + count <= _MANY_ENOUGH:
+                whole.append(word)
+                total += count
         if len(whole) > len(needed):
             yield " OR ".join(whole)
 
@@ -256,19 +273,15 @@ class CommandIndex:
             found = self._known_by[stem] = row[0] if row else 0
         return found
 
-    def _fields_of(self, row: int, name: str) -> Fields:
-        found = self._fields.get(row)
-        if found is None:
-            if len(self._fields) >= _MOST_FIELDS:
-                self._fields.clear()
-            command, stop = self._rows[name][1], lexicon().stop
-            lists = tuple(tuple(self._stems.of(words(text))) for text in texts(command))
-            said = tuple(
-                (one.says, frozenset(self._stems.of(word for word in words(one.says) if word not in stop)))
-                for one in command.facts.examples
-            )
-            found = self._fields[row] = Fields(lists, said)
-        return found
+    def _cut(self, command: Command, found: Texts) -> Fields:
+        """The words of a command as stems, all of them at once since the stems of new ones are a question each."""
+        stop = lexicon().stop
+        said = [[word for word in words(one.says) if word not in stop] for one in command.facts.examples]
+        lists = [*map(words, found), *said]
+        stems = iter(self._stems.of(itertools.chain.from_iterable(lists)))
+        cut = [list(itertools.islice(stems, len(one))) for one in lists]
+        telling = map(frozenset, cut[len(found) :])
+        return Fields(cut[: len(found)], tuple(zip((one.says for one in command.facts.examples), telling, strict=True)))
 
     @functools.cache  # noqa: B019 (one index for the house)
     def _alike(self) -> dict[str, tuple[str, ...]]:
@@ -304,17 +317,18 @@ class CommandIndex:
     def _put(self, command: Command) -> None:
         row, self._next = self._next, self._next + 1
         self._rows[command.name], self._names[row] = (row, command), command.name
-        self._length += self._write("", row, command)
+        found = texts(command)
+        self._fields[row] = self._cut(command, found)
+        self._length += self._write("", row, found)
 
     def _forget(self, name: str) -> None:
         row, command = self._rows.pop(name)
         del self._names[row]
-        self._fields.pop(row, None)
-        self._length -= self._write("'delete', ", row, command)
+        del self._fields[row]
+        self._length -= self._write("'delete', ", row, texts(command))
 
-    def _write(self, how: str, row: int, command: Command) -> int:
+    def _write(self, how: str, row: int, found: Texts) -> int:
         """Put the words of a command into the index or, since that keeps no texts, take the same words out of it."""
-        found = texts(command)
         into = f"INSERT INTO found ({'found, ' if how else ''}rowid, {_COLUMNS}) VALUES ({how}?, {_MARKS})"
         self._db.execute(into, (row, *found[:-1], f"{found.text} {_EVERYWHERE}"))
         return sum(len(text.split()) for text in found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ class CommandMeanings:
 
     def __init__(self) -> None:
         self._names: list[str] = []
+        self._places: dict[str, int] = {}
         self._known: dict[str, tuple[Command, Any]] = {}
         self._vectors: Any = None
 
@@ -57,17 +58,22 @@ class CommandMeanings:
         }
         self._known = {one.name: made.get(one.name) or known[one.name] for one in current}
         self._names = list(self._known)
+        self._places = {name: place for place, name in enumerate(self._names)}
         vectors = [vector for _, vector in self._known.values()]
         self._vectors = _model().numpy.stack(vectors) if vectors else None
 
-    def near(self, query: str) -> list[tuple[str, bool]]:
-        """All commands, the nearest in meaning first, and whether each is near enough to count by that alone."""
+    def near(self, query: str, beside: Iterable[str]) -> Iterator[str]:
+        """The commands that are near enough in meaning to count by that alone and those in `beside`, nearest first."""
         if self._vectors is None:
-            return []
+            return
+        numpy = _model().numpy
         (asked,) = _vectors([spelt(query)[:_LONGEST]])
-        near = self._vectors @ asked
-        order = _model().numpy.argsort(-near, kind="stable")
-        return [(self._names[place], bool(near[place] >= _NEAR)) for place in order]
+        likeness = numpy.einsum("ij,j->i", self._vectors, asked)  # `@` would wake a thread for each core, and wait
+        counts = likeness >= _NEAR
+        counts[[self._places[name] for name in beside if name in self._places]] = True
+        some = numpy.flatnonzero(counts)
+        for place in some[numpy.argsort(-likeness[some], kind="stable")].tolist():
+            yield self._names[place]
 
 
 def _meant(command: Command) -> str:

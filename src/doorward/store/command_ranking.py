@@ -48,30 +48,35 @@ class Asked(NamedTuple):
 
 
 class Fields:
-    """The stems of a command, in the order of the fields of the index."""
+    """The stems of a command, in the order of the fields of the index.
 
-    __slots__ = ("length", "name", "pairs", "places", "said")
+    Each field is one text with a blank on either side of every stem, which is small to keep for very many commands and
+    fast to look into: few stems are ever asked for.
+    """
+
+    __slots__ = ("length", "name", "said", "texts")
 
     def __init__(self, lists: Sequence[Sequence[str]], said: Sequence[tuple[str, frozenset[str]]]) -> None:
         self.name = tuple(lists[0])
         self.said = said
         """Each example as it is said, with its telling stems."""
         self.length = sum(map(len, lists))
-        self.places: dict[str, list[int]] = {}
-        """How often each stem stands in each field."""
-        for field, stems in enumerate(lists):
-            for stem in stems:
-                self.places.setdefault(stem, [0] * len(lists))[field] += 1
-        self.pairs = frozenset(itertools.chain.from_iterable(map(itertools.pairwise, lists[:3])))
-        """What stands side by side in the name, the examples and the summary."""
+        self.texts = tuple("".join([f" {stem} " for stem in stems]) for stems in lists)
 
     def count(self, term: Term) -> Sequence[int] | None:
         """How often a word stands in each field; None when it stands in none."""
-        found = self.places.get(term.stem)
-        if found is None and term.unfinished:
-            begun = [counts for stem, counts in self.places.items() if stem.startswith(term.stem)]
-            found = [sum(counts) for counts in zip(*begun, strict=True)] if begun else None
-        return found
+        found = self.places(f" {term.stem} ")
+        return self.places(f" {term.stem}") if found is None and term.unfinished else found
+
+    def places(self, sought: str) -> list[int] | None:
+        """How often a piece of text stands in each field; None when it stands in none."""
+        found = [text.count(sought) for text in self.texts]
+        return found if any(found) else None
+
+    def pairs(self, asked: Iterable[tuple[str, str]]) -> int:
+        """How many of these stand side by side in the name, the examples or the summary."""
+        first = self.texts[:3]
+        return sum(any(f" {one}  {two} " in text for text in first) for one, two in asked)
 
 
 def fit(asked: Asked, fields: Fields, average: float) -> float:
@@ -87,7 +92,7 @@ def fit(asked: Asked, fields: Fields, average: float) -> float:
             telling = max(itertools.compress(_TELLING, counts))
         else:
             for stem in term.alike:
-                for field, count in enumerate(fields.places.get(stem, ())):
+                for field, count in enumerate(fields.places(f" {stem} ") or ()):
                     if count:
                         times = max(times, _ALIKE * _BY_FIELD[field])
                         telling = max(telling, _ALIKE * _TELLING[field])
@@ -97,7 +102,7 @@ def fit(asked: Asked, fields: Fields, average: float) -> float:
     if not known:
         return 0.0
     named = sum(stem in asked.stems for stem in fields.name) / max(1, len(fields.name))
-    pairs = min(_MOST_PAIRS, len(asked.pairs & fields.pairs)) / _MOST_PAIRS
+    pairs = min(_MOST_PAIRS, fields.pairs(asked.pairs)) / _MOST_PAIRS
     whole = (known / ideal) ** 2
     closeness = _nearest(asked.stems, fields.said)[1]
     return _WORDS * points / ideal + _NAMED * named + _PAIRS * pairs + _KNOWN * whole + _SAID * closeness
@@ -117,7 +122,7 @@ def why(asked: Asked, fields: Fields) -> str:
         found = [one for one in found if not one[1][field]]
     if told:
         return "; ".join(told)
-    alike = [term.word for term in asked.terms if any(stem in fields.places for stem in term.alike)]
+    alike = [term.word for term in asked.terms if any(fields.places(f" {stem} ") for stem in term.alike)]
     return f"it has words like {_listed(alike)}" if alike else "it means the like"
 
 

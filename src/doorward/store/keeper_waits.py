@@ -14,14 +14,21 @@ async def get(store: Store, tenant: str, session: str, ticket: str) -> str | Non
 
 
 def put(ticket: str, tenant: str, session: str, body: str, at: float) -> Statement:
+    """Keep this for a ticket; what is kept for it in another session stays as it is."""
     return Statement(
-        "INSERT OR REPLACE INTO keeper_waits (ticket, tenant, session, body, at) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO keeper_waits (ticket, tenant, session, body, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (ticket)"
+        " DO UPDATE SET body = excluded.body, at = excluded.at"
+        " WHERE tenant = excluded.tenant AND session = excluded.session",
         (ticket, tenant, session, body, at),
+        rows=1,
+        otherwise="something waits for this approval in another session",
     )
 
 
-def close(ticket: str) -> Statement:
-    return Statement("DELETE FROM keeper_waits WHERE ticket = ?", (ticket,))
+def close(tenant: str, session: str, ticket: str) -> Statement:
+    return Statement(
+        "DELETE FROM keeper_waits WHERE ticket = ? AND tenant = ? AND session = ?", (ticket, tenant, session)
+    )
 
 
 def forget(before: float) -> Statement:

@@ -10,7 +10,7 @@ from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, sender, kind, text, at, position, revision,"
-    " edited_at, deleted_at, deleted_by, reply_to, attachments"
+    " edited_at, deleted_at, deleted_by, reply_to, attachments, behalf"
 )
 _HERE = "tenant = ? AND room = ?"
 MOST_UNREAD = 100
@@ -26,18 +26,18 @@ def insert(row: dict[str, Any]) -> Statement:
     """A new message; its sender may have sent none under the same key in that room."""
     return Statement(
         f"INSERT INTO messages ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
-        " ON CONFLICT (tenant, room, sender, key) WHERE key <> '' DO NOTHING",
+        " ON CONFLICT (tenant, room, sender, behalf, key) WHERE key <> '' DO NOTHING",
         list(row.values()),
         rows=1,
         otherwise="the message was sent before",
     )
 
 
-async def sent(store: Store, tenant: str, room: str, sender: str, key: str) -> dict[str, Any] | None:
-    """What somebody sent under a key."""
+async def sent(store: Store, tenant: str, room: str, by: tuple[str, str], key: str) -> dict[str, Any] | None:
+    """What somebody sent, on whose behalf, under a key."""
     rows = await store.read(
-        f"SELECT {_COLUMNS} FROM messages WHERE {_HERE} AND sender = ? AND key = ? AND key <> ''",
-        (tenant, room, sender, key),
+        f"SELECT {_COLUMNS} FROM messages WHERE {_HERE} AND sender = ? AND behalf = ? AND key = ? AND key <> ''",
+        (tenant, room, *by, key),
     )
     return rows[0] if rows else None
 

@@ -267,6 +267,20 @@ CREATE TABLE accepted_commands (
 """
 """Which command people took for a question of which words, where the house may learn from that."""
 
+TAKEN_BACK = """
+CREATE INDEX before_images_open ON before_images (tenant, caller, behalf, at) WHERE undone_by = '';
+CREATE INDEX keeper_waits_session ON keeper_waits (tenant, session);
+ALTER TABLE shell_sessions ADD COLUMN uses INTEGER NOT NULL DEFAULT 1;
+"""
+"""What somebody changed that can still be taken back, newest first; and how often a session was used."""
+
+SAID_FOR = """
+ALTER TABLE messages ADD COLUMN behalf TEXT NOT NULL DEFAULT '';
+DROP INDEX messages_key;
+CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, behalf, key) WHERE key <> '';
+"""
+"""For whom an AI said something: the keepers of all people have one name, and are not one."""
+
 STEPS = (
     FOUNDATION,
     FORESEEN,
@@ -283,6 +297,8 @@ STEPS = (
     SHELL_SESSIONS,
     KEEPER_WAITS,
     ACCEPTED,
+    TAKEN_BACK,
+    SAID_FOR,
 )
 
 

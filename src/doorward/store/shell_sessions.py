@@ -26,18 +26,25 @@ async def newest(store: Store, tenant: str, user: str, agent: str, limit: int) -
 def put(id: str, tenant: str, user: str, agent: str, body: str, used_at: float) -> Statement:
     return Statement(
         "INSERT INTO shell_sessions (id, tenant, user, agent, body, used_at) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (tenant, user, agent, id) DO UPDATE SET body = excluded.body, used_at = excluded.used_at",
+        " ON CONFLICT (tenant, user, agent, id) DO UPDATE SET body = excluded.body, used_at = excluded.used_at,"
+        " uses = uses + 1",
         (id, tenant, user, agent, body, used_at),
     )
 
 
 def keep_newest(tenant: str, user: str, agent: str, most: int) -> Statement:
-    """Let the sessions go that were not used for longest, beyond so many."""
+    """Let sessions go beyond so many: first those used only once, and of these those not used for longest.
+
+    One in which something waits for a person goes last. The newest stay whatever they are: whoever began one a moment
+    ago goes on in it.
+    """
     return Statement(
         "DELETE FROM shell_sessions WHERE tenant = ?1 AND user = ?2 AND agent = ?3 AND id NOT IN"
-        " (SELECT id FROM shell_sessions WHERE tenant = ?1 AND user = ?2 AND agent = ?3"
-        " ORDER BY used_at DESC, id DESC LIMIT ?4)",
-        (tenant, user, agent, most),
+        " (SELECT id FROM (SELECT id, uses, used_at, row_number() OVER (ORDER BY used_at DESC, id DESC) AS place"
+        " FROM shell_sessions WHERE tenant = ?1 AND user = ?2 AND agent = ?3) AS one ORDER BY"
+        " EXISTS (SELECT 1 FROM keeper_waits WHERE keeper_waits.tenant = ?1 AND session = one.id) DESC,"
+        " place <= ?5 DESC, uses > 1 DESC, place LIMIT ?4)",
+        (tenant, user, agent, most, max(1, most // 4)),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from wire_servers import KEY, aimock
+from wire_servers import KEY, aimock, fakellm
 
 from doorward.agents.company import Company, at_work
 from doorward.agents.models.models import Models
@@ -150,6 +150,29 @@ async def test_the_keeper_thinks_with_the_model_of_the_environment_over_the_wire
     assert failing["notes"][0].startswith(f"{model} could not be asked, so the house model stood in: ")
     assert KEY not in json.dumps([asked, failing, by_name.result])
     assert by_name.result["ended"] == "model_failed", "what is asked for by name is not replaced"
+
+
+@pytest.fixture(scope="module")
+def faked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    call = {"name": "run_command", "arguments": {"command": "data/list", "params": {"collection": "rooms"}}}
+    rules = [
+        {"name": "then", "when": {"tool_result_contains": "data/list: done"}, "respond": {"content": "One: general."}},
+        {"name": "first", "when": {"messages_contain": "which rooms"}, "respond": {"tool_calls": [call]}},
+    ]
+    with fakellm(tmp_path_factory.mktemp("fakellm"), rules) as address:
+        yield address
+
+
+@pytest.mark.parametrize(("kind", "path"), [("openai", "/v1"), ("anthropic", "")])
+async def test_the_keeper_works_on_both_wires_of_another_server_too(
+    opened: Any, faked: str, kind: Any, path: str
+) -> None:
+    providers = {"fake": Provider(kind=kind, base_url=f"{faked}{path}", needs_key=False)}
+    models = Limits(providers=providers, tiers={"cheap": "fake:small"})
+    async with opened(changes=Settings(models=models, keeper=Keeper(model="cheap"))) as driver:
+        answer = (await driver.owner("agent/ask", prompt=f"which rooms are there, {kind}?")).result
+    assert (answer["response"], answer["model"]) == ("One: general.", "fake:small")
+    assert [(one["input"]["command"], one["status"]) for one in answer["toolCalls"]] == [("data/list", "done")]
 
 
 async def test_the_keeper_without_a_fallback_says_why_it_did_nothing(opened: Any) -> None:

@@ -59,7 +59,9 @@ async def to_the_end(pieces: AsyncIterator[Piece]) -> None:
 
 
 async def ended(process: int) -> None:
-    """Wait until a process is gone."""
+    """Wait until a process is gone; 0 is none."""
+    if not process:
+        return
     try:
         handle = os.pidfd_open(process)
     except ProcessLookupError:
@@ -159,12 +161,37 @@ async def test_a_process_that_dies_is_said_and_the_next_request_has_a_new_one(mo
     assert model.process not in (0, first)
 
 
+async def test_it_ends_with_whoever_started_it_and_leaves_nothing_behind(model: LocalModel) -> None:
+    await model.load()
+    held = model._process
+    assert held is not None
+    assert held._program is not None
+    assert held._program.stdin is not None
+    process, folder = model.process, os.path.dirname(held.socket)
+    held._program.stdin.close()  # as when Doorward is killed
+    await ended(process)
+    with pytest.raises(FileNotFoundError):
+        os.listdir(folder)
+
+
+async def test_loading_that_is_given_up_ends_its_process(file: Path) -> None:
+    model = LocalModel("given-up", Local(file=str(file), temperature=0, context=512), Limits())
+    loading = asyncio.ensure_future(model.load())
+    while model._process is None:  # noqa: ASYNC110 - it is set in between, and nothing tells of that
+        await asyncio.sleep(0)
+    begun = model._process
+    loading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await loading
+    assert not begun.alive
+    assert (model.process, model.loaded) == (0, False)
+
+
 async def test_it_is_put_away_when_nobody_asks_it(file: Path) -> None:
     model = LocalModel("idle", Local(file=str(file), temperature=0, context=512, idle_minutes=0.0005), Limits())
     assert await said(model, prompt(2)) == "ab"
     await ended(model.process)
-    assert model.memory == 0
-    assert await said(model, prompt(2)) == "ab", "and is loaded again when somebody does"
+    assert (model.memory, model.loaded) == (0, False)
     await model.close()
     with pytest.raises(ModelFailed, match="Doorward is ending"):
         await said(model, prompt(2))
@@ -213,10 +240,10 @@ async def test_without_the_packages_the_command_that_installs_them_is_said(
 ) -> None:
     monkeypatch.setattr(finding, "installed", lambda: False)
     models = Models(Limits(local={"x": Local(file=str(file))}), {})
-    with pytest.raises(ModelFailed, match=r"run: pip install 'doorward\[local\]'") as failure:
+    with pytest.raises(ModelFailed, match=r"run: pip install 'doorward\[local,models\]'") as failure:
         models.find("local:x")
     assert failure.value.fault == "not_installed"
-    assert "doorward[local]" in models.providers()[1]["problem"]
+    assert "doorward[local,models]" in models.providers()[1]["problem"]
 
 
 def test_only_files_that_the_settings_or_the_environment_name_are_models(file: Path) -> None:

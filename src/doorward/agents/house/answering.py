@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import changing, filing, knowledge
-from doorward.agents.house.entities import Limit, Measure, stem
+from doorward.agents.house import changing, filing, knowledge, smalltalk
+from doorward.agents.house.counting import counted
+from doorward.agents.house.entities import Group, Limit, Measure, stem
 from doorward.agents.house.filling import Missing, filled
 from doorward.agents.house.knowledge import Intent
-from doorward.agents.house.plan import Around, NotOffered, Plan, Step, Steps, Telling
+from doorward.agents.house.plan import Around, NotOffered, Plan, Step, Steps, Telling, Unknown
 from doorward.agents.house.slots import within
 from doorward.agents.house.telling import Asked
+from doorward.agents.house.telling.quoting import name as quoted_name
 
 Planner = Callable[[Around, Intent, Asked], Steps]
 _TAIL = ("last", "end", "tail", "bottom")
@@ -22,6 +24,7 @@ _QUIET = ["room/say", "room/typing", "room/messages"]
 _IN_FOLDER = knowledge.form("answering: in folder")
 _PLACE = knowledge.form("answering: place")
 _NO_PLACE = knowledge.words("answering: no place")
+_KINDS_OF_LINES = knowledge.stems("answering: kinds of lines")
 
 
 def planned(intent: Intent, around: Around, score: float) -> Plan:
@@ -102,6 +105,13 @@ def _files(around: Around, intent: Intent, asked: Asked) -> Steps:
         measure="sum" if summed and sizes else "",
         span_says=_when(around, which),
     )
+    group = next(iter(around.slots.said.all("group")[::-1]), None)
+    if group is not None and isinstance(group.value, Group):
+        by = filing.grouped_by(group.value.field)
+        if not by:
+            raise Unknown(smalltalk.beyond(f"I cannot group files by {group.value.field}"))
+        asked = msgspec.structs.replace(asked, group=by, count=True)
+        which = msgspec.structs.replace(which, below=True)
     end = yield from filing.found(around, which)
     if isinstance(end, str):
         return end
@@ -204,6 +214,8 @@ def _search(around: Around, intent: Intent, asked: Asked) -> Steps:
         pattern, folder = within_it["text"], within_it["place"]
     if not pattern or (slots.caught.get("weak") and _is_known(pattern)):
         raise Missing("pattern")
+    if asked.count and stem(pattern.lower()) in _KINDS_OF_LINES:
+        pattern = pattern.lower().rstrip("s")
     params: dict[str, Any] = {"pattern": pattern, "ignoreCase": True}
     path = folder or _place(slots.caught.get("where", "")) or _place(slots.caught.get("place", ""))
     if path:
@@ -264,7 +276,7 @@ def _failures(around: Around, intent: Intent, asked: Asked) -> Steps:
     states = ["failed", "refused"]
     if re.search(r"\b(?:refus|reject|denied|blocked|turned down|not allowed)", text) and "fail" not in text:
         states = ["refused"]
-    elif asked.count and re.search(r"\bfail", text):
+    elif asked.count and re.search(r"\bfail", text) and not re.search(r"\b(?:refus|reject|denied|blocked)", text):
         states = ["failed"]
     where: dict[str, Any] = {"status": {"$in": states}, "phase": {"$ne": "start"}}
     if span is not None:
@@ -284,8 +296,11 @@ def _failures(around: Around, intent: Intent, asked: Asked) -> Steps:
         and not re.search(r"\b(?:commands|calls|failures|errors)\b", text)
     ):
         limit = 1
-    got = yield [Step("data/list", {"collection": "audit", "filter": where, "orderBy": "-at", "limit": limit})]
-    return Telling(msgspec.structs.replace(asked, noun=_nouns(states), why=True), tuple(got))
+    step = Step("data/list", {"collection": "audit", "filter": where, "orderBy": "-at", "limit": limit})
+    (listed,) = yield [step]
+    if not asked.limit and limit > 1:
+        listed = yield from counted(around, step, listed)
+    return Telling(msgspec.structs.replace(asked, noun=_nouns(states), why=True), (listed,))
 
 
 def _nouns(states: list[str]) -> tuple[str, str]:
@@ -305,6 +320,10 @@ def _activity(around: Around, intent: Intent, asked: Asked) -> Steps:
     if "data/list" not in around.tools:
         raise NotOffered("data/list")
     where: list[Any] = [{"at": within(span)}] if span is not None else []
+    told = " ".join(
+        [*([f"of {quoted_name(command)}"] if command else []), *([f"by {quoted_name(who)}"] if who else [])]
+    )
+    asked = msgspec.structs.replace(asked, condition_says=told)
     if who:
         where.append({"$or": [{"caller": who}, {"onBehalfOf": who}]})
     if command:
@@ -320,8 +339,11 @@ def _activity(around: Around, intent: Intent, asked: Asked) -> Steps:
         got = yield [Step("data/count", params)]
         return Telling(asked, tuple(got))
     limit = asked.limit or (50 if span is not None or who or command else 10)
-    got = yield [Step("data/list", {**params, "orderBy": "-at", "limit": limit})]
-    return Telling(asked, tuple(got))
+    step = Step("data/list", {**params, "orderBy": "-at", "limit": limit})
+    (listed,) = yield [step]
+    if not asked.limit:
+        listed = yield from counted(around, step, listed)
+    return Telling(asked, (listed,))
 
 
 def _members(around: Around, intent: Intent, asked: Asked) -> Steps:

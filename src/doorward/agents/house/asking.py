@@ -11,11 +11,16 @@ _STATEMENT = knowledge.form("asking: statement")
 _ASKS = knowledge.form("asking: asks")
 
 
+_BEGINS = knowledge.form("asking: begins")
+
+
 def is_told(one: Said) -> bool:
     """Whether a request is none: it tells something, and asks for nothing."""
     text = one.text
-    if "?" in one.whole or (
-        _ASKS.match(text) and not re.match(r"what is in .{1,60} (?:must|should)\b", text, re.IGNORECASE)
+    if (
+        "?" in one.whole
+        or _BEGINS.match(one.whole.strip())
+        or (_ASKS.match(text) and not re.match(r"what is in .{1,60} (?:must|should)\b", text, re.IGNORECASE))
     ):
         return False
     return _STATEMENT.match(text) is not None

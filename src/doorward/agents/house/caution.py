@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from doorward.agents.house import knowledge
-from doorward.agents.house.plan import Around, Step, Unknown
+from doorward.agents.house.plan import Plan, Step
+from doorward.agents.models.model import Tool
 
 _SAYS_SO = "waits for a person's approval"
+_TOLD = frozenset(("bash", "shell/cp", "shell/mv", "vfs/copy", "vfs/move"))
+"""Where they are meant and not guessed, somebody has said which line is run, or what goes where."""
 
 
-def asks_first(around: Around, step: Step) -> Step:
-    """A call that destroys, provided that a person is asked before; otherwise a person must make it."""
-    tool = around.tools[step.command]
-    if tool.asks or _SAYS_SO in tool.description or around.lenient:
-        return step
-    line = " ".join([step.command, *(f"--{key}={shlex.quote(_line(value))}" for key, value in step.params.items())])
-    raise Unknown(knowledge.smalltalk().person_must.format(command=step.command, line=f"doorward run {line}"))
+def waits(tool: Tool) -> bool:
+    """Whether a person is asked before it runs."""
+    return tool.asks or _SAYS_SO in tool.description
+
+
+def person_must(tools: Mapping[str, Tool], plan: Plan, steps: Iterable[Step]) -> str:
+    """Why calls are not made: one destroys, and nobody is asked before; how a person makes it. Empty: they may be."""
+    for step in steps:
+        tool = tools[step.command]
+        if tool.destroys and not waits(tool) and (plan.guessed or step.command not in _TOLD):
+            given = (f"--{key}={shlex.quote(_line(value))}" for key, value in step.params.items())
+            line = " ".join(["doorward run", step.command, *given])
+            return knowledge.smalltalk().person_must.format(command=step.command, line=line)
+    return ""
 
 
 def _line(value: Any) -> str:

@@ -9,18 +9,22 @@ from typing import Any
 
 import msgspec
 
+from doorward import redact
 from doorward.agents.house import filing, knowledge, recording, smalltalk
-from doorward.agents.house.caution import asks_first
 from doorward.agents.house.knowledge import Intent
 from doorward.agents.house.plan import Around, NotOffered, Step, Steps, Telling, Unknown, items
 from doorward.agents.house.slots import clean
-from doorward.agents.house.telling import Asked
+from doorward.agents.house.telling import Asked, quoting
 
 Planner = Callable[[Around, Intent, Asked], Steps]
 _MOST = 200
 """Files that are deleted by one request at most."""
 _QUOTES = {"'": "'", '"': '"', "`": "`", "“": "”", "‘": "’"}
+_FULL_STOP = re.compile(r"(?<=[\w'\")])[.!]+\s*$|\s+!?$")
+"""What ends a sentence and no line: a dot that stands alone is a folder."""
 _SHELL_SIGNS = re.compile(r"[;&|<>$`\\\n*?(){}\[\]~#!]")
+_SHOWN = 3
+"""Changes that are named where it is not clear which is to be taken back."""
 _UNDOABLE = ["undo", "file/undo"]
 
 
@@ -64,18 +68,24 @@ def _empty(around: Around, intent: Intent, asked: Asked) -> Steps:
 
 
 def _append(around: Around, intent: Intent, asked: Asked) -> Steps:
-    """Put a line behind what is there, which is looked at first: the last line may not have been ended."""
+    """Put a line behind what is there, which is looked at first: the last line may not have been ended.
+
+    What it was shown of the file is without its secrets, so that is not written back where there is another way.
+    """
     path, content = path_of(around), caught(around, "content")
     needs(around, "file/read")
-    (was,) = yield [Step("file/read", {"path": path})]
+    (was,) = yield [Step("file/read", {"path": path}, lookup=True)]
     old = was.value if isinstance(was.value, dict) else {}
     text = str(old.get("content", ""))
-    lines = f"{'' if not text or text.endswith(chr(10)) else chr(10)}{content}\n"
-    if "file/write" in around.tools and not old.get("cut") and old.get("digest"):
-        step = Step("file/write", {"path": path, "content": text + lines, "expectedDigest": old["digest"]})
+    if "vfs/append" in around.tools:
+        step = Step("vfs/append", {"path": filing.virtual(path), "content": f"{content}\n", "newLine": True})
     else:
-        needs(around, "vfs/append")
-        step = Step("vfs/append", {"path": filing.virtual(path), "content": lines})
+        needs(around, "file/write")
+        if old.get("cut") or not old.get("digest") or redact.HIDDEN in text:
+            raise NotOffered("vfs/append")  # what it was shown of the file is not all of it
+        ended = "" if not text or text.endswith("\n") else "\n"
+        whole = f"{text}{ended}{content}\n"
+        step = Step("file/write", {"path": path, "content": whole, "expectedDigest": old["digest"]})
     got = yield [step]
     return Telling(msgspec.structs.replace(asked, path=path), tuple(got))
 
@@ -142,7 +152,7 @@ def _delete(around: Around, intent: Intent, asked: Asked) -> Steps:
     if not re.search(r"\.\w{1,10}$", path):
         return (yield from _delete_folder(around, intent, asked))
     needs(around, "file/delete")
-    got = yield [asks_first(around, Step("file/delete", {"path": path}))]
+    got = yield [Step("file/delete", {"path": path})]
     return Telling(msgspec.structs.replace(asked, path=path), tuple(got))
 
 
@@ -151,7 +161,7 @@ def _delete_folder(around: Around, intent: Intent, asked: Asked) -> Steps:
     if path.strip("./") == "":
         raise Unknown(smalltalk.not_understood())
     needs(around, "shell/rm")
-    got = yield [asks_first(around, Step("shell/rm", {"recursive": True, "paths": [path]}))]
+    got = yield [Step("shell/rm", {"recursive": True, "paths": [path]})]
     return Telling(msgspec.structs.replace(asked, path=path), tuple(got))
 
 
@@ -174,7 +184,7 @@ def _delete_files(around: Around, intent: Intent, asked: Asked) -> Steps:
     step = filing.removed(around, paths)
     if step is None:
         raise NotOffered("file/delete")
-    got = yield [asks_first(around, step)]
+    got = yield [step]
     return Telling(msgspec.structs.replace(asked, thing="files", noun=("file", "files")), tuple(got))
 
 
@@ -185,20 +195,34 @@ def _say(around: Around, intent: Intent, asked: Asked) -> Steps:
 
 
 def _undo(around: Around, intent: Intent, asked: Asked) -> Steps:
-    """Take back the newest change of the asker's own that can be taken back."""
+    """Take back what was changed last in this conversation, or what is named; of anything else only tell."""
     command = needs(around, *_UNDOABLE)
-    needs(around, "data/list")
+    words, changes = knowledge.smalltalk(), around.slots.seen.changes
+    named = around.slots.caught.get("execution", "")
+    if named or changes:
+        execution = named or changes[0].execution
+        says = next((one.says for one in changes if one.execution == execution), "")
+        last = yield [Step(command, {"execution": execution})]
+        return words.took_back.format(what=says) if says else Telling(asked, tuple(last))
+    if "data/list" not in around.tools:
+        raise Unknown(words.nothing_to_undo)
     who = around.slots.seen.speaker
     changing = sorted(name for name, tool in around.tools.items() if not tool.reads_only and _kept(name))
-    where: dict[str, Any] = {"phase": "end", "status": "done", "command": {"$in": changing}}
+    where: dict[str, Any] = {"phase": "start", "command": {"$in": changing}}
     if who:
         where["$or"] = [{"caller": who}, {"onBehalfOf": who}]
-    (got,) = yield [Step("data/list", {"collection": "audit", "filter": where, "orderBy": "-at", "limit": 1})]
-    found = [one for one in items(got) if isinstance(one, dict)]
-    if not found:
-        return "There is no change of yours that could be taken back."
-    last = yield [Step(command, {"execution": str(found[0].get("call", ""))})]
-    return Telling(asked, tuple(last))
+    newest = {"collection": "audit", "filter": where, "orderBy": "-at", "limit": _SHOWN}
+    (got,) = yield [Step("data/list", newest, lookup=True)]
+    shown = "\n".join(_change(one) for one in items(got) if isinstance(one, dict) and one.get("call"))
+    raise Unknown(words.undo_which.format(changes=shown) if shown else words.nothing_to_undo)
+
+
+def _change(one: Mapping[str, Any]) -> str:
+    """A change in the ledger, by the id that takes it back."""
+    params = one.get("params")
+    given = params.get("path") or params.get("paths") or params.get("id") if isinstance(params, dict) else None
+    what = f" of {quoting.one_line(given if isinstance(given, str) else str(given), 100)}" if given else ""
+    return f"- {one['call']}: {one.get('command')}{what}, by {one.get('caller')}"
 
 
 def _kept(name: str) -> bool:
@@ -214,17 +238,15 @@ def _run(around: Around, intent: Intent, asked: Asked) -> Steps:
         name = f"shell/{program}"
         if name not in around.tools:
             raise Unknown(smalltalk.not_offered(name))
-        got = yield [_guarded(around, Step(name, {"arguments": [path_of(around)]}))]
+        got = yield [Step(name, {"arguments": [path_of(around)]})]
         return Telling(asked, tuple(got))
-    line = (
-        caught(around, "command").rstrip(". !")
-        if "`" not in around.slots.caught["command"]
-        else caught(around, "command")
-    )
+    line = caught(around, "command")
+    if "`" not in around.slots.caught["command"]:
+        line = _FULL_STOP.sub("", line)
     step = run_line(around, line)
     if step is None:
         raise NotOffered("bash")
-    got = yield [_guarded(around, step)]
+    got = yield [step]
     return Telling(asked, tuple(got))
 
 
@@ -244,11 +266,6 @@ def run_line(around: Around, line: str) -> Step | None:
         if name in around.tools:
             return Step(name, {"arguments": rest} if rest else {})
     return Step("bash", {"command": line}) if "bash" in around.tools else None
-
-
-def _guarded(around: Around, step: Step) -> Step:
-    """What a program destroys is asked about as well."""
-    return asks_first(around, step) if step.command in ("shell/rm", "shell/rmdir", "shell/truncate") else step
 
 
 PLANNERS: Mapping[str, Planner] = {

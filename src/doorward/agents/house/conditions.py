@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import knowledge
+from doorward.agents.house import dating, knowledge
 from doorward.agents.house.entities import Comparison, Span, stem
 from doorward.agents.house.fields import Table
 from doorward.agents.house.said import Said
@@ -16,6 +16,7 @@ from doorward.agents.house.slots import within
 
 _OPS = {"eq": "$eq", "ne": "$ne", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte"}
 _TEXTS = {"contains": "%{}%", "starts": "{}%", "ends": "%{}"}
+_NUMBERS = ("number", "integer")
 _NUMERIC = ("gt", "gte", "lt", "lte")
 
 
@@ -24,6 +25,10 @@ class Clause(msgspec.Struct, frozen=True):
 
     where: dict[str, Any]
     also: bool = True
+    later: int = 0
+    """In which of several requests that go on from each other it was said: the last one counts."""
+    at: int = -1
+    """Where in the request it stands."""
 
 
 class Unclear(msgspec.Struct, frozen=True):
@@ -36,6 +41,10 @@ class Unclear(msgspec.Struct, frozen=True):
     also: bool = True
     weak: bool = False
     """Whether the word may as well mean nothing here: then it counts only where records hold just that."""
+    later: int = 0
+    at: int = -1
+    named: bool = False
+    """Whether it is written as a name is, so that it is a value for sure."""
 
 
 def compared(table: Table, one: Comparison, names: Iterable[str], number: str = "") -> Clause | Unclear | None:
@@ -47,14 +56,20 @@ def compared(table: Table, one: Comparison, names: Iterable[str], number: str = 
     words = [
         word for word in one.field.lower().split() if stem(word) not in own and word not in ("the", "a", "is", "are")
     ]
-    if one.op in _NUMERIC and not isinstance(one.value, str | bool):
-        field = table.find(words, _numbers(table)) if words else ""
+    said = one.field.lower().split()
+    if len(said) > 1 and stem(said[-1]) in own and "of" not in said:
+        # `High priority tickets are open` says what the tickets are, and not what their priority is.
+        words = []
+    figures = one.value if isinstance(one.value, tuple) else (one.value,)
+    if one.op in (*_NUMERIC, "between") and not any(isinstance(each, str | bool) or each is None for each in figures):
+        field = table.find(words, _NUMBERS) if words else ""
         field = field or number or table.amount()
-        return Clause({field: {_OPS[one.op]: one.value}}, one.also) if field else Unclear(one.value, one.op, one.field)
+        wanted = {"$between": list(figures)} if one.op == "between" else {_OPS[one.op]: one.value}
+        return Clause({field: wanted}, one.also) if field else Unclear(one.value, one.op, one.field)
     field = table.find(words) if words else ""
     loose = field and one.op in ("eq", "ne") and isinstance(one.value, str) and not table.names(field, words)
     if not field or loose:
-        return Unclear(one.value, one.op, one.field, one.also)
+        return Unclear(one.value, one.op, one.field, one.also, named=str(one.value)[:1].isupper())
     return Clause(condition(table, field, one.op, one.value), one.also)
 
 
@@ -66,11 +81,12 @@ def condition(table: Table, field: str, op: str, value: Any) -> dict[str, Any]:
     if op == "notempty":
         return {"$and": [{field: {"$ne": None}}, {field: {"$ne": ""}}]}
     if isinstance(value, tuple):
-        if len(value) == 2 and all(isinstance(one, int | float) for one in value):
+        if op == "between":
             return {field: {"$between": list(value)}}
-        return {"$or": [condition(table, field, "eq", one) for one in value]}
+        either = {"$or": [condition(table, field, "eq", one) for one in value]}
+        return {"$not": either} if op == "ne" else either
     if op in _TEXTS:
-        return {field: {"$ilike": _TEXTS[op].format(_liked(str(value)))}}
+        return {field: {"$ilike": _TEXTS[op].format(liked(str(value)))}}
     if kind == "boolean":
         truth = str(value).lower() not in ("false", "no", "off", "0", "none")
         return {field: truth if op != "ne" else not truth}
@@ -79,7 +95,7 @@ def condition(table: Table, field: str, op: str, value: Any) -> dict[str, Any]:
         if number is not None:
             return {field: number} if op == "eq" else {field: {_OPS.get(op, "$eq"): number}}
     if isinstance(value, str) and op in ("eq", "ne"):
-        like = {field: {"$ilike": _liked(value)}}
+        like = {field: {"$ilike": liked(value)}}
         return like if op == "eq" else {"$not": like}
     return {field: {_OPS.get(op, "$eq"): value}}
 
@@ -96,8 +112,13 @@ def as_number(value: Any) -> float | int | None:
         return None
 
 
-def timed(table: Table, span: Span, said: Said) -> dict[str, Any]:
-    """A stretch of time as a condition on the field that is meant by it."""
+def timed(table: Table, span: Span, said: Said, now: float) -> tuple[dict[str, Any], str, Span]:
+    """A stretch of time as a condition on the field that is meant by it, the field where it needs to be said, and the
+    stretch as it is meant for it."""
+    if dating.own_dates(table):
+        meant = dating.meant(table, said, span.about)
+        span = dating.ahead(meant.field, span, said, now)
+        return {meant.field: dating.bounds(table, meant.field, span)}, "" if meant.sure else meant.field, span
     field = ""
     if span.about == "changed" and "updatedAt" in table.fields:
         field = "updatedAt"
@@ -110,7 +131,7 @@ def timed(table: Table, span: Span, said: Said) -> dict[str, Any]:
         changed = said.has("change") and "updatedAt" in table.fields
         field = "updatedAt" if changed else table.time
     bounds = within(span)
-    return {field: bounds} if field and bounds else {}
+    return ({field: bounds} if field and bounds else {}), "", span
 
 
 def _time_field(table: Table, said: Said) -> str:
@@ -136,6 +157,7 @@ def known_value(table: Table, word: str) -> dict[str, Any] | None:
 
 def together(clauses: list[Clause]) -> dict[str, Any]:
     """All conditions as one filter."""
+    clauses = _merged(sorted(clauses, key=lambda one: one.at))
     if not clauses:
         return {}
     groups: list[list[dict[str, Any]]] = []
@@ -153,10 +175,48 @@ def together(clauses: list[Clause]) -> dict[str, Any]:
     return {"$and": made}
 
 
-def _numbers(table: Table) -> tuple[str, ...]:
-    return ("number", "integer")
+def joins(said: Said, clauses: list[Clause], where: dict[str, Any]) -> bool:
+    """Whether every `or` between conditions is one in the filter as well: what was said as a choice is never a sum."""
+    taken = [(one.start, one.end) for one in said.reading.found if one.kind not in ("group", "order")]
+    free = [
+        word
+        for word in said.reading.tokens
+        if word.lower == "or" and not any(start <= word.start and word.end <= end for start, end in taken)
+    ]
+    chosen = any(not one.also for one in clauses[1:]) or '"$or"' in str(where).replace("'", '"') or "$in" in str(where)
+    return not free or chosen or len(clauses) < 2
 
 
-def _liked(text: str) -> str:
+def _merged(clauses: list[Clause]) -> list[Clause]:
+    """Several values of one field are alternatives, whatever stands between them: no record has two of them."""
+    found: list[Clause] = []
+    for one in clauses:
+        field, values = _wanted(one)
+        place = next((at for at, each in enumerate(found) if field and _wanted(each)[0] == field), -1)
+        if place < 0:
+            found.append(one)
+            continue
+        if one.later != found[place].later:
+            found[place] = one if one.later > found[place].later else found[place]
+            continue
+        before = _wanted(found[place])[1]
+        many = [*before, *(each for each in values if each not in before)]
+        where = {field: {"$in": many} if len(many) > 1 else many[0]}
+        found[place] = msgspec.structs.replace(found[place], where=where)
+    return found
+
+
+def _wanted(one: Clause) -> tuple[str, list[Any]]:
+    """The field and the values that a condition lets through, where it is only about these."""
+    if len(one.where) != 1:
+        return "", []
+    ((field, given),) = one.where.items()
+    if isinstance(given, dict) and given.keys() == {"$in"}:
+        return field, list(given["$in"])
+    plain = isinstance(given, str | int | float) and not isinstance(given, bool)
+    return (field, [given]) if plain and not field.startswith("$") else ("", [])
+
+
+def liked(text: str) -> str:
     """A text for a comparison that takes % and _ as signs of its own."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

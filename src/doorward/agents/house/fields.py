@@ -32,6 +32,8 @@ class Table(msgspec.Struct, frozen=True):
     kind: str = "managed"
     records: int = -1
     """How many records there are; -1 where nobody said."""
+    when: str = ""
+    """The field that says when, where the records themselves showed which it is."""
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -48,8 +50,8 @@ class Table(msgspec.Struct, frozen=True):
         known = knowledge.things().collections.get(self.name)
         if known is not None and self.kind == "system":
             return known.time
-        if "createdAt" in self.fields:
-            return "createdAt"
+        if self.when or "createdAt" in self.fields:
+            return self.when or "createdAt"
         return next((name for name, kind in self.fields.items() if kind in _TIMES), "")
 
     @property

@@ -24,6 +24,7 @@ _DELETING = knowledge.stems("filing: deleting")
 _EMPTY = knowledge.form("filing: empty")
 _SORTS = {"path": "name", "modified": "time", "size": "size"}
 _LARGE = knowledge.form("filing: large")
+_GROUPS = {name: knowledge.stems(f"filing: by {name}") for name in ("extension", "folder")}
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -48,6 +49,12 @@ class Wanted(msgspec.Struct, frozen=True):
     @property
     def narrows(self) -> bool:
         return bool(self.globs or self.size or self.since or self.until or self.folders or self.sort or self.limit)
+
+
+def grouped_by(words: str) -> str:
+    """What files are counted by: their endings or their folders; empty for anything else."""
+    stems = {stem(one) for one in words.lower().split()}
+    return next((name for name, known in _GROUPS.items() if stems & known), "")
 
 
 def wanted(around: Around) -> Wanted:

@@ -11,11 +11,17 @@ import msgspec
 from doorward.agents.house import knowledge
 from doorward.agents.house.plan import Plan, Step, Steps, Telling, Unknown, items
 from doorward.agents.house.said import Said, clauses, said
+from doorward.agents.house.telling import totals
+from doorward.agents.house.wording import worded
 
 if TYPE_CHECKING:
     from doorward.agents.house.understanding import Mind
 
 _GOES_ON = knowledge.form("following: goes on")
+_ONLY_WHICH = re.compile(
+    r"(?:how many|count|which|only)(?: are| is)? (?!files|rooms)[a-z]+(?<!s)(?: ones?)?[?.! ]*$", re.IGNORECASE
+)
+"""Asks about some of them without saying of what: `how many open`."""
 _THEM = knowledge.form("following: them")
 _IT = knowledge.form("following: it")
 _NTH = {
@@ -37,32 +43,62 @@ _VERB = knowledge.form("following: verb")
 def followed(mind: Mind, one: Said) -> Plan | str | None:
     """The plan for a request that only makes sense behind another; None when it stands for itself."""
     text = one.text
-    goes_on = _GOES_ON.match(text) is not None
+    goes_on = _goes_on(one)
     refers = _THEM.search(text) is not None or (
         _IT.search(text) is not None and len(one.words) <= 9 and not one.entity("path")
     )
-    short = len(one.words) <= 4 and not one.content()
-    nth = _WHICH.search(text) if len(one.words) <= 7 and (_VERB.match(text) or refers or len(one.words) <= 3) else None
+    short = (len(one.words) <= 4 and not one.content()) or _ONLY_WHICH.match(text) is not None
+    short_enough = len(one.words) <= 7 and not one.entity("path")
+    nth = _WHICH.search(text) if short_enough and (_VERB.match(text) or refers or len(one.words) <= 3) else None
     if not (goes_on or refers or short or nth):
         return None
     if not goes_on and not nth and _stands(mind, one, refers):
         return None
+    before = _before(mind)
+    if before is None:
+        return None
+    chosen = picked(mind, one, before, nth)
+    if chosen is not None:
+        return chosen
+    made = mind.planned(_joined(mind, before, one))
+    return made if isinstance(made, Plan) else None
+
+
+def _before(mind: Mind) -> Said | None:
+    """What was asked before, with all that it went on from itself; what only picked one does not count."""
+    chain: list[Said] = []
     for earlier in mind.seen.earlier:
-        before = said(earlier, mind.now, mind.zone)
-        if followed_by_itself(before):
-            continue
-        chosen = picked(mind, one, before, nth)
-        if chosen is not None:
-            return chosen
-        made = mind.planned(_joined(mind, before, one))
-        if isinstance(made, Plan):
-            return made
-        break
-    return None
+        one = said(worded(earlier).readings[0], mind.now, mind.zone)
+        chain.append(one)
+        if not _leans(one):
+            break
+    if not chain:
+        return None
+    whole = chain.pop()
+    for one in reversed(chain):
+        if not (_WHICH.search(one.text) and _VERB.match(one.text)):
+            whole = _joined(mind, whole, one)
+    return whole
 
 
-def followed_by_itself(before: Said) -> bool:
-    return _GOES_ON.match(before.text) is not None and len(before.words) <= 4
+def _goes_on(one: Said) -> bool:
+    """Whether a request begins as one that goes on; a few words behind `and` do so as well."""
+    if _GOES_ON.match(one.text) is not None:
+        return True
+    return (
+        len(one.words) <= 3 and re.match(r"(?:and|or|but|what about|how about)\b", one.whole.strip(), re.I) is not None
+    )
+
+
+def _leans(one: Said) -> bool:
+    """Whether a request makes no sense without the one before."""
+    picks = _WHICH.search(one.text) is not None and _VERB.match(one.text) is not None and len(one.words) <= 7
+    short = len(one.words) <= 4 and not one.content()
+    return (
+        (_goes_on(one) and len(one.words) <= 6)
+        or _THEM.search(one.text) is not None
+        or (not one.entity("path") and (picks or short))
+    )
 
 
 def _stands(mind: Mind, one: Said, refers: bool) -> bool:
@@ -105,21 +141,33 @@ def _joined(mind: Mind, before: Said, one: Said) -> Said:
     )
     kinds = {entity.kind for entity in one.reading.found}
     kept = before.text.rstrip(" ?.!")
+    parts = list(before.joined_at)
     for entity in reversed(before.reading.found):
-        if entity.kind in kinds and entity.kind in ("span", "group", "order", "limit", "size", "age", "kind"):
+        if entity.kind in kinds and entity.kind in ("span", "order", "limit", "size", "age", "kind"):
             kept = f"{kept[: entity.start]} {kept[entity.end :]}"
+            gone = entity.end - entity.start - 1
+            parts = [at - gone if at >= entity.end else min(at, entity.start) for at in parts]
     counting = re.search(r"\b(?:how many|count)\b", one.text, re.IGNORECASE)
     if counting and not re.search(r"\b(?:how many|count)\b", kept, re.IGNORECASE):
+        long = len(kept)
         kept = re.sub(
-            r"^(?:list|show(?: me)?|which|what(?: are)?|find|give me|get)\b(?: all| the)*",
-            "how many",
+            r"^(?:(?:list|show(?: me)?|which|what(?: are)?|find|give me|get)\b(?: all| the)*)? ?",
+            "how many ",
             kept,
             flags=re.IGNORECASE,
         )
+        parts = [at + len(kept) - long for at in parts]
     new = _bare(rest)
-    new = re.sub(r"^(?:how many|count|number of)\b(?: are| of| is| were)*", "", new, flags=re.IGNORECASE).strip()
+    new = re.sub(r"^(?:how many|count|number of)\b(?: of)?(?= (?:are|is|were)\b)", "", new, flags=re.IGNORECASE).strip()
+    new = re.sub(r"^(?:how many|count|number of)\b(?: of)*", "", new, flags=re.IGNORECASE).strip()
     new = re.sub(r"^(?:are|is|were|was|that are|which are|ones?)\b ?", "that are ", new, flags=re.IGNORECASE)
-    return said(" ".join(f"{kept} {new}".split()), mind.now, mind.zone)
+    parts = [len(" ".join(kept[:at].split())) for at in parts]
+    kept = " ".join(kept.split())
+    if new[:1].isupper() and kept.rpartition(" ")[2][:1].isupper():
+        kept += ","
+    return msgspec.structs.replace(
+        said(" ".join(f"{kept} {new}".split()), mind.now, mind.zone), joined_at=(*parts, len(kept))
+    )
 
 
 def _bare(text: str) -> str:
@@ -150,7 +198,7 @@ def picked(mind: Mind, one: Said, before: Said, nth: re.Match[str] | None = None
         end = yield from earlier.steps
         if isinstance(end, str):
             return end
-        found = [each for got in end.results for each in items(got) if isinstance(each, dict)]
+        found = [each for got in end.results for each in totals.as_told(got, items(got)) if isinstance(each, dict)]
         value = end.results[-1].value if end.results else None
         if not found and isinstance(value, dict) and value.get("path"):
             found = [value]
@@ -160,7 +208,9 @@ def picked(mind: Mind, one: Said, before: Said, nth: re.Match[str] | None = None
         if not path:
             kept = msgspec.structs.replace(end.results[-1], value={"items": [found[place]]})
             return Telling(msgspec.structs.replace(end.asked, limit=1, count=False), (kept,))
-        wanted = f"{_wish(word, one.text)} {path}"
+        if '"' in path or not path.isprintable():
+            raise Unknown(knowledge.smalltalk().nothing_before)
+        wanted = f'{_wish(word, one.text)} "{path}"'  # a name is no part of the request, whatever words it holds
         plan = mind.planned(said(wanted, mind.now, mind.zone))
         if not isinstance(plan, Plan):
             raise Unknown(plan or knowledge.smalltalk().nothing_before)

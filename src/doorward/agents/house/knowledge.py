@@ -131,7 +131,14 @@ class SmallTalk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     person_must: str
     no_such_collection: str
     no_such_value: str
+    nowhere: str
+    beyond: str
+    beyond_how: str
+    either: str
     no_such_field: str
+    took_back: str
+    nothing_to_undo: str
+    undo_which: str
     nothing_to_delete: str
     no_such_files: str
     too_many: str
@@ -188,7 +195,8 @@ _PATH = r"[\"'“`]?(?P<{}>[\w.~/-]*[\w-]\.[a-zA-Z0-9]\w{{0,9}}|[\w.~-]+/[\w./-]
 _TARGET = r"[\"'“`]?(?P<target>[\w.~/][\w./~-]{0,200})[\"'”`]?"
 _PROGRAM = (
     r"(?:ls|cat|pwd|echo|whoami|uname|df|du|ps|grep|wc|git|python3|pip|pytest|npm|cargo|rm|mv|cp"
-    r"|mkdir|chmod|curl|wget|sed|awk|hostname|uptime|tar|sort|uniq|head|tail|stat|free|nproc|date|id|arch|diff|tree|env)"
+    r"|mkdir|chmod|curl|wget|sed|awk|hostname|uptime|tar|sort|uniq|head|tail|stat|free|nproc|date|id|arch|diff|tree|env"
+    r"|bash|sleep|touch|seq|rmdir|md5sum|sha256sum|printf)\b"
 )
 _MACROS = {
     "%PATH%": _PATH.format("path"),
@@ -210,6 +218,7 @@ def phrase(words: str) -> Phrase:
     return tuple(stem(word) for word in words.lower().split())
 
 
+@cache
 def phrases(words: str) -> tuple[Phrase, ...]:
     """The phrases of a list with bars between."""
     return tuple(phrase(one) for one in words.split("|") if one)

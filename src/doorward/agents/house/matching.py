@@ -9,6 +9,7 @@ import msgspec
 from doorward.agents.house import knowledge
 from doorward.agents.house.entities import stem
 from doorward.agents.house.knowledge import Intent, Phrase
+from doorward.agents.house.said import by_first
 from doorward.agents.house.slots import Slots
 
 _ACT, _WORD, _ENTITY, _PATTERN = 0.5, 1.5, 1.2, 4.0
@@ -29,7 +30,8 @@ class Match(msgspec.Struct, frozen=True):
 class _Group(msgspec.Struct, frozen=True):
     """Alternatives of which one must be there."""
 
-    phrases: tuple[Phrase, ...]
+    phrases: dict[str, list[Phrase]]
+    """By their first word."""
     entities: tuple[str, ...]
     exact: frozenset[str]
     """Words that must be spelt just so, written with `=` before them."""
@@ -38,6 +40,13 @@ class _Group(msgspec.Struct, frozen=True):
 
 def matches(slots: Slots, changes: bool = False) -> list[Match]:
     """The intents that a request may have, the likeliest first."""
+    kept: list[Match] | None = slots.memo.get(changes)
+    if kept is None:
+        kept = slots.memo[changes] = _matches(slots, changes)
+    return kept
+
+
+def _matches(slots: Slots, changes: bool) -> list[Match]:
     found = [one for intent in knowledge.intents() if intent.changes is changes and (one := _match(intent, slots))]
     return sorted(found, key=lambda one: -one.score)
 
@@ -61,7 +70,9 @@ def _match(intent: Intent, slots: Slots) -> Match | None:
     score, explained = best
     for group in _groups(intent.also):
         explained |= _there(group, slots) or set()
-    left = [place for place in slots.said.content() if place not in explained]
+    if "content" not in slots.memo:
+        slots.memo["content"] = slots.said.content()
+    left = [place for place in slots.memo["content"] if place not in explained]
     words = tuple(slots.said.words[place].lower for place in left)
     score += intent.weight - _UNEXPLAINED * len(left)
     if score < _LEAST or len(left) > _MOST_UNEXPLAINED:
@@ -91,16 +102,18 @@ def _scored(groups: tuple[_Group, ...], slots: Slots) -> tuple[float, set[int]] 
 
 
 def _there(group: _Group, slots: Slots) -> set[int] | None:
-    """The places of the words that make a group true; None when it is not. Many intents share their groups."""
-    if group not in slots.found:
-        slots.found[group] = _looked_for(group, slots)
-    places: set[int] | None = slots.found[group]
-    return None if places is None else set(places)
+    """The places of the words that make a group true; None when it is not."""
+    key = id(group)
+    if key not in slots.memo:
+        slots.memo[key] = _places(group, slots)
+    places: set[int] | None = slots.memo[key]
+    return places
 
 
-def _looked_for(group: _Group, slots: Slots) -> set[int] | None:
-    places = {place for start, end in slots.said.places(group.phrases) for place in range(start, end)}
-    places |= {place for place, word in enumerate(slots.said.words) if word.lower in group.exact}
+def _places(group: _Group, slots: Slots) -> set[int] | None:
+    places = {place for start, end in slots.said.found_of(group.phrases) for place in range(start, end)}
+    if group.exact:
+        places |= {place for place, word in enumerate(slots.said.words) if word.lower in group.exact}
     held = [one for one in group.entities if slots.has(one)]
     for one in held:
         places |= slots.explains(one)
@@ -112,7 +125,9 @@ def _groups(text: str) -> tuple[_Group, ...]:
     return tuple(_group(one) for one in text.split())
 
 
+@cache
 def _group(text: str) -> _Group:
+    """Kept for good, so that the same group is looked for only once in a request."""
     known = knowledge.concepts()
     acts = knowledge.synonyms().acts
     phrases: list[Phrase] = []
@@ -133,4 +148,4 @@ def _group(text: str) -> _Group:
             phrases.append(tuple(stem(word) for word in one.split("_")))
             small = knowledge.stop()
             weight = max(weight, _ACT if phrases[-1][-1] in small and len(phrases[-1]) == 1 else _WORD)
-    return _Group(tuple(phrases), tuple(entities), frozenset(exact), weight)
+    return _Group(by_first(phrases), tuple(entities), frozenset(exact), weight)

@@ -14,20 +14,29 @@ from datetime import UTC, tzinfo
 import msgspec
 
 from doorward.agents.calls.reading import read_aside
-from doorward.agents.house import abilities, knowledge, smalltalk
-from doorward.agents.house.plan import End, Plan, Step, Telling, advanced
+from doorward.agents.house import abilities, caution, knowledge, smalltalk
+from doorward.agents.house.plan import End, Step, Telling, advanced
 from doorward.agents.house.retrieval import ranked
 from doorward.agents.house.said import said
 from doorward.agents.house.seen import Seen
 from doorward.agents.house.suggested import Suggested
 from doorward.agents.house.telling import Asked as Wish
-from doorward.agents.house.telling import quoted, told
+from doorward.agents.house.telling import Got, quoted, told
 from doorward.agents.house.understanding import Mind
 from doorward.agents.models.model import Asked, Lost, Piece, Prompt, Spent, Text, Tool, Turn
 
 SUGGESTIONS = knowledge.smalltalk().suggestions
+_LONGEST = 120.0
+"""Seconds that the steps of one question may take and still be of the moment in which it was asked."""
+_KEPT = 50
 _LOST = "I do not know "
 """How every sentence begins that says so: whoever asked must be able to tell that nothing was done."""
+_IDLE = (
+    knowledge.smalltalk().did_nothing.partition("{")[0].rstrip(),
+    knowledge.smalltalk().not_offered.partition("{")[0],
+    knowledge.smalltalk().no_commands,
+)
+"""How every sentence begins that says why it did not do what it understood."""
 
 
 class HouseModel:
@@ -38,6 +47,7 @@ class HouseModel:
     def __init__(self, now: Callable[[], float] = time.time, zone: tzinfo = UTC) -> None:
         self._now = now
         self._zone = zone
+        self._asked: dict[str, float] = {}
 
     async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
         asked, text = self._next(prompt)
@@ -48,33 +58,54 @@ class HouseModel:
             yield Text(text)
         if not asked and text.startswith(_LOST):
             yield Lost()
+        elif not asked and text.startswith(_IDLE):
+            yield Lost(understood=True)
         yield Spent(self.count(prompt.instructions), self.count(text))
 
     def count(self, text: str) -> int:
         """A token of the house model is a byte, since nothing of it is ever paid for."""
         return len(text.encode(errors="replace"))
 
-    def suggest(self, request: str, tools: Sequence[Tool], now: float | None = None) -> Suggested | None:
-        """The first step that it would take for a request; None when it does not know one."""
-        prompt = Prompt(instructions="", turns=(Turn(role="user", text=request),), tools=tuple(tools))
+    def suggest(
+        self, request: str, tools: Sequence[Tool], now: float | None = None, got: Sequence[Got] = (), speaker: str = ""
+    ) -> Suggested | None:
+        """The call that it would make for a request; None when it does not know one.
+
+        Where it has to look something up first, it gives that, and is asked again with what came of it in `got`.
+        """
+        prompt = Prompt(instructions="", turns=(Turn(role="user", text=request, speaker=speaker),), tools=tuple(tools))
         seen = Seen(prompt)
         moment = self._now() if now is None else now
-        mind = Mind(seen, moment, self._zone, lenient=True)
+        mind = Mind(seen, moment, self._zone)
         plan = mind.understood()
         if isinstance(plan, str):
             return None
-        wanted = advanced(plan, ())
+        wanted = advanced(plan, got)
         if isinstance(wanted, str | Telling) or not wanted:
             return None
         step = wanted[0]
         others = [one.command for one in ranked(mind.around(said(seen.question, moment, self._zone)))]
         near = tuple(one for one in others if one != step.command)[:3]
-        return Suggested(step.command, step.params, round(min(plan.score, 1.0), 2), f"it asks for {plan.reason}", near)
+        lookups = tuple(wanted) if step.lookup else ()
+        sure = round(min(plan.score, 1.0), 2)
+        return Suggested(step.command, step.params, sure, f"it asks for {plan.reason}", near, lookups)
+
+    def _moment(self, seen: Seen) -> float:
+        """When the question was asked: its times mean the same in every step, and it is read only once."""
+        now = self._now()
+        asked = self._asked.get(seen.whole, now) if seen.results else now
+        if not 0 <= now - asked <= _LONGEST:
+            asked = now
+        self._asked.pop(seen.whole, None)
+        self._asked[seen.whole] = asked
+        if len(self._asked) > _KEPT:
+            self._asked.pop(next(iter(self._asked)))
+        return asked
 
     def _next(self, prompt: Prompt) -> tuple[list[Asked], str]:
         """The next calls, or the answer."""
         seen = Seen(prompt)
-        mind = Mind(seen, self._now(), self._zone)
+        mind = Mind(seen, self._moment(seen), self._zone)
         plan = mind.understood()
         if isinstance(plan, str):
             if seen.results:
@@ -82,17 +113,18 @@ class HouseModel:
             return [], abilities.said(plan, mind) if plan.startswith("@") else plan
         wanted = advanced(plan, seen.results)
         if isinstance(wanted, list):
-            return _asked(wanted, seen, plan)
+            refused = caution.person_must(seen.tools, plan, wanted)
+            return ([], refused) if refused else _asked(wanted, seen)
         return [], _told(wanted)
 
 
-def _asked(steps: list[Step], seen: Seen, plan: Plan) -> tuple[list[Asked], str]:
+def _asked(steps: list[Step], seen: Seen) -> tuple[list[Asked], str]:
     first = len(seen.results)
     made = []
     waits = False
     for number, step in enumerate(steps, first + 1):
         tool = seen.tools[step.command]
-        waits = waits or tool.asks or "waits for a person's approval" in tool.description
+        waits = waits or caution.waits(tool)
         made.append(Asked(f"house-{number}", tool.name, msgspec.json.encode(step.params).decode()))
     return made, knowledge.smalltalk().waits if waits else ""
 

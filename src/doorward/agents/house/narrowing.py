@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import msgspec
 
-from doorward.agents.house import conditions, fields, knowledge, smalltalk
+from doorward.agents.house import conditions, dating, fields, knowledge
 from doorward.agents.house.conditions import Clause, Unclear
 from doorward.agents.house.entities import Compare, Comparison, stem
 from doorward.agents.house.fields import Table
-from doorward.agents.house.plan import Around, Unknown, items
-from doorward.agents.house.shaping import Shape
+from doorward.agents.house.plan import Around, Unknown
 from doorward.agents.house.tables import Meant
-from doorward.agents.house.telling import Got
-from doorward.clock import iso
+from doorward.agents.house.wanted import Shape
 
 _AGO = knowledge.form("records: ago")
+_EXCEPT = knowledge.form("narrowing: except")
+_EXCEPTING = knowledge.words("narrowing: excepting")
+_FIELD_BEFORE = re.compile(r"(?P<field>[a-z]\w*)(?: of| is| at| =|:|=)?\s*[$€£]?\s*$", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause], list[Unclear]]:
@@ -28,36 +30,56 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
     unclear: list[Unclear] = []
     names = [" ".join(said.words[place].lower for place in sorted(meant.places)), *table.noun]
     used = set(meant.places) | wanted.places
-    told: list[Comparison] = []
+    told: list[tuple[Comparison, int]] = []
     for entity in said.all("compare"):
         if isinstance(entity.value, Comparison) and entity.value.unit != "seconds":
-            told.append(entity.value)
+            told.append((entity.value, entity.start))
             used |= said.inside(entity)
-    number = next((name for one in told if (name := _names_number(table, one))), "")
-    for one in told:
+    number = next((name for one, _ in told if (name := _names_number(table, one))), "")
+    for one, at in told:
         if _names_number(table, one):
             continue
-        made = conditions.compared(table, one, names, number or _number(said, table))
+        later = said.is_later(at)
+        if isinstance(one.value, tuple) and any(isinstance(each, str) and _is_field(table, each) for each in one.value):
+            raise Unknown(knowledge.smalltalk().either)
+        strays = _strays(table, one, names)
+        unclear += [Unclear(word, also=one.also, later=later, at=at) for word in strays]
+        if strays:
+            one = msgspec.structs.replace(one, also=True)
+        made = _turned_round(table, one) or conditions.compared(table, one, names, number or _number(said, table))
+        made = msgspec.structs.replace(made, later=later, at=at) if made is not None else None
+        if _EXCEPT.search(said.text[:at]):
+            made = _denied(made)
         if isinstance(made, Clause) and _AGO.search(said.text):
             made = msgspec.structs.replace(made, where=_turned(table, made.where))
         if isinstance(made, Clause):
             clauses.append(made)
+        elif made is not None and _is_date(made) and dating.own_dates(table):
+            field = dating.meant(table, said).field
+            clauses.append(Clause(conditions.condition(table, field, made.op, made.value), made.also, later, at))
         elif made is not None and made.value is not None:
             known = _known(table, made)
             if known is not None:
-                clauses.append(Clause(known, made.also))
+                clauses.append(Clause(known, made.also, later, at))
             else:
                 weak = isinstance(made.value, str) and made.op == "eq" and bool(table.find([made.value]))
                 unclear.append(msgspec.structs.replace(made, weak=weak))
     span, age = around.slots.span(), around.slots.age()
     if span is not None:
-        timed = conditions.timed(table, span, said)
+        timed, wanted.dated, span = conditions.timed(table, span, said, around.now)
+        wanted.span_says = span.says
         if timed:
+            wanted.timed = next(iter(timed))
+            wanted.made = wanted.timed == "createdAt" and span.about == "created"
             clauses.append(Clause(timed))
     elif age is not None and table.time:
-        at = around.now - age.amount
+        moment = around.now - age.amount
+        meant_by = dating.meant(table, said, age.about)
         field = "updatedAt" if age.about == "changed" and "updatedAt" in table.fields else table.time
-        clauses.append(Clause({field: {"$lt" if age.op in ("gt", "gte") else "$gte": iso(at)}}))
+        if dating.own_dates(table):
+            field, wanted.dated = meant_by.field, "" if meant_by.sure else meant_by.field
+        edge = dating.edge(table, field, moment)
+        clauses.append(Clause({field: {"$lt" if age.op in ("gt", "gte") else "$gte": edge}}))
     for entity in said.all("size"):
         field = table.amount()
         size = entity.value
@@ -70,15 +92,71 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
         if places:
             clauses.append(Clause({value.field: value.condition}))
             used |= {place for start, end in places for place in range(start, end)}
+    clauses += _numbers(said, table, wanted)
     clauses += _boolean(said, table, used)
-    for word in _left(said, table, used):
+    unclear += [Unclear(one, "eq", "by") for one in wanted.unknown]
+    unclear += _before_fields(said, table, used)
+    for word in _left(said, table, used, meant.places):
+        if _EXCEPT.search(said.text[: word.at]):
+            word = msgspec.structs.replace(word, op="ne", weak=False)
         known = _known(table, word)
         if known is not None:
-            clauses.append(Clause(known))
+            clauses.append(Clause(known, later=word.later, at=word.at))
         else:
             unclear.append(word)
     unclear += [Unclear(str(one.value)) for one in said.all("quoted", "email") if not said.inside(one) & used]
     return clauses, unclear
+
+
+def _turned_round(table: Table, one: Comparison) -> Unclear | None:
+    """`with full access` is the value before its field, though the words could be read the other way."""
+    if one.op != "eq" or not isinstance(one.value, str) or not one.field or table.find(one.field):
+        return None
+    field = table.find([one.value], ("text", "string"))
+    return Unclear(one.field, "eq", field, one.also) if field and table.names(field, [one.value]) else None
+
+
+def _is_field(table: Table, word: str) -> bool:
+    field = table.find([word])
+    return bool(field) and table.names(field, [word])
+
+
+def _strays(table: Table, one: Comparison, names: Iterable[str]) -> list[str]:
+    """Words that stand where a field does and name none: `Paris` in `from Berlin or Paris over 100`."""
+    own = {stem(word) for name in names for word in name.split()}
+    words = [word for word in one.field.split() if stem(word) not in own | knowledge.stop() | knowledge.noise()]
+    numeric = one.op in ("gt", "gte", "lt", "lte", "between") and not isinstance(one.value, str)
+    known = any(stem(word) in knowledge.known_stems() or word in verbs() or table.find([word]) for word in words)
+    return words if numeric and one.introduced and words and not known and not table.find(words) else []
+
+
+def _is_date(one: Unclear) -> bool:
+    """Whether only days are compared with, and not said of what."""
+    values = one.value if isinstance(one.value, tuple) else (one.value,)
+    compares = one.op in ("lt", "lte", "gt", "gte", "between")
+    return compares and all(isinstance(each, str) and _DAY.fullmatch(each) for each in values)
+
+
+def _before_fields(said: Any, table: Table, used: set[int]) -> list[Unclear]:
+    """A value before the name of its field: `full access`, `high priority`. Behind `with` it can be nothing else."""
+    found: list[Unclear] = []
+    for place in range(1, len(said.words)):
+        word, before = said.words[place], said.words[place - 1]
+        field = table.find([word.lower], ("text", "string"))
+        if not field or not table.names(field, [word.lower]) or used & {place - 1, place} or before.shape != "word":
+            continue
+        if before.stem in knowledge.stop() or before.lower in verbs() or _is_own(table, before.stem):
+            continue
+        introduced = place > 1 and said.words[place - 2].lower in ("with", "having", "has", "have", "of", "whose")
+        later = said.is_later(before.start)
+        op = "ne" if _is_denied(said, place - 1) else "eq"
+        found.append(Unclear(before.lower, op, field, weak=not introduced, later=later, at=before.start))
+        used |= {place - 1, place} if introduced else {place - 1}
+    return found
+
+
+def _is_own(table: Table, word: str) -> bool:
+    return word in {stem(one) for one in (*table.noun, *(each for name in table.fields for each in fields.parts(name)))}
 
 
 def _turned(table: Table, where: dict[str, Any]) -> dict[str, Any]:
@@ -149,8 +227,33 @@ def _boolean(said: Any, table: Table, used: set[int]) -> list[Clause]:
     return found
 
 
-def _left(said: Any, table: Table, used: set[int]) -> list[Unclear]:
-    """Words that nothing explains yet, which may be values. Those that mean something else as well are weak."""
+def _numbers(said: Any, table: Table, wanted: Shape) -> list[Clause]:
+    """A number behind the name of its field, and others behind `or`: `a quantity of 2 or 5`."""
+    found: list[Clause] = []
+    for entity in said.all("number"):
+        before = _FIELD_BEFORE.search(said.text[: entity.start])
+        field = table.find([before["field"]], ("number", "integer")) if before is not None else ""
+        again = found and re.search(r"\d\s*(?:,|or|and)\s+$", said.text[: entity.start])
+        if field and table.names(field, [before["field"]] if before is not None else []):
+            found.append(Clause({field: entity.value}, at=entity.start))
+        elif again:
+            found.append(msgspec.structs.replace(found[-1], where={next(iter(found[-1].where)): entity.value}))
+        else:
+            continue
+        wanted.heard.add(entity.start)
+    return found
+
+
+def _denied(made: Clause | Unclear | None) -> Clause | Unclear | None:
+    """A condition that is said of what is not wanted."""
+    if isinstance(made, Clause):
+        return msgspec.structs.replace(made, where={"$not": made.where})
+    return msgspec.structs.replace(made, op="ne") if made is not None and made.op == "eq" else made
+
+
+def _left(said: Any, table: Table, used: set[int], noun: frozenset[int]) -> list[Unclear]:
+    """Words that nothing explains yet, which may be values. Those that mean something else as well are weak, but for
+    one that stands before the noun: it says which of them are meant."""
     known, asking, own = (
         knowledge.known_stems(),
         verbs(),
@@ -163,13 +266,23 @@ def _left(said: Any, table: Table, used: set[int]) -> list[Unclear]:
             place in used
             or word.shape != "word"
             or word.lower in asking
+            or word.lower in _EXCEPTING
             or "n't" in word.lower
             or word.stem in knowledge.noise() | own
         ):
             continue
-        weak = word.stem in known or bool(table.find([word.lower]))
-        found.append(Unclear(word.lower.removesuffix("'s").removesuffix("’s"), weak=weak))
+        which = place + 1 in noun and not _is_field(table, word.lower)
+        weak = not which and (word.stem in known or bool(table.find([word.lower])))
+        bare = word.lower.removesuffix("'s").removesuffix("’s")
+        op = "ne" if _is_denied(said, place) else "eq"
+        found.append(Unclear(bare, op, weak=weak, later=said.is_later(word.start), at=word.start))
     return found
+
+
+def _is_denied(said: Any, place: int) -> bool:
+    """Whether a `not` stands shortly before a word, as in `that haven't been paid`."""
+    before = [one.lower for one in said.words[max(0, place - 4) : place]]
+    return any(one.endswith(("n't", "n’t")) or one in ("not", "never") for one in before)
 
 
 @cache
@@ -196,77 +309,3 @@ def verbs() -> frozenset[str]:
         word for name in ("record", "collection", "everything", "change") for word in re.split(r"[| ]", things[name])
     }
     return frozenset(found | knowledge.words("records: no values"))
-
-
-def resolved(table: Table, unclear: Sequence[Unclear], sample: Got) -> list[Clause]:
-    """Which fields values belong to, learned from records; `Unknown` says which word is none."""
-    rows = [one for one in items(sample) if isinstance(one, dict)]
-    found: list[Clause] = []
-    for one in unclear:
-        clause = _value(table, one, rows)
-        if clause is not None:
-            found.append(clause)
-        elif one.weak:
-            continue
-        elif one.op in ("contains", "starts", "ends", "eq") and one.hint in (
-            "about",
-            "containing",
-            "mentioning",
-            "contains",
-        ):
-            texts = [{name: {"$ilike": f"%{one.value}%"}} for name in table.texts() if table.fields[name] != "boolean"]
-            found.append(Clause({"$or": texts}))
-        else:
-            shown = table.texts()[:8]
-            raise Unknown(smalltalk.no_such_value(str(one.value), table.noun[1], shown))
-    return found
-
-
-def _value(table: Table, one: Unclear, rows: Sequence[dict[str, Any]]) -> Clause | None:
-    """The field that has a value, by what records hold."""
-    value = one.value
-    words = str(value).lower().strip()
-    if not words:
-        return None
-    candidates = [name for name in table.fields if any(_same(row.get(name), words) for row in rows)]
-    if candidates:
-        best = _likeliest(table, candidates, one.hint)
-        exact = next(row[best] for row in rows if _same(row.get(best), words))
-        if one.op == "ne":
-            return Clause({best: {"$ne": exact}}, one.also)
-        return Clause({best: exact}, one.also)
-    held = (
-        []
-        if one.weak
-        else [
-            name
-            for name in table.texts()
-            if any(isinstance(row.get(name), str) and _within(words, row[name].lower()) for row in rows)
-        ]
-    )
-    if held:
-        likes = [{name: {"$ilike": f"%{words}%"}} for name in held[:4]]
-        return Clause(likes[0] if len(likes) == 1 else {"$or": likes}, one.also)
-    return None
-
-
-def _same(value: Any, words: str) -> bool:
-    if isinstance(value, str):
-        return value.lower() == words or stem(value.lower()) == stem(words)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value) == words
-    if isinstance(value, list):
-        return any(_same(one, words) for one in value[:50])
-    return False
-
-
-def _within(words: str, text: str) -> bool:
-    return re.search(rf"\b{re.escape(words)}\b", text) is not None or (len(words) > 4 and stem(words) in text)
-
-
-def _likeliest(table: Table, names: Sequence[str], hint: str) -> str:
-    hinted = table.find(hint) if hint else ""
-    if hinted in names:
-        return hinted
-    order = ("status", "state", "id", "name", "priority", "category", "access")
-    return next((one for one in order if one in names), names[0])

@@ -22,6 +22,8 @@ class Step(msgspec.Struct, frozen=True):
 
     command: str
     params: dict[str, Any] = {}
+    lookup: bool = False
+    """Whether it only finds out what was meant: what was asked for comes after it."""
 
 
 class Telling(msgspec.Struct, frozen=True):
@@ -45,8 +47,6 @@ class Around(msgspec.Struct, frozen=True):
     slots: Slots
     tools: Mapping[str, Tool]
     now: float
-    lenient: bool = False
-    """Whether nothing runs for it, so that nobody need be asked: only what would be done is wanted."""
 
     def offered(self, *commands: str) -> str:
         """The first of some commands that may be called; empty when none may."""
@@ -73,6 +73,8 @@ class Plan(msgspec.Struct, frozen=True):
     score: float = 1.0
     reason: str = ""
     changes: bool = False
+    guessed: bool = False
+    """Whether it is only near to what was said, and not what that means."""
 
 
 def advanced(plan: Plan, results: Sequence[Got]) -> list[Step] | End:

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import fields, queries, smalltalk
-from doorward.agents.house.caution import asks_first
 from doorward.agents.house.conditions import as_number
 from doorward.agents.house.entities import stem
 from doorward.agents.house.fields import Table
@@ -55,7 +54,7 @@ def _of(around: Around, got: Any) -> Generator[list[Step], list[Got], Table]:
     own = [one for one in known if one.kind == "managed"][:50]
     if "data/query" not in around.tools or not own:
         raise Unknown(smalltalk.not_understood())
-    (found,) = yield [Step("data/query", queries.having_id(own, id))]
+    (found,) = yield [Step("data/query", queries.having_id(own, id), lookup=True)]
     names = [one.get("collection") for one in items(found) if isinstance(one, dict)]
     if len(names) != 1:
         raise Unknown(smalltalk.no_such_value(id, "records", [one.name for one in own]))
@@ -65,12 +64,12 @@ def _of(around: Around, got: Any) -> Generator[list[Step], list[Got], Table]:
 def _known(around: Around) -> Steps:
     if "data/describe" not in around.tools:
         raise NotOffered("data/describe")
-    (got,) = yield [Step("data/describe")]
+    (got,) = yield [Step("data/describe", lookup=True)]
     return Telling(Asked(), (got,))
 
 
 def _schema(around: Around, table: Table) -> Steps:
-    (got,) = yield [Step("data/describe", {"collection": table.name})]
+    (got,) = yield [Step("data/describe", {"collection": table.name}, lookup=True)]
     return Telling(Asked(), (got,))
 
 
@@ -133,7 +132,7 @@ def deleted(around: Around, intent: Intent, asked: Asked) -> Steps:
     caught = around.slots.caught
     table = yield from _of(around, got)
     step = Step("data/delete", {"collection": table.name, "id": _id(table, caught["id"])})
-    last = yield [asks_first(around, step)]
+    last = yield [step]
     return Telling(msgspec.structs.replace(asked, thing=table.name, noun=table.noun), tuple(last))
 
 

@@ -12,17 +12,23 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import conditions, fields, knowledge, queries, smalltalk, tables, taught
-from doorward.agents.house.entities import Comparison, Measure, stem
+from doorward.agents.house import (
+    fields,
+    knowledge,
+    queries,
+    smalltalk,
+    tables,
+    taught,
+)
+from doorward.agents.house.entities import Measure, stem
 from doorward.agents.house.fields import Table
-from doorward.agents.house.narrowing import narrowed, resolved, verbs
+from doorward.agents.house.narrowing import verbs
 from doorward.agents.house.plan import Around, NotOffered, Plan, Step, Steps, Telling, Unknown, items
-from doorward.agents.house.shaping import Shape, call, shape
+from doorward.agents.house.respelling import respelled
+from doorward.agents.house.selecting import selected
 from doorward.agents.house.tables import Meant
 from doorward.agents.house.telling import Asked
 
-_SAMPLE = 200
-"""How many records are looked at to learn what the words of a request mean as values."""
 _SCHEMA = knowledge.form("records: schema")
 _OPTIONS = knowledge.form("records: options")
 _AN_ID = knowledge.form("records: an id")
@@ -113,8 +119,10 @@ def _steps(around: Around, asked: Asked, own: Meant | None) -> Steps:
     named = tables.named(said)
     if own is None or foreign or named:
         if "data/describe" in around.tools:
-            (got,) = yield [Step("data/describe")]
+            (got,) = yield [Step("data/describe", lookup=True)]
             known = fields.described(items(got)) or known
+            around = respelled(around, known)
+            said = around.slots.said
             meant = _better(tables.meant(said, known), own)
             if meant is None:
                 meant = tables.by_field(said, known)
@@ -137,7 +145,7 @@ def _by_id(asked: Asked, id: str, known: Sequence[Table]) -> Steps:
     own = [one for one in known if one.kind == "managed"][:50]
     if not own:
         raise Unknown(smalltalk.not_understood())
-    (got,) = yield [Step("data/query", queries.having_id(own, id))]
+    (got,) = yield [Step("data/query", queries.having_id(own, id), lookup=True)]
     found = [one for one in items(got) if isinstance(one, dict)]
     if len(found) != 1:
         raise Unknown(smalltalk.no_such_value(id, "records", [one.name for one in own]))
@@ -172,17 +180,7 @@ def about(around: Around, asked: Asked, meant: Meant) -> Steps:
         return Telling(
             msgspec.structs.replace(asked, act="read", count=False, fields=_wanted_fields(said, table)), tuple(got)
         )
-    wanted = shape(around, meant)
-    clauses, unclear = narrowed(around, meant, wanted)
-    if unclear:
-        sample = yield [Step("data/list", {"collection": table.name, "limit": _SAMPLE})]
-        clauses += resolved(table, unclear, sample[0])
-    where = conditions.together(clauses)
-    if table.name == "messages" and table.kind == "system" and not wanted.measure:
-        where.setdefault("deletedAt", None)
-    step = call(around, table, wanted, where)
-    got = yield [step]
-    return Telling(_told(asked, table, wanted, said), tuple(got))
+    return (yield from selected(around, asked, meant))
 
 
 def _values_of(said: Any, table: Table) -> str:
@@ -193,24 +191,6 @@ def _values_of(said: Any, table: Table) -> str:
         table.find([one.lower]) for one in said.words if one.stem not in knowledge.stop() and one.lower not in verbs()
     ]
     return next((one for one in names if one and one not in ("id", "version")), "")
-
-
-def _told(asked: Asked, table: Table, wanted: Shape, said: Any) -> Asked:
-    return msgspec.structs.replace(
-        asked,
-        act="count" if wanted.count else "list",
-        count=wanted.count,
-        group=wanted.group,
-        measure=wanted.measure,
-        fields=wanted.fields or ([wanted.field] if wanted.field else []),
-        limit=wanted.limit,
-        condition_says=_said_back(said),
-    )
-
-
-def _said_back(said: Any) -> str:
-    words = [one.words for one in said.all("compare") if isinstance(one.value, Comparison) and one.value.introduced]
-    return " and ".join(words)
 
 
 def _one(around: Around, meant: Meant) -> str | int | None:
@@ -237,8 +217,14 @@ def _one(around: Around, meant: Meant) -> str | int | None:
 
 
 def _wanted_fields(said: Any, table: Table) -> list[str]:
+    own = {stem(one) for one in table.noun}
+    words = {one.stem for one in said.words if one.stem not in own} | {one.lower for one in said.words}
     return [
-        name for name in table.fields if {stem(one) for one in fields.parts(name)} <= {one.stem for one in said.words}
+        name
+        for name in table.fields
+        if {stem(one) for one in fields.parts(name)} - own <= words
+        and name != "id"
+        and ({stem(one) for one in fields.parts(name)} - own or name.lower() in words)
     ]
 
 
@@ -255,7 +241,16 @@ def _changed(around: Around, asked: Asked, known: Sequence[Table]) -> Steps:
     until = span.until if span.until is not None else around.now + 86_400
     query = queries.changed(own[:50], field, span.since or 0.0, until, counted=asked.count)
     got = yield [Step(command, query)]
+    if asked.count:
+        params = {"groupBy": ["collection"], "metrics": {"count": {"count": "*"}}, "orderBy": "-count"}
+        got = [msgspec.structs.replace(got[0], command="data/aggregate", params=params)]
+        asked = msgspec.structs.replace(asked, condition_says="created" if field == "createdAt" else "changed")
     shown = msgspec.structs.replace(
-        asked, thing="records", noun=("record", "records"), group="collection" if asked.count else ""
+        asked,
+        thing="records",
+        noun=("record", "records"),
+        group="collection" if asked.count else "",
+        about="created" if field == "createdAt" else "changed",
+        fields=[] if asked.count else ["collection", "id", field],
     )
     return Telling(shown, tuple(got))

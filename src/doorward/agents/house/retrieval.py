@@ -80,7 +80,7 @@ _CACHE: dict[int, tuple[weakref.ref[Any] | None, int, _Ranking]] = {}
 
 def _ranking(tools: Mapping[str, Tool]) -> _Ranking:
     """Made once for each set of tools, since the same is offered again and again."""
-    key = hash(frozenset((name, id(tool.uses), tool.description) for name, tool in tools.items()))
+    key = hash(frozenset((name, tool.description, *(use.says for use in tool.uses)) for name, tool in tools.items()))
     found = _CACHE.get(key)
     if found is None:
         if len(_CACHE) >= _KEPT:
@@ -113,9 +113,8 @@ def plan(around: Around) -> Plan | None:
     params = _params(around, tool, best.use)
     if params is None:
         return None
-    return taught.made(
-        best.command, params, tool, best.score, f"it is near to “{best.use.says if best.use else best.command}”"
-    )
+    near = f"it is near to “{best.use.says if best.use else best.command}”"
+    return msgspec.structs.replace(taught.made(best.command, params, tool, best.score, near), guessed=True)
 
 
 def _begins_alike(around: Around, best: Ranked) -> bool:
@@ -124,7 +123,7 @@ def _begins_alike(around: Around, best: Ranked) -> bool:
     verbs = {stem(one) for one in words(best.command)}
     if best.use is not None:
         verbs |= {stem(one) for one in words(best.use.says)[:2]}
-    return first in verbs
+    return first in verbs - knowledge.stop()
 
 
 def _params(around: Around, tool: Tool, use: Example | None) -> dict[str, Any] | None:

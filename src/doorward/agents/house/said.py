@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -25,6 +25,12 @@ class Said(msgspec.Struct, frozen=True):
     """The words that are no part of a path, a quotation or the like."""
     whole: str
     """What was written, before anything was taken from it."""
+    joined_at: tuple[int, ...] = ()
+    """Where each part begins that goes on from what was said before; empty where it stands for itself."""
+
+    def is_later(self, start: int) -> int:
+        """In which of the parts that go on from what was said before something stands; 0 is in none."""
+        return sum(at <= start for at in self.joined_at)
 
     @property
     def text(self) -> str:
@@ -43,21 +49,27 @@ class Said(msgspec.Struct, frozen=True):
 
     def places(self, phrases: Iterable[knowledge.Phrase]) -> list[tuple[int, int]]:
         """Where one of some phrases stands among the words: the first and behind the last of each."""
-        stems = [one.stem for one in self.words]
-        lowers = [one.lower for one in self.words]
+        return self.found_of(by_first(phrases))
+
+    def found_of(self, firsts: Mapping[str, Sequence[knowledge.Phrase]]) -> list[tuple[int, int]]:
+        """The same for phrases that are kept by their first word, so that few of them need a look."""
         found: list[tuple[int, int]] = []
-        for phrase in phrases:
-            many = len(phrase)
-            first = phrase[0]
-            for start in range(len(stems) - many + 1):
-                if (stems[start] == first or lowers[start] == first) and (
-                    many == 1 or tuple(stems[start : start + many]) == phrase
-                ):
+        words = self.words
+        for start, word in enumerate(words):
+            fitting = firsts.get(word.stem, ())
+            if word.lower != word.stem:
+                fitting = (*fitting, *firsts.get(word.lower, ()))
+            for phrase in fitting:
+                many = len(phrase)
+                if many == 1:
+                    found.append((start, start + 1))
+                elif start + many <= len(words) and all(words[start + k].stem == phrase[k] for k in range(many)):
                     found.append((start, start + many))
         return found
 
     def has(self, *concepts: str) -> bool:
-        return any(self.places(_phrases(one)) for one in concepts)
+        known = _concepts()
+        return any(self.found_of(known[one]) for one in concepts if one in known)
 
     def content(self) -> list[int]:
         """The places of the words that say something, outside of everything that was found."""
@@ -88,8 +100,17 @@ def _own_words(one: Entity) -> frozenset[str]:
     return frozenset(entities.stem(word) for word in one.value.field.lower().split())
 
 
-def _phrases(concept: str) -> tuple[knowledge.Phrase, ...]:
-    return knowledge.concepts().get(concept, ())
+def by_first(phrases: Iterable[knowledge.Phrase]) -> dict[str, list[knowledge.Phrase]]:
+    """Phrases by the word that they begin with."""
+    firsts: dict[str, list[knowledge.Phrase]] = {}
+    for phrase in phrases:
+        firsts.setdefault(phrase[0], []).append(phrase)
+    return firsts
+
+
+@cache
+def _concepts() -> dict[str, dict[str, list[knowledge.Phrase]]]:
+    return {name: by_first(phrases) for name, phrases in knowledge.concepts().items()}
 
 
 @lru_cache(maxsize=64)

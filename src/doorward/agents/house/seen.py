@@ -38,6 +38,8 @@ class Seen:
         before = (turn.text for turn in reversed(turns[: max(last, 0)]) if turn.role == "assistant" and turn.text)
         self.answered = next(before, "")
         """What was answered last before."""
+        self.changes = prompt.changes
+        """What was changed before in the same conversation, and can be taken back."""
         self.tools: dict[str, Tool] = {tool.command or tool.name.replace("_", "/", 1): tool for tool in prompt.tools}
         """What may be called, by its own name."""
 

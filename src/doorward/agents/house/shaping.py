@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-import msgspec
-
-from doorward.agents.house import knowledge, queries
-from doorward.agents.house.entities import Comparison, Group, Limit, Measure, Order, stem
+from doorward.agents.house import figuring, knowledge, smalltalk
+from doorward.agents.house.entities import Comparison, Limit, Measure, Order, stem
 from doorward.agents.house.fields import Table, parts
-from doorward.agents.house.plan import Around, NotOffered, Step
+from doorward.agents.house.grouping import grouped, own_stems
+from doorward.agents.house.plan import Around, Unknown
 from doorward.agents.house.tables import Meant
+from doorward.agents.house.wanted import Shape
 
 _FUNCTIONS = {"sum": "sum", "average": "avg"}
-_EACH = knowledge.form("shaping: each")
 _WHICH = knowledge.form("shaping: which")
-_DIFFERENT = knowledge.form("shaping: different")
 
 
-_SPLIT = knowledge.forms("shaping: split by")
+_AT_LEAST = re.compile(r"\bat (?:the )?(?:very )?(?:least|most)\b", re.IGNORECASE)
 _OVERALL = re.compile(r"\b(?:overall|altogether|in total|in all|all told)\b", re.IGNORECASE)
-
-
-class Shape(msgspec.Struct, kw_only=True):
-    """Filled while the request is read."""
-
-    count: bool = False
-    group: str = ""
-    period: str = ""
-    """The period by which a time is grouped, such as month."""
-    measure: str = ""
-    field: str = ""
-    """What is measured, or what is ordered by."""
-    order: str = ""
-    limit: int = 0
-    fields: list[str] = []
-    places: set[int] = set()
-    """Words that are explained by it."""
-    taken: set[int] = set()
-    """Where comparisons begin that were read as something else."""
 
 
 def shape(around: Around, meant: Meant) -> Shape:
@@ -48,59 +26,40 @@ def shape(around: Around, meant: Meant) -> Shape:
         count=bool(re.search(r"\b(?:how many|counts?|number of|tally|how often)\b", said.text, re.IGNORECASE)),
         places=set(),
         taken=set(),
+        also_by=[],
+        unknown=[],
+        heard=set(),
     )
     nouns = "|".join(re.escape(one) for one in table.noun)
     if re.search(rf"\bamount of (?:\w+ )?(?:{nouns})\b", said.text, re.IGNORECASE) and not said.entity("measure"):
         wanted.count = True
-    _grouped(around, table, wanted, meant)
+    grouped(around, table, wanted, meant)
     _measured(around, table, wanted, meant)
+    _ranked(around, table, wanted)
     _ordered(around, table, wanted)
     wanted.fields = [] if wanted.count or wanted.group or wanted.measure else _fields(around, table, meant)
     if wanted.group:
         wanted.count = not wanted.measure
+    _plain_enough(around, table, wanted, meant)
     return wanted
 
 
-def _grouped(around: Around, table: Table, wanted: Shape, meant: Meant) -> None:
+def _plain_enough(around: Around, table: Table, wanted: Shape, meant: Meant) -> None:
+    """Groups of a figure that was named without saying which: `price by city` could be a sum or an average."""
     said = around.slots.said
-    entity = said.entity("group")
-    words = entity.value.field if entity is not None and isinstance(entity.value, Group) else ""
-    if not words:
-        found = _EACH.search(said.text)
-        words = found["field"] if found is not None else ""
-    if not words:
-        split = next((one for form in _SPLIT if (one := form.search(said.text)) is not None), None)
-        words = split["field"] if split is not None and table.find(split["field"]) else ""
-    if not words:
-        found = _DIFFERENT.search(said.text)
-        rest = said.text[found.end() :].split() if found is not None else []
-        words = rest[0] if rest else ""
-    if not words:
+    field = _number_said(around, table)
+    counts = re.search(r"\b(?:how many|counts?|number of|tally|how often)\b", said.text, re.IGNORECASE)
+    places = {at for at, word in enumerate(said.words) if field and table.find([word.lower], ("number", "integer"))}
+    if not wanted.group or wanted.measure or meant.places or counts:
         return
-    period = next((one for one in queries.PERIODS if stem(one) in {stem(word) for word in words.lower().split()}), "")
-    field = table.find(words)
-    if not field and period and table.time:
-        wanted.period, field = period, table.time
-    elif not field:
-        own = [word for word in words.split() if table.find([word]) and stem(word.lower()) not in _own(table)]
-        field = table.find([own[0]]) if own else ""
-    if not field:
+    if said.has("sum", "average") and not wanted.order:
+        raise Unknown(smalltalk.beyond("I do not know of which field the figure is to be"))
+    if not places - wanted.places:
         return
-    if table.fields.get(field) in ("number", "integer") and not re.search(
-        r"\b(?:per|each|every)\b", said.text, re.IGNORECASE
-    ):
-        up = re.search(r"\b(?:lowest|smallest|cheapest|ascending|least|fewest)\b", said.text, re.IGNORECASE)
-        wanted.order = field if up else f"-{field}"
-        if entity is not None:
-            wanted.places |= said.inside(entity)
-        return
-    wanted.group = field
-    if entity is not None:
-        wanted.places |= said.inside(entity)
-
-
-def _own(table: Table) -> set[str]:
-    return {stem(one) for one in table.noun}
+    if wanted.group != field and field not in wanted.also_by and not wanted.order:
+        raise Unknown(
+            smalltalk.beyond(f"I cannot tell which figure of {field} is wanted, such as its total or its average")
+        )
 
 
 def _measured(around: Around, table: Table, wanted: Shape, meant: Meant) -> None:
@@ -109,7 +68,10 @@ def _measured(around: Around, table: Table, wanted: Shape, meant: Meant) -> None
         value = entity.value
         if not isinstance(value, Measure) or value.fn == "count":
             continue
-        words = [one for one in value.field.lower().split() if stem(one) not in _own(table) | {stem(table.name)}]
+        words = [one for one in value.field.lower().split() if stem(one) not in own_stems(table) | {stem(table.name)}]
+        if value.fn == "sum" and value.field and not words and not _number_said(around, table):
+            wanted.count = True
+            continue
         field = table.find(words, ("number", "integer")) if words else ""
         time = table.find(words, ("time", "date", "date-time")) if words and value.fn in ("min", "max") else ""
         field = field or time or _number_said(around, table) or table.amount()
@@ -146,6 +108,22 @@ def _measured(around: Around, table: Table, wanted: Shape, meant: Meant) -> None
         wanted.limit, wanted.measure = 1, ""
 
 
+def _ranked(around: Around, table: Table, wanted: Shape) -> None:
+    """Which group has the highest average or total: `which city has the highest average price`, `top 3 by total`."""
+    said = around.slots.said
+    found = figuring.ranked(said.text)
+    if found is None:
+        return
+    field = table.find([found.field], ("number", "integer"))
+    group = wanted.group or _group_of_most(around, table)
+    if not field or not group or found.fn not in ("avg", "sum"):
+        raise Unknown(smalltalk.not_understood())
+    limit = next((one.value for one in said.all("limit") if isinstance(one.value, Limit)), None)
+    wanted.group, wanted.measure, wanted.field, wanted.count = group, found.fn, field, False
+    wanted.order = "-value" if found.highest else "value"
+    wanted.limit = limit.n if limit is not None else 1
+
+
 def _record_wanted(text: str, table: Table, field: str) -> bool:
     named = stem(parts(field)[0])
     if any(stem(word) == named for word in re.findall(r"\w+", text.lower())):
@@ -180,8 +158,12 @@ def _ordered(around: Around, table: Table, wanted: Shape) -> None:
     number = said.entity("number")
     if limit is None and number is not None and isinstance(number.value, int) and not said.entity("compare"):
         behind = re.match(r"\s+(?:\w+\s+){0,2}?(\w+)", said.text[number.end :])
-        if behind is not None and stem(behind[1].lower()) in _own(table) and 0 < number.value <= 1_000:
+        if behind is not None and stem(behind[1].lower()) in own_stems(table) and 0 < number.value <= 1_000:
             wanted.limit = number.value
+    if order is not None and wanted.measure and not wanted.group and order.field != "count":
+        field = table.find(order.field)
+        if field and table.fields.get(field) not in ("number", "integer"):
+            wanted.group, order = field, None
     if order is not None:
         _by_order(around, table, wanted, order)
     early = knowledge.form("shaping: the first made").search(said.text)
@@ -193,7 +175,14 @@ def _ordered(around: Around, table: Table, wanted: Shape) -> None:
             else table.time
         )
         wanted.order = field if early else f"-{field}"
-        wanted.limit = wanted.limit or _one_or_many(said.text, table)
+        _one_or_many(said.text, table, wanted)
+        return
+    if wanted.group and not wanted.measure and limit is not None and limit.by and order is None and limit.n == 1:
+        # The cheapest of each group is a figure of each group.
+        field = _limit_field(around, table, limit)
+        if field:
+            wanted.measure, wanted.field = "max" if limit.descending else "min", field
+            wanted.count, wanted.limit = False, 0
         return
     if wanted.order or wanted.measure:
         if wanted.group and wanted.measure and not wanted.order and limit is not None:
@@ -212,7 +201,7 @@ def _ordered(around: Around, table: Table, wanted: Shape) -> None:
         return
     if said.has("newest") and table.time and not wanted.count and around.slots.span() is None:
         wanted.order = f"-{table.time}"
-        wanted.limit = wanted.limit or _one_or_many(said.text, table)
+        _one_or_many(said.text, table, wanted)
     elif (
         said.has("oldest")
         and table.time
@@ -220,19 +209,24 @@ def _ordered(around: Around, table: Table, wanted: Shape) -> None:
         and re.search(r"\b(?:oldest|earliest)\b", said.text, re.I)
     ):
         wanted.order = table.time
-        wanted.limit = wanted.limit or _one_or_many(said.text, table)
-    elif said.has("most", "least") and not wanted.count:
+        _one_or_many(said.text, table, wanted)
+    elif said.has("most", "least") and not wanted.count and not _AT_LEAST.search(said.text):
         field = _number_said(around, table) or table.amount()
         if field:
             wanted.order = f"-{field}" if said.has("most") and not said.has("least") else field
-            wanted.limit = wanted.limit or _one_or_many(said.text, table)
+            _one_or_many(said.text, table, wanted)
             wanted.field = field
 
 
 def _by_order(around: Around, table: Table, wanted: Shape, order: Order) -> None:
     if order.field == "count":
         group = wanted.group or _group_of_most(around, table)
-        if group:
+        of = table.find(order.of, ("number", "integer")) if order.of else ""
+        if group and of and stem(order.of.split()[0]) not in own_stems(table):
+            wanted.measure, wanted.field, wanted.count = "sum", of, False
+            wanted.group, wanted.order = group, "-value" if order.descending else "value"
+            wanted.limit = wanted.limit or 1
+        elif group:
             wanted.group, wanted.order = group, "-count" if order.descending else "count"
             wanted.limit = wanted.limit or 1
         return
@@ -248,7 +242,9 @@ def _by_order(around: Around, table: Table, wanted: Shape, order: Order) -> None
 def _group_of_most(around: Around, table: Table) -> str:
     """`which customer has the most orders`: the field of the orders by which they are counted."""
     for word in around.slots.said.words:
-        field = table.find([word.lower]) if word.stem not in _own(table) and word.stem not in knowledge.stop() else ""
+        field = (
+            table.find([word.lower]) if word.stem not in own_stems(table) and word.stem not in knowledge.stop() else ""
+        )
         if field and table.fields.get(field) not in ("number", "integer"):
             return field
     return ""
@@ -267,11 +263,14 @@ def _limit_field(around: Around, table: Table, limit: Limit) -> str:
     return table.time
 
 
-def _one_or_many(text: str, table: Table) -> int:
+def _one_or_many(text: str, table: Table, wanted: Shape) -> None:
     """One where the singular was said, otherwise a handful."""
+    if wanted.limit:
+        return
     one, many = table.noun
     words = {word.lower() for word in re.findall(r"[\w-]+", text)}
-    return 1 if one.lower() in words and many.lower() not in words else 10
+    wanted.limit = 1 if one.lower() in words and many.lower() not in words else 10
+    wanted.chosen = wanted.limit > 1
 
 
 def _fields(around: Around, table: Table, meant: Meant) -> list[str]:
@@ -286,48 +285,3 @@ def _fields(around: Around, table: Table, meant: Meant) -> list[str]:
             if {stem(one) for one in parts(name)} == {word.stem} and name not in found:
                 found.append(name)
     return found
-
-
-def call(around: Around, table: Table, wanted: Shape, where: dict[str, Any]) -> Step:
-    """The one call that gives it."""
-    base: dict[str, Any] = {"collection": table.name}
-    if where:
-        base["filter"] = where
-    if wanted.group and wanted.period:
-        return _by_period(around, table, wanted, where)
-    if (wanted.group or wanted.measure) and "data/aggregate" in around.tools:
-        params = dict(base)
-        if wanted.group:
-            params["groupBy"] = [wanted.group]
-        name = f"{wanted.measure}_{wanted.field}" if wanted.measure else "count"
-        if wanted.measure:
-            params["metrics"] = {name: {wanted.measure: wanted.field}, "count": {"count": "*"}}
-        if wanted.order:
-            down = "-" if wanted.order.startswith("-") else ""
-            params["orderBy"] = f"{down}{name}" if wanted.order.lstrip("-") in ("value", "count") else wanted.order
-        if wanted.limit and wanted.group:
-            params["limit"] = wanted.limit
-        return Step("data/aggregate", params)
-    small = table.kind == "system" and table.name in ("rooms", "users", "recipes", "servers") and not where
-    if wanted.count and not (small and "data/list" in around.tools) and "data/count" in around.tools:
-        return Step("data/count", base)
-    if "data/list" in around.tools:
-        if wanted.order:
-            base["orderBy"] = wanted.order
-        base["limit"] = wanted.limit or (200 if small else 50)
-        return Step("data/list", base)
-    if "data/count" in around.tools and wanted.count:
-        return Step("data/count", base)
-    raise NotOffered("data/list")
-
-
-def _by_period(around: Around, table: Table, wanted: Shape, where: dict[str, Any]) -> Step:
-    if "data/query" not in around.tools or where.keys() - {wanted.group}:
-        raise NotOffered("data/query")
-    span = around.slots.span() if where else None
-    bounds = None
-    if span is not None:
-        bounds = (span.since or 0.0, span.until if span.until is not None else around.now + 86_400)
-    query = queries.by_period(table, wanted.group, wanted.period, (wanted.measure, wanted.field), bounds)
-    wanted.group = wanted.period
-    return Step("data/query", query)

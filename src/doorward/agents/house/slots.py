@@ -40,6 +40,8 @@ class Slots:
         self.seen = seen
         self.now = now
         self.caught = dict(caught or {})
+        self.memo: dict[Any, Any] = {}
+        """What was found out about the request already."""
         self.found: dict[Any, Any] = {}
         """What was looked for in the request already, and where it is."""
 
@@ -55,6 +57,12 @@ class Slots:
 
     def has(self, name: str) -> bool:
         """Whether the request holds an entity, as intents name them behind a `#`."""
+        key = f"#{name}"
+        if key not in self.memo:
+            self.memo[key] = self._has(name)
+        return bool(self.memo[key])
+
+    def _has(self, name: str) -> bool:
         if name == "kind":
             return bool(self.kinds())
         if name == "path":
@@ -256,7 +264,7 @@ class Slots:
                 if found["name"].lower() not in _NO_ROOM:
                     return found["name"]
         who = re.match(r"who(?:'s| is| are| else)\b", self.said.text, re.IGNORECASE) is not None
-        if who or self.said.has("member", "message"):
+        if who or self.said.has("member", "message", "person"):
             place = _IN_ROOM.search(self.said.text)
             near = place is not None and (place[0].lower().startswith(("in", "inside")) or not who)
             if place is not None and near and place["name"].lower() not in _NO_ROOM | {"room", "rooms"}:

@@ -38,6 +38,18 @@ def no_such_value(word: str, noun: str, fields: Sequence[str]) -> str:
     return knowledge.smalltalk().no_such_value.format(word=word[:60], noun=noun, fields=in_a_row(list(fields)))
 
 
+def nowhere(what: str, word: str, noun: str, fields: Sequence[str]) -> str:
+    """No record has what was named."""
+    words = knowledge.smalltalk()
+    return words.nowhere.format(what=what[:80], word=word[:60], noun=noun, fields=in_a_row(list(fields)))
+
+
+def beyond(why: str) -> str:
+    """A figure that no command here gives."""
+    words = knowledge.smalltalk()
+    return f"{words.beyond.format(why=why)} {words.beyond_how}"
+
+
 def not_offered(commands: str) -> str:
     return knowledge.smalltalk().not_offered.format(commands=commands)
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from doorward.agents.house.plan import Step
+
 
 class Suggested(msgspec.Struct, frozen=True):
     command: str
@@ -17,3 +19,5 @@ class Suggested(msgspec.Struct, frozen=True):
     """What in the request speaks for it."""
     alternatives: tuple[str, ...] = ()
     """Other commands that came near."""
+    lookups: tuple[Step, ...] = ()
+    """What has to be run, all of it, before the call that was asked for is known; the call itself is not yet, then."""

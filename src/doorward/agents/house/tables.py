@@ -13,6 +13,10 @@ _EXPLICIT = knowledge.form("tables: explicit")
 _GENERIC = knowledge.stems("tables: generic")
 
 
+_SPELT = frozenset(("called", "calling", "commanded", "posted"))
+"""Verbs that are spelt like the name of a collection of the house, but for their ending."""
+
+
 class Meant(msgspec.Struct, frozen=True):
     table: Table
     places: frozenset[int]
@@ -26,6 +30,8 @@ def meant(said: Said, tables: list[Table]) -> Meant | None:
     for table in tables:
         for name, weight in _names(table):
             for start, end in said.places([name]):
+                if any(said.words[place].lower in _SPELT for place in range(start, end)):
+                    continue
                 score = weight + len(name) - 0.01 * start + (0.6 if _is_object(said, start, end) else 0.0)
                 if best is None or score > best.score:
                     best = Meant(table, frozenset(range(start, end)), score)
@@ -35,17 +41,21 @@ def meant(said: Said, tables: list[Table]) -> Meant | None:
 def by_field(said: Said, tables: list[Table]) -> Meant | None:
     """The one collection that has a field of the name that was said, such as `average price`."""
     wanted = [one.stem for one in said.words if one.stem not in knowledge.stop()]
-    fitting = [
-        table
+    fits = [
+        (
+            sum(
+                set(map(stem, parts(field))) <= set(wanted)
+                for field in table.fields
+                if field not in ("id", "version", "name")
+            ),
+            table,
+        )
         for table in tables
         if table.kind != "system"
-        and any(
-            set(map(stem, parts(field))) <= set(wanted)
-            for field in table.fields
-            if field not in ("id", "version", "name")
-        )
     ]
-    return Meant(fitting[0], frozenset(), 0.5) if len(fitting) == 1 else None
+    most = max((many for many, _ in fits), default=0)
+    fitting = [table for many, table in fits if many == most]
+    return Meant(fitting[0], frozenset(), 0.5) if most and len(fitting) == 1 else None
 
 
 def named(said: Said) -> str:

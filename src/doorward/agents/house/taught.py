@@ -6,12 +6,19 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from doorward.agents.house.plan import Around, Plan, Step, Steps, Telling
 from doorward.agents.house.telling import Asked
 from doorward.agents.models.model import Tool
+from doorward.recipes.recipe import MOST_SLOTS
 
 _SLOT = re.compile(r"\{([a-zA-Z]\w{0,40})\}")
 _SPACES = re.compile(r"\s+")
+_END = r"\Z"
+_LONGEST_PHRASE = 400
+_LONGEST_TEXT = 4_000
+"""What is longer is not said as anybody taught it."""
 
 
 def plan(around: Around) -> Plan | None:
@@ -21,10 +28,9 @@ def plan(around: Around) -> Plan | None:
         for use in tool.uses:
             if "{" not in use.says:
                 continue
-            found = _pattern(use.says).fullmatch(text)
+            found = caught(use.says, text)
             if found is not None:
-                caught = {name: value.strip("\"'“”` ") for name, value in found.groupdict().items()}
-                params = {key: _filled(value, caught, tool, key) for key, value in use.params.items()}
+                params = {key: _filled(value, found, tool, key) for key, value in use.params.items()}
                 return made(command, params, tool, 0.95, f"it is said as in “{use.says}”")
     return None
 
@@ -42,20 +48,53 @@ def made(
     return Plan(command, wish, steps(), score, reason, not tool.reads_only)
 
 
+class _Phrase(msgspec.Struct, frozen=True):
+    """A phrase in its pieces: what it begins with, and each slot with the fixed words behind it."""
+
+    begins: re.Pattern[str]
+    slots: tuple[tuple[str, re.Pattern[str]], ...]
+
+
 @lru_cache(maxsize=2_000)
-def _pattern(says: str) -> re.Pattern[str]:
-    parts = _SLOT.split(says.strip(" ?.!"))
-    seen: set[str] = set()
-    made = []
-    for number, part in enumerate(parts):
-        if number % 2 == 0:
-            made.append(_SPACES.sub(r"\\s+", re.escape(part).replace(r"\ ", " ")))
-        elif part in seen:
-            made.append(rf"(?P={part})")
-        else:
-            seen.add(part)
-            made.append(rf"(?P<{part}>.+?)")
-    return re.compile("".join(made), re.IGNORECASE)
+def _phrase(says: str) -> _Phrase | None:
+    """None for a phrase of which no sentence can be told: one with too many slots, or with two side by side."""
+    first, *parts = _SLOT.split(says.strip(" ?.!"))
+    names, fixed = parts[::2], parts[1::2]
+    if len(says) > _LONGEST_PHRASE or len(names) > MOST_SLOTS or not all(fixed[:-1]):
+        return None
+    behind = [_words(one, last=number == len(fixed)) for number, one in enumerate(fixed, 1)]
+    return _Phrase(_words(first, last=not names), tuple(zip(names, behind, strict=True)))
+
+
+def _words(fixed: str, *, last: bool) -> re.Pattern[str]:
+    """Fixed words as they may be said: in small or capital letters, with any blanks between them, the last at the end.
+
+    Blanks are looked at from their beginning only, so that a long row of them is passed once.
+    """
+    pattern = _SPACES.sub(r"\\s+", re.escape(fixed).replace(r"\ ", " "))
+    before = r"(?<!\s)" if pattern.startswith(r"\s") else ""
+    return re.compile(f"{before}{pattern}{_END if last else ''}", re.IGNORECASE)
+
+
+def caught(says: str, text: str) -> dict[str, str] | None:
+    """What stands in the slots of a phrase; None when the text is not said like it.
+
+    Fixed words are looked for from left to right, each once behind the last: the first place where they stand leaves
+    the most room for what comes behind, so that there is never a reason to go back and try another.
+    """
+    phrase = _phrase(says) if len(text) <= _LONGEST_TEXT else None
+    begun = phrase.begins.match(text) if phrase is not None else None
+    if phrase is None or begun is None:
+        return None
+    values: dict[str, str] = {}
+    at = begun.end()
+    for name, behind in phrase.slots:
+        found = behind.search(text, at + 1)
+        value = text[at : found.start()] if found is not None else ""
+        if found is None or not value or "\n" in value or values.setdefault(name, value).lower() != value.lower():
+            return None
+        at = found.end()
+    return {name: value.strip("\"'“”` ") for name, value in values.items()}
 
 
 def _filled(value: Any, caught: dict[str, str], tool: Tool, key: str) -> Any:

@@ -7,8 +7,9 @@ from datetime import tzinfo
 
 import msgspec
 
-from doorward.agents.house import answering, knowledge, records, retrieval, smalltalk, taught
+from doorward.agents.house import answering, figuring, knowledge, records, retrieval, smalltalk, tables, taught
 from doorward.agents.house.asking import is_told, talk
+from doorward.agents.house.choosing import chosen
 from doorward.agents.house.filling import Missing
 from doorward.agents.house.following import followed, picked, pieces, referring, refers_to_one
 from doorward.agents.house.matching import Match, matches
@@ -16,6 +17,7 @@ from doorward.agents.house.plan import Around, End, NotOffered, Plan, Step, Step
 from doorward.agents.house.said import Said, said
 from doorward.agents.house.seen import Seen
 from doorward.agents.house.slots import Slots
+from doorward.agents.house.trying import tried
 from doorward.agents.models.model import Tool
 
 _CHANGES = ("delete", "write", "append", "create", "rename", "move", "copy", "edit", "undo", "run")
@@ -32,23 +34,36 @@ _SPOKEN_OF = knowledge.form("understanding: spoken of")
 _RAN = knowledge.form("understanding: ran")
 
 
+_ASKED_FOR = frozenset(("which", "what", "many", "list", "show", "all", "the", "our", "count", "any", "my"))
+_WHICH_COMMAND = knowledge.form("understanding: which command")
+
+
 class Mind:
     """What one request is understood with."""
 
-    def __init__(self, seen: Seen, now: float, zone: tzinfo, *, lenient: bool = False) -> None:
+    def __init__(self, seen: Seen, now: float, zone: tzinfo) -> None:
         self.seen = seen
         self.now = now
         self.zone = zone
-        self.lenient = lenient
         self.tools: Mapping[str, Tool] = seen.tools
+        self._known: dict[int, tuple[Said, Slots]] = {}
+        """What was worked out for a wording already, which is asked for again and again."""
 
     def around(self, one: Said, caught: Mapping[str, str] | None = None) -> Around:
-        return Around(Slots(one, self.seen, self.now, caught), self.tools, self.now, self.lenient)
+        if caught is not None:
+            return Around(Slots(one, self.seen, self.now, caught), self.tools, self.now)
+        key = id(one)
+        if key not in self._known:
+            self._known[key] = (one, Slots(one, self.seen, self.now))
+        return Around(self._known[key][1], self.tools, self.now)
 
     def understood(self) -> Plan | str:
         """The plan for the question, or what is said instead."""
+        return chosen(self, self.seen.question)
+
+    def read(self, text: str) -> Plan | str:
+        """The plan for a message in one wording, or what is said instead."""
         words = knowledge.smalltalk()
-        text = self.seen.question
         reply = talk(text)
         if reply is not None:
             return reply
@@ -103,6 +118,9 @@ class Mind:
         spoken = self._mentioned(one)
         if spoken is not None:
             return spoken
+        cannot = figuring.of_two_fields(one.text)
+        if cannot:
+            return cannot
         looked = self._look(one) or self._retrieved(one)
         if looked is not None:
             return looked
@@ -148,6 +166,11 @@ class Mind:
             if isinstance(begun, Plan):
                 return begun
             about = None
+        if about is not None and best is not None and _asks_for_others(one, best):
+            begun = self._begun(about)
+            if isinstance(begun, Plan):
+                return tried(begun, (self._plan(match, self.around(one, match.caught)) for match in found[:2]))
+            about = None
         refused: str | None = None
         top: float | None = None
         for match in found[:6]:
@@ -189,7 +212,7 @@ class Mind:
 
     def _how_to(self, one: Said) -> Plan | str | None:
         """Somebody who asks how something is done is shown the commands for it, and nothing is done."""
-        asked = _HOW_TO.match(one.text)
+        asked = _HOW_TO.match(one.text) or _WHICH_COMMAND.match(one.text)
         tool = self.tools.get("help/search")
         if asked is None or one.entity("path", "quoted", "glob"):
             return None
@@ -213,6 +236,18 @@ class Mind:
             return words.no_commands
         near = retrieval.nearest(self.around(one)) if one is not None and not again else ()
         return smalltalk.not_understood(near, again=again)
+
+
+def _asks_for_others(one: Said, best: Match) -> bool:
+    """Whether a request names what the best intent knows nothing of: `which tickets are pending`."""
+    places = [place for place in one.content() if one.words[place].lower in best.unexplained]
+    return any(
+        one.words[place].lower in tables.nouns(one)
+        and one.words[place].lower.endswith("s")
+        and place
+        and any(one.words[before].lower in _ASKED_FOR for before in range(max(0, place - 2), place))
+        for place in places
+    )
 
 
 def _again(first: list[Step], rest: Steps) -> Steps:
@@ -241,7 +276,9 @@ def _several(plans: list[Plan]) -> Plan:
         return Telling(tellings[0].asked, tellings[0].results, also=tuple(tellings[1:]))
 
     changes = any(one.changes for one in plans)
-    return Plan("several", plans[0].asked, steps(), min(one.score for one in plans), plans[0].reason, changes)
+    guessed = any(one.guessed for one in plans)
+    score = min(one.score for one in plans)
+    return Plan("several", plans[0].asked, steps(), score, plans[0].reason, changes, guessed)
 
 
 def _begins_a_change(one: Said) -> bool:

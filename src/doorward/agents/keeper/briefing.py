@@ -16,7 +16,7 @@ from doorward import redact
 from doorward.agents import data
 from doorward.agents.budget import FREE, Budget, fitted, fitting, newest_whole, written
 from doorward.agents.keeper.own_tools import TOOLS
-from doorward.agents.models.model import Model, Prompt, Tool, Turn
+from doorward.agents.models.model import Change, Model, Prompt, Tool, Turn
 from doorward.agents.prompting import tool
 from doorward.backends.session.session import Session
 from doorward.command import Command
@@ -45,10 +45,17 @@ class Brief(msgspec.Struct, kw_only=True):
     waits: Callable[[Command], bool]
     """Whether a person is asked before the keeper runs a command."""
     limits: Keeper
+    changes: tuple[Change, ...] = ()
+    """What it changed in this session before, and could take back."""
     context: str = ""
     """What whoever runs the house wants every model to know."""
     history: int = 0
     """How many of the last lines of the session's shell are shown."""
+
+    @property
+    def typed(self) -> list[str]:
+        """Those lines."""
+        return self.session.history[-self.history :] if self.history else []
 
 
 def prompt(brief: Brief, model: Model, so_far: Sequence[Turn]) -> Prompt:
@@ -72,6 +79,7 @@ def prompt(brief: Brief, model: Model, so_far: Sequence[Turn]) -> Prompt:
         turns=(*_talk(brief, budget), *asked, *own),
         tools=tuple(tools),
         most_tokens=most,
+        changes=brief.changes,
     )
 
 
@@ -107,8 +115,14 @@ def _head(brief: Brief) -> str:
     ]
     if brief.context:
         parts.append(brief.context)
-    if brief.history and session.history:
-        lines = "\n".join(session.history[-brief.history :])
+    if brief.changes:
+        lines = "\n".join(f"- {one.execution}: {one.says}" for one in brief.changes)
+        parts.append(
+            "What you changed before in this session and can take back with undo --execution=ID, the newest first; "
+            f"take back nothing else unless its id is given:\n{data.marked(lines)}"
+        )
+    if brief.typed:
+        lines = "\n".join(brief.typed)
         parts.append(f"The last lines that were typed in this session:\n{data.marked(lines)}")
     return "\n\n".join(parts)
 
@@ -151,7 +165,7 @@ def _talk(brief: Brief, budget: Budget) -> list[Turn]:
     shown: list[Turn] = []
     for asked, answered in reversed(brief.session.talk[-brief.limits.talk :] if brief.limits.talk else []):
         turns = [
-            Turn(role="user", text=redact.text(asked), speaker=brief.caller.id),
+            Turn(role="user", text=redact.said(asked), speaker=brief.caller.id),
             Turn(role="assistant", text=redact.text(answered)),
         ]
         if not budget.fits("".join(map(written, turns))):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from doorward import redact
+from doorward.agents import changes
 from doorward.agents.calls.wanted import Wanted
 from doorward.agents.keeper import choosing, suggesting, waiting
 from doorward.agents.keeper.briefing import Brief
@@ -26,6 +27,7 @@ from doorward.command import Command
 from doorward.errors import BadParams
 from doorward.model import ApprovalTerms, Caller
 from doorward.recipes.policy import Policy
+from doorward.settings import Keeper
 from doorward.visible import storable, visible
 
 Terms = Callable[[Caller, Policy | None, Command], ApprovalTerms | None]
@@ -50,19 +52,24 @@ class Desk:
         self, ctx: Context, prompt: str, *, session: str = "", model: str = "", ticket: str = ""
     ) -> Answer:
         """Do what is asked for by calls inside this one, and say what was done."""
+        if model:
+            choosing.check(model, ctx.caller, ctx.house.settings.keeper)
         opened = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
-        async with ctx.house.sessions.using(opened) as held:
+        unkept: list[str] = []
+        async with ctx.house.sessions.using(opened, tell=unkept.append) as held:
             ctx.execution.step("session", {"sessionId": held.id})
             request = _Request(self, ctx, held, model)
-            return await (request.go_on(ticket) if ticket else request.begin(prompt))
+            answer = await (request.go_on(ticket, prompt) if ticket else request.begin(prompt))
+        answer["notes"] += unkept
+        return answer
 
     async def suggest(self, ctx: Context, request: str) -> Suggestion | None:
         """The one call that would do what is wanted; None when it does not know."""
         return await suggesting.suggest(ctx, self.brief(ctx, None, request), self._models, request)
 
-    def model(self, asked: str, configured: str) -> tuple[Model, list[str]]:
+    def model(self, asked: str, caller: Caller, settings: Keeper) -> tuple[Model, list[str]]:
         """What to think with, and what a person should know of that. What was asked for by name is not replaced."""
-        name = choosing.wanted(asked, configured, self._environment)
+        name = choosing.wanted(asked, caller, settings, self._environment)
         try:
             found = self._models.find(name)
         except ModelFailed as failure:
@@ -89,7 +96,7 @@ class Desk:
         return Brief(
             caller=ctx.caller,
             session=session or Session(tenant=caller.tenant, user=ctx.caller.id, id="", room=ctx.call.room),
-            asked=redact.text(visible(storable(asked))),
+            asked=redact.said(visible(storable(asked))),
             offered=[one for one in offered if not one.unlisted],
             policy=policy,
             waits=lambda command: self._terms(caller, policy, command) is not None,
@@ -100,7 +107,7 @@ class Desk:
 
 
 class _Request:
-    """One request to the keeper, in the session that it belongs to."""
+    """One request to the keeper, in the session that it belongs to, of which only the talk is changed."""
 
     def __init__(self, desk: Desk, ctx: Context, session: Session, model: str) -> None:
         self._desk = desk
@@ -112,13 +119,23 @@ class _Request:
         self._notes: list[str] = []
 
     async def begin(self, prompt: str) -> Answer:
-        return await self._work(self._desk.brief(self._ctx, self._session, prompt), self._model, None)
+        return await self._work(await self._brief(prompt), self._model, None)
 
-    async def go_on(self, ticket: str) -> Answer:
+    async def _brief(self, asked: str) -> Brief:
+        brief = self._desk.brief(self._ctx, self._session, asked)
+        caller, room = self._ctx.caller.thinking(), self._ctx.call.room
+        if self._session.requests:
+            brief.changes = await changes.made(self._ctx.store, caller, room, self._session.requests)
+        self._session.asks(self._ctx.call.id)
+        return brief
+
+    async def go_on(self, ticket: str, beside: str) -> Answer:
         """Take up what waited: run the call that a person said yes to, and work on from there to an answer."""
         left, approval = await waiting.take_up(self._ctx, self._session.id, ticket)
         self._thought_with = left.model
-        brief = self._desk.brief(self._ctx, self._session, left.asked)
+        if beside.strip() and redact.said(visible(storable(beside))) != left.asked:
+            self._note("What was asked beside the ticket was not looked at; ask it by itself, without the ticket.")
+        brief = await self._brief(left.asked)
         talk = self._session.talk
         if approval.state != "pending" and talk and left.asked.startswith(talk[-1][0]):
             talk.pop()  # that it waited: what became of it is said in its place
@@ -127,36 +144,38 @@ class _Request:
         if approval.state == "pending":
             said = waiting.how_to_go_on(approval, self._session.id)
             return self._answer("waiting", said, "It still waits for a person.", None)
-        await waiting.close(self._ctx, ticket)
+        await waiting.close(self._ctx, self._session.id, ticket)
         said = waiting.not_approved(approval)
         self._session.said(left.asked, said)
         return self._answer("not_approved", said, said, None)
 
     async def _work(self, brief: Brief, asked: str, left: tuple[LeftOff, Approval] | None) -> Answer:
-        configured = self._ctx.house.settings.keeper.model
         try:
-            model, notes = self._desk.model(asked, configured)
+            model, notes = self._desk.model(asked, self._ctx.caller, self._ctx.house.settings.keeper)
         except ModelFailed as failure:
             raise BadParams(f"agent/ask: {failure.message}") from failure
         for note in notes:
             self._note(note)
-        with Hands(self._ctx, self._session).at_work() as hands:
-            work = Work(self._ctx, brief, model, hands, self._seconds(brief), self._desk.debug)
-            waits = await self._resume(work, hands, *left) if left is not None else None
-            end = waits or await work.done()
-            other = self._instead(work, asked) if end.ended == "model_failed" and not end.text else None
-            if other is not None:
-                for note in (stood_in(model.name, other.name, end.error), *_away(other)):
-                    self._note(note)
-                work = Work(self._ctx, brief, other, hands, self._seconds(brief), self._desk.debug)
-                end = await work.done()
-        return await self._ended(brief, work, end)
+        async with self._ctx.house.sessions.apart(self._session, self._ctx.caller.thinking()) as own:
+            if left is not None and left[0].folder:
+                own.cwd = left[0].folder
+            with Hands(self._ctx, own).at_work() as hands:
+                work = Work(self._ctx, brief, model, hands, self._seconds(brief), self._desk.debug)
+                waits = await self._resume(work, hands, *left) if left is not None else None
+                end = waits or await work.done()
+                other = self._instead(work, asked) if end.ended == "model_failed" and not end.text else None
+                if other is not None:
+                    for note in (stood_in(model.name, other.name, end.error), *_away(other)):
+                        self._note(note)
+                    work = Work(self._ctx, brief, other, hands, self._seconds(brief), self._desk.debug)
+                    end = await work.done()
+            return await self._ended(brief, work, end, own.cwd)
 
     async def _resume(self, work: Work, hands: Hands, left: LeftOff, approval: Approval) -> End | None:
         """Run what a person said yes to, and put it where the model left off; an end when it has to wait again."""
         done = await hands.resume(approval, json.loads(approval.params))
         if done.call["status"] != "refused":  # then the approval is not used up, and it can be taken up again
-            await waiting.close(self._ctx, approval.id)
+            await waiting.close(self._ctx, self._session.id, approval.id)
         work.so_far += left.turns
         if left.part:
             done = msgspec.structs.replace(done, told=done.told + waiting.PART)
@@ -166,7 +185,7 @@ class _Request:
         """The model that does it instead: where nobody asked for one by name, and nothing was done or said yet."""
         return None if asked or work.calls else self._desk.instead_of(work.model)
 
-    async def _ended(self, brief: Brief, work: Work, end: End) -> Answer:
+    async def _ended(self, brief: Brief, work: Work, end: End, folder: str) -> Answer:
         said = end.text
         if end.waits is not None and end.asked is not None:
             ticket = end.waits.call.get("ticket", "")
@@ -177,17 +196,15 @@ class _Request:
                 tool=end.asked.name[:64],
                 model=work.model.name,
                 part=end.waits.part,
+                folder=folder,
             )
-            await waiting.leave_off(self._ctx, self._session.id, ticket, left)
-            approval = await self._ctx.house.approvals.find(self._ctx.caller.tenant, ticket)
+            approval = await waiting.leave_off(self._ctx, self._session.id, ticket, left)
             said = waiting.how_to_go_on(approval, self._session.id)
         elif not said:
             said = _so_far(work, end)
         error = end.error
         if end.waits is not None:
             error = "It waits for a person's approval."
-        elif end.ended == "answered" and work.calls and all(one["status"] != "done" for one in work.calls):
-            error = "Nothing of what it tried was done; each call says why."
         self._session.said(brief.asked, said)
         return self._answer(end.ended, said, error, work)
 

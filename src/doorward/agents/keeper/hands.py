@@ -18,8 +18,12 @@ from doorward.approvals.approvals import Approval
 from doorward.backends.context import Context
 from doorward.backends.keeper_desk import ToolCall
 from doorward.backends.session import interpreter
+from doorward.backends.session.exit_codes import REFUSED, UNKNOWN
+from doorward.backends.session.programs import in_workspace
 from doorward.backends.session.said import Said
+from doorward.backends.session.secret_values import hushed, in_text, without
 from doorward.backends.session.session import Session
+from doorward.backends.vfs.paths import absolute
 from doorward.calltext import typed
 from doorward.command import Command
 from doorward.errors import BadParams, DoorwardError, Refused
@@ -29,9 +33,6 @@ from doorward.rooms.people import LOCAL
 from doorward.visible import storable, visible
 
 _LONGEST_NAME = 100
-_WAITS = 75
-_REFUSED = 126
-_UNKNOWN = 127
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hands:
-    """Makes calls inside one call of agent/ask, in one session."""
+    """Makes calls inside one call of agent/ask, in a session of the keeper's own."""
 
     def __init__(self, ctx: Context, session: Session) -> None:
         self._ctx = ctx
@@ -75,12 +76,20 @@ class Hands:
         """Do what a model wants. Whatever becomes of it is told; only what ends the whole work is raised."""
         try:
             what = meant(wanted)
+            doing = self._line(what.text) if isinstance(what, Line) else self._command(*self._asked_for(what, wanted))
         except BadParams as fault:
             return self._never_made(wanted, fault)
-        if isinstance(what, Line):
-            return await self._line(what.text)
-        name, params = self._asked_for(what, wanted)
-        return await self._command(name, params)
+        return await doing
+
+    def tells_how_it_stands(self, wanted: Wanted) -> bool:
+        """Whether asking the same again makes sense, since the answer is another once something has gone on."""
+        try:
+            what = meant(wanted)
+        except BadParams:
+            return False
+        name = what.text.partition(" ")[0] if isinstance(what, Line) else what.name if isinstance(what, Named) else ""
+        command = self._found(name) if name else None
+        return command is not None and command.facts.tells_how_it_stands
 
     async def resume(self, approval: Approval, params: Mapping[str, Any]) -> Done:
         """Make the call that a person said yes to. Every check runs again, and the approval is used up."""
@@ -125,7 +134,11 @@ class Hands:
         """A path as seen from where the session is."""
         if command.startswith("vfs/"):
             return path if path.startswith(("/", "~")) else posixpath.join(self._session.cwd, path)
-        return path.removeprefix("/workspace/")
+        whole = absolute(path, self._session.cwd, self._session.home)
+        below = in_workspace(whole, self._session)
+        if below is None:
+            raise BadParams(f"{whole} is no file of the workspace, and no other files can be used here.")
+        return below
 
     def _found(self, name: str) -> Command | None:
         try:
@@ -136,32 +149,34 @@ class Hands:
 
     async def _command(self, name: str, params: Mapping[str, Any], ticket: str = "") -> Done:
         command = self._found(name)
-        shown = redact.params(params, command.secret if command is not None else (), largest=100_000)
+        secret = command.secret if command is not None else ()
+        shown = redact.params(params, secret, self._session.secrets, largest=100_000)
         if command is not None:
             tool, given = called(command.name, shown)
         else:
             tool, given = "run_command", {"command": _named(name), "params": shown}
         self._starts(tool, given)
-        outcome = await self._ctx.house.ask(self._ctx.call, name, params, ticket)
+        outcome = await self._ctx.house.ask(hushed(self._ctx, self._session).call, name, params, ticket)
         waits = outcome.ticket if outcome.status == "parked" else self._waits()
         status: Status = "parked" if waits else outcome.status
-        output = outcome.message if outcome.status == "parked" else outcome.text
+        output = self._shown(outcome.message if outcome.status == "parked" else outcome.text)
         call = self._ended(tool, given, output, status, outcome.call, waits)
         return Done(
             call=call,
-            told=_with_ticket(outcome, waits),
+            told=self._shown(_with_ticket(outcome, waits)),
             code=outcome.code,
-            message=outcome.message,
+            message=self._shown(outcome.message),
             part=bool(waits) and outcome.status != "parked",
         )
 
     async def _line(self, text: str) -> Done:
-        given = {"command": redact.text(text)}
+        given = {"command": redact.text(without(text, [*self._session.secrets, *in_text(text)]))}
         self._starts("run_command", given)
-        said = await interpreter.run(self._ctx, self._session, text)
-        waits = said.ticket or self._waits()
+        said = await interpreter.run(self._ctx, self._session, text, typed=False)
+        waits = self._waits()
         status = _status(said, waits)
-        output = self._cut("\n".join(filter(None, (said.stdout.rstrip("\n"), said.stderr.rstrip("\n")))))
+        printed = "\n".join(filter(None, (said.stdout.rstrip("\n"), said.stderr.rstrip("\n"))))
+        output = self._cut(self._shown(printed))
         last = said.steps[-1] if said.steps else None
         execution = last["call"] if last is not None else ""
         call = self._ended("run_command", given, output, status, execution or self._ctx.call.id, waits)
@@ -172,7 +187,7 @@ class Hands:
             )
         told_ = f"run_command: {status} (exit code {said.exit_code}).\n{data.marked(output)}"
         message = said.stderr.strip().rpartition("\n")[2] or f"The line ended with exit code {said.exit_code}."
-        return Done(call=call, told=told_, code=code, message=message)
+        return Done(call=call, told=told_, code=code, message=self._shown(message))
 
     def _never_made(self, wanted: Wanted, fault: DoorwardError) -> Done:
         given = {"command": _named(wanted.name)}
@@ -205,6 +220,10 @@ class Hands:
         """The ticket of a call, inside what was just done, that has to wait; empty when there is none."""
         return str(self._parked[0].data["ticket"]) if self._parked else ""
 
+    def _shown(self, text: str) -> str:
+        """A text without what the variables of its session keep secret, which no model is shown."""
+        return without(text, self._session.secrets)
+
     def _cut(self, text: str) -> str:
         most = self._ctx.house.settings.limits.result_characters
         return text if len(text) <= most else f"{text[:most]}\n[cut: {most} of {len(text)} characters shown]"
@@ -219,11 +238,11 @@ def _with_ticket(outcome: Outcome, waits: str) -> str:
 
 
 def _status(said: Said, waits: str) -> Status:
-    if waits or said.exit_code == _WAITS:
+    if waits:
         return "parked"
     if said.exit_code == 0:
         return "done"
-    return "refused" if said.exit_code in (_REFUSED, _UNKNOWN) else "failed"
+    return "refused" if said.exit_code in (REFUSED, UNKNOWN) else "failed"
 
 
 def _named(name: str) -> str:

@@ -15,17 +15,24 @@ from doorward.agents.quoting import NOT_MADE, Quotations
 from doorward.errors import BadParams
 
 _OURS = ("help/",)
-"""Results that hold our own words only: a model is meant to take a line from them."""
+"""Results that hold our own words: a model is meant to take a line from them."""
+_THEIRS = "mcp/"
+"""What the commands of other servers begin with, which describe them in words of their own."""
 
 
 def why_not(quotations: Quotations, calls: Sequence[Wanted], said: Sequence[str], results: Sequence[str]) -> list[str]:
     """For each call why it is not made, or nothing: `said` is what people said, `results` what commands gave."""
-    foreign = [text for text in results if not text.startswith(_OURS)]
+    foreign = [text for text in results if _THEIRS in text or not text.startswith(_OURS)]
     reasons = quotations.why_not(map(_bare, calls), (*said, *foreign))
     shown = [" ".join(text.split()) for text in foreign]
     return [
         reason or (NOT_MADE if _stands_in(call, shown) else "") for reason, call in zip(reasons, calls, strict=True)
     ]
+
+
+def of_servers(instructions: str) -> list[str]:
+    """What other servers say of their commands, as far as it stands in what a model is told."""
+    return [line for line in instructions.splitlines() if line.startswith(f"- {_THEIRS}")]
 
 
 def _bare(wanted: Wanted) -> Wanted:

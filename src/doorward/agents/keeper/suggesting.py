@@ -1,15 +1,24 @@
-"""The one call that would do what somebody wants, worked out by the house model; nothing of it runs."""
+"""The one call that would do what somebody wants, worked out by the house model; nothing of it runs.
+
+Which collection and which field are meant can be seen only in the house's own data. So what has to be known first is
+looked up, by calls inside this one that read and are made by whoever asks.
+"""
 
 from __future__ import annotations
 
 import asyncio
 
 from doorward.agents.house.model import HouseModel
+from doorward.agents.house.suggested import Suggested
+from doorward.agents.house.telling import Got
 from doorward.agents.keeper.briefing import Brief, offered_tool
+from doorward.agents.models.model import Tool
 from doorward.agents.surroundings import Models
 from doorward.backends.context import Context
 from doorward.backends.help import spelling
 from doorward.backends.keeper_desk import Suggestion
+
+_MOST_LOOKUPS = 12
 
 
 async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> Suggestion | None:
@@ -17,7 +26,7 @@ async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> S
     if not isinstance(model, HouseModel):
         return None
     tools = [offered_tool(brief, command) for command in brief.offered]
-    found = await asyncio.to_thread(model.suggest, request, tools, ctx.house.clock.now())
+    found = await _known(ctx, model, request, tools)
     if found is None or found.command not in ctx.house.registry:
         return None
     command = ctx.house.registry[found.command]
@@ -31,3 +40,22 @@ async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> S
         "safety": command.facts.safety.value,
         "alternatives": list(found.alternatives),
     }
+
+
+async def _known(ctx: Context, model: HouseModel, request: str, tools: list[Tool]) -> Suggested | None:
+    """The call that is asked for, once all is looked up that has to be known for it."""
+    got: list[Got] = []
+    now = ctx.house.clock.now()
+    while True:
+        found = await asyncio.to_thread(model.suggest, request, tools, now, got, ctx.caller.id)
+        if found is None or not found.lookups:
+            return found
+        if len(got) + len(found.lookups) > _MOST_LOOKUPS:
+            return None
+        for one in found.lookups:
+            if one.command not in ctx.house.registry or not ctx.house.registry[one.command].reads_only:
+                return None
+            outcome = await ctx.house.ask(ctx.call, one.command, one.params)
+            if outcome.status != "done":
+                return None
+            got.append(Got(command=one.command, params=one.params, value=outcome.result))

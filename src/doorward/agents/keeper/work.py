@@ -18,7 +18,7 @@ from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.heard import correction, heard, only_talks, told_of
 from doorward.agents.keeper.briefing import Brief, prompt
 from doorward.agents.keeper.hands import Done, Hands
-from doorward.agents.keeper.quoted import why_not
+from doorward.agents.keeper.quoted import of_servers, why_not
 from doorward.agents.keeper.voice import Voice
 from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
 from doorward.agents.quoting import Quotations
@@ -30,6 +30,13 @@ from doorward.ids import new_id
 
 log = logging.getLogger(__name__)
 
+_IDLE = "It did nothing of what was asked; the answer says why."
+_SAME = 4
+"""From this time on, the same call in a row is not made again."""
+_MOST_SAME = 6
+_STUCK = (
+    "It was not made: you made just this call three times in a row. Use what it gave, do something else, or answer."
+)
 _BEHIND = "It was not made: a call before it waits for a person, and what comes of that is not known yet."
 _NOTHING = "You answered nothing. Answer in words or, if you need to find something out first, call a tool."
 
@@ -59,6 +66,11 @@ class Work:
         self._hands = hands
         self._seconds = seconds
         self._debug = debug
+        self._before: tuple[object, ...] = ()
+        """The call that was wanted last, and how often in a row."""
+        self._same = 0
+        self._last = 0
+        """Where the calls of the model's last answer begin."""
         self._corrected = False
         self._patient = True
         self._quotations = Quotations(ctx.house.registry)
@@ -143,9 +155,24 @@ class Work:
         if not prose:
             return End(ended="model_failed", error=f"{self.model.name} answered nothing.")
         voice.finish(prose)
-        if got.lost:
+        if got.lost is not None and not got.lost.understood:
             return End(ended="not_understood", text=prose, error="The keeper does not know how to do that.")
-        return End(ended="answered", text=prose)
+        return End(ended="answered", text=prose, error=_IDLE if got.lost is not None else self._undone())
+
+    def _undone(self) -> str:
+        """Why an answer is no success: nothing that was tried was done, or not all that was tried last.
+
+        A line of the shell that ran and ended with an exit code may have been a question, such as that of grep.
+        """
+        if self.calls and all(one["status"] != "done" for one in self.calls):
+            return "Nothing of what it tried was done; each call says why."
+        last = [
+            one for one in self.calls[self._last :] if one["status"] != "failed" or one["input"].keys() != {"command"}
+        ]
+        undone = sum(one["status"] != "done" for one in last)
+        if not undone:
+            return ""
+        return f"{undone} of the {len(last)} calls that it made last {'was' if undone == 1 else 'were'} not done."
 
     def _say(self, prose: str, voice: Voice) -> None:
         """What a model says beside its calls is not its answer, but whoever follows may hear it."""
@@ -157,15 +184,15 @@ class Work:
         if got.asked:
             return [""] * len(reading.calls)
         said = given.turns[: len(given.turns) - len(self.so_far) + 1]
-        results = [turn.text for turn in self.so_far if turn.role == "result"]
-        return await asyncio.to_thread(
-            why_not, self._quotations, reading.calls, [turn.text for turn in said if turn.role != "result"], results
-        )
+        others = [turn.text for turn in said if turn.role != "result"] + self._brief.typed
+        given_back = [turn.text for turn in self.so_far if turn.role == "result"] + of_servers(given.instructions)
+        return await asyncio.to_thread(why_not, self._quotations, reading.calls, others, given_back)
 
     async def _do(self, reading: Reading, repeated: Sequence[str]) -> End | None:
         """Make the calls of one answer, one after the other, and remember what came of each."""
         most = self._brief.limits.calls
         self._hands.answering(new_id())
+        self._last = len(self.calls)
         for number, wanted in enumerate(reading.calls):
             if number >= most:
                 rest = len(reading.calls) - number
@@ -174,12 +201,25 @@ class Work:
             if repeated[number]:
                 self._result(wanted, repeated[number])
                 continue
+            stuck = self._is_stuck(wanted)
+            if stuck is not None:
+                self._result(wanted, stuck)
+                if self._same >= _MOST_SAME:
+                    error = f"{self.model.name} asked for the same call {self._same} times in a row, to no end."
+                    return End(ended="model_failed", error=error)
+                continue
             done = await self._hands.do(wanted)
             end = self.took(wanted, done)
             if end is not None:
                 self._leave(reading.calls[number + 1 :], _BEHIND)
                 return end
         return None
+
+    def _is_stuck(self, wanted: Wanted) -> str | None:
+        """Why a call is not made: it was made before, and nothing else since. None when it is made."""
+        again = self._before == _key(wanted)
+        self._before, self._same = _key(wanted), self._same + 1 if again else 1
+        return None if self._same < _SAME or self._hands.tells_how_it_stands(wanted) else _STUCK
 
     def took(self, wanted: Wanted, done: Done) -> End | None:
         """Remember what came of a call; an end when the work cannot go on behind it."""
@@ -223,3 +263,7 @@ class Work:
                 len(got.asked),
                 self.tokens,
             )
+
+
+def _key(wanted: Wanted) -> tuple[object, ...]:
+    return wanted.name, repr(wanted.params), wanted.args

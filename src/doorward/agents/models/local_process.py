@@ -24,7 +24,7 @@ import msgspec
 from doorward import settings, strictjson
 from doorward.agents.models.model import Fault, ModelFailed
 
-INSTALL = "pip install 'doorward[local]'"
+INSTALL = "pip install 'doorward[local,models]'"
 _WORKER = Path(__file__).with_name("local_worker.py")
 _MAGIC = b"GGUF"
 _COUNT_SECONDS = 10.0
@@ -44,6 +44,7 @@ class LocalProcess:
         self._program: subprocess.Popen[bytes] | None = None
         self._ended = False
         self._changing = threading.Lock()
+        self._reading = threading.Lock()
 
     @property
     def key(self) -> str:
@@ -101,9 +102,9 @@ class LocalProcess:
         if program is not None:
             program.kill()
             program.wait()
-            for pipe in (program.stdin, program.stdout):
-                if pipe is not None:
-                    pipe.close()
+            cast(IO[bytes], program.stdin).close()
+            with self._reading:  # whoever waits for its first word hears now that there is none
+                cast(IO[bytes], program.stdout).close()
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -155,11 +156,14 @@ class LocalProcess:
 
     def _first_word(self, program: subprocess.Popen[bytes]) -> str:
         said = cast(IO[bytes], program.stdout)
-        waiting = select.poll()
-        waiting.register(said, select.POLLIN | select.POLLHUP)
-        if not waiting.poll(self._given.load_seconds * 1_000):
-            raise self._failed("slow", f"was not loaded within {self._given.load_seconds:g} seconds")
-        return said.readline(100).decode("ascii", "replace").strip()
+        with self._reading:
+            if said.closed:
+                return ""
+            waiting = select.poll()
+            waiting.register(said, select.POLLIN | select.POLLHUP)
+            if waiting.poll(self._given.load_seconds * 1_000):
+                return said.readline(100).decode("ascii", "replace").strip()
+        raise self._failed("slow", f"was not loaded within {self._given.load_seconds:g} seconds")
 
     def _failed(self, fault: Fault, words: str) -> ModelFailed:
         return ModelFailed(fault, f"The model {self.name} {words}.")

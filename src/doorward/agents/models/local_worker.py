@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import sys
 import threading
 
@@ -20,7 +21,7 @@ def main(words: list[str]) -> None:
     os.dup2(quiet, 1)  # what the library prints is for nobody, and must not stand where our own words are read
     os.dup2(quiet, 2)
     key = sys.stdin.readline().strip()
-    threading.Thread(target=_until_left_alone, daemon=True).start()
+    threading.Thread(target=_until_left_alone, args=[os.path.dirname(socket)], daemon=True).start()
     try:
         library = importlib.import_module("xllamacpp")
     except (ImportError, OSError):
@@ -49,9 +50,10 @@ def main(words: list[str]) -> None:
     del server
 
 
-def _until_left_alone() -> None:
-    """End when whoever started this is gone or wants it: then there is nothing more to read."""
+def _until_left_alone(folder: str) -> None:
+    """End when whoever started this is gone, which is when nothing more can be read, and leave nothing behind."""
     sys.stdin.read()
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 

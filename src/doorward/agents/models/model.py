@@ -36,6 +36,8 @@ class Tool(msgspec.Struct, frozen=True):
     uses: tuple[Example, ...] = ()
     """What people say when they want it, and the parameters that give it; for a model that learns from that."""
     reads_only: bool = False
+    destroys: bool = False
+    """Whether it can take away, or overwrite, what is there."""
     asks: bool = False
     """Whether a person is asked before it runs."""
 
@@ -79,6 +81,14 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return f"{visible(self.speaker, lines=False)}: " + "\n  ".join(text.splitlines())
 
 
+class Change(msgspec.Struct, frozen=True):
+    """What was done before in the same conversation, and can be taken back."""
+
+    execution: str
+    says: str
+    """The command and what it changed, in words."""
+
+
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """All that a model is given for one answer."""
 
@@ -87,6 +97,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     most_tokens: int = 1_024
     """How long the answer may be."""
+    changes: tuple[Change, ...] = ()
+    """What `undo` could mean here, the newest first; for a model that is not told of it in words."""
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -103,7 +115,10 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """The model does not know how to do what is asked, and its text says so; for one that can tell."""
+    """The model does nothing of what is asked, and its text says why; for one that can tell."""
+
+    understood: bool = False
+    """Whether it knows what is meant and may not do it, or holds back; otherwise it does not know how."""
 
 
 Piece = Text | Asked | Spent | Lost

@@ -39,12 +39,14 @@ class Models:
         given: settings.Models,
         environment: Mapping[str, str] | None = None,
         now: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
+        """`wall` is the clock by which the house model understands words such as `yesterday`."""
         self._settings = given
         self._environment = os.environ if environment is None else environment
         self._providers = configured(given, self._environment)
         self._now = now
-        self._house = HouseModel()
+        self._house = HouseModel(wall)
         self._known: dict[tuple[str, str], RemoteModel] = {}
         self._local = local_models(given, self._environment)
 
@@ -80,9 +82,12 @@ class Models:
             return None
         try:
             found = self.find(fallback)
-            return None if self._meant(name) in (found.name, self._meant(fallback)) else found
         except ModelFailed:
             return None
+        with contextlib.suppress(ModelFailed):  # then it means no model at all, and any other can stand in
+            if self._meant(name) in (found.name, self._meant(fallback)):
+                return None
+        return found
 
     async def close(self) -> None:
         """Put away what is loaded."""

@@ -13,6 +13,10 @@ from msgspec import Meta
 from doorward.backends.context import Context
 from doorward.backends.help import spelling
 from doorward.backends.help.family import Offered, family
+from doorward.backends.help.filling import needed, texts
+from doorward.backends.help.fitting import Fit, clear, destroys
+from doorward.backends.keeper_desk import Suggestion
+from doorward.catalogue.entry import ARGUMENTS
 from doorward.command import READS_ONLY, Command, Example, shortened
 from doorward.errors import BadParams
 from doorward.facts import Access, Effects, Safety, Tier
@@ -21,14 +25,15 @@ from doorward.store.command_texts import lexicon, words
 
 _CHOICE = 20
 _ALTERNATIVES = 5
-_SURE_ENOUGH = 0.25
-"""Below this, what was found is near at best, and nothing is suggested."""
+_SURE_ENOUGH = 0.5
+"""How sure the keeper must be."""
 
 
 class Suggested(TypedDict):
     suggestion: Annotated[str, Meta(description="The line to type; empty when nothing fits")]
     command: Annotated[str, Meta(description="The command that it calls; empty when nothing fits")]
     params: Annotated[dict[str, Any], Meta(description="The parameters that it gives")]
+    missing: Annotated[list[str], Meta(description="Parameters that you did not say: <name> stands in their place")]
     explanation: Annotated[str, Meta(description="What it does, or that nothing fits")]
     score: Annotated[float, Meta(description="How well it fits, from 0 to 1")]
     reason: Annotated[str, Meta(description="What in the query speaks for it")]
@@ -78,7 +83,7 @@ async def suggest(
     ctx: Context,
     query: Annotated[str, Meta(description="What you want, in plain words", min_length=1, max_length=2_000)],
 ) -> Suggested:
-    """Suggest one call that would do what you want, among those you may run here; nothing runs."""
+    """Suggest one call that would do what you want, among those you may run here; it is not run."""
     if not query.strip():
         raise BadParams("help/suggest: say what you want as query; given only blanks.")
     await ctx.house.index.ready()
@@ -87,23 +92,49 @@ async def suggest(
     if listed is not None and kinds().command in ctx.house.registry and ctx.may(kinds().command).allowed:
         return _by_example(ctx.house.registry[kinds().command], listed, 1.0, f"it asks for {listed.says}", hits)
     thought = await ctx.house.keeper.suggest(ctx, query)
-    if hits and thought is not None and ctx.may(thought["command"]).allowed:
+    if thought is not None and ctx.may(thought["command"]).allowed and _is_clear(ctx, thought, query):
         command = ctx.house.registry[thought["command"]]
         others = [*thought["alternatives"], *(hit.command for hit in hits)]
         return _suggested(
             command, thought["params"], thought["explanation"], thought["score"], thought["reason"], others
         )
-    choice = [(hit, *_use(ctx.house.registry[hit.command], query)) for hit in hits]
-    best = max(choice, key=lambda one: one[0].score + one[2], default=None)
-    if best is None or best[0].score < _SURE_ENOUGH:
-        return _nothing(query, hits)
-    hit, use, _ = best
-    return _by_example(ctx.house.registry[hit.command], use, hit.score, hit.why, hits)
+    registry, index = ctx.house.registry, ctx.house.index
+    fits = [fit for hit in hits if (fit := clear(index, registry[hit.command], hit, query)) is not None]
+    best = max(fits, key=lambda fit: (fit.named, fit.hit.score), default=None)
+    if best is None or best.withheld:
+        return _nothing(query, hits, best)
+    return _with_gaps(best, hits)
 
 
 def _by_example(command: Command, use: Example, score: float, why: str, hits: list[Hit]) -> Suggested:
-    explanation = f"{command.summary} The line is its use for {use.says!r}; put your own values into it."
-    return _suggested(command, use.params, explanation, score, why, [one.command for one in hits])
+    return _suggested(command, use.params, command.summary, score, why, [one.command for one in hits])
+
+
+def _with_gaps(fit: Fit, hits: list[Hit]) -> Suggested:
+    """The line with what the request says, and with `<name>` where it does not say what the command needs."""
+    missing = fit.filled.missing
+    gaps = f" Not said yet: {', '.join(missing)}; put your own in its place." if missing else ""
+    said = _suggested(
+        fit.command,
+        fit.filled.params,
+        f"{fit.command.summary}{gaps}",
+        fit.hit.score,
+        fit.hit.why,
+        [one.command for one in hits],
+    )
+    return said | {"suggestion": spelling.line(fit.command, fit.filled.line), "missing": missing}
+
+
+def _is_clear(ctx: Context, thought: Suggestion, query: str) -> bool:
+    """Whether the keeper is sure of it, nothing is missing, no small word is taken for a name, and what it would
+    destroy stands in the request."""
+    command, params = ctx.house.registry[thought["command"]], thought["params"]
+    values = [one.rpartition("/")[2].lower() for one in texts(params)]
+    if thought["score"] < _SURE_ENOUGH or any(one in lexicon().stop for one in values):
+        return False
+    if ARGUMENTS not in params and not needed(command) <= params.keys():
+        return False
+    return not destroys(command, ctx.house.index) or any(one and one in query.lower() for one in values)
 
 
 def _suggested(
@@ -113,6 +144,7 @@ def _suggested(
         "suggestion": spelling.line(command, params),
         "command": command.name,
         "params": dict(params),
+        "missing": [],
         "explanation": explanation,
         "score": round(min(1.0, score), 3),
         "reason": reason,
@@ -122,24 +154,24 @@ def _suggested(
     }
 
 
-def _nothing(query: str, hits: list[Hit]) -> Suggested:
-    nearest = [hit.command for hit in hits[:_ALTERNATIVES]]
+def _nothing(query: str, hits: list[Hit], withheld: Fit | None = None) -> Suggested:
+    """That nothing fits, or that what fits is not written out because it destroys and nobody said what."""
+    names = [withheld.command.name] if withheld is not None else []
+    nearest = list(dict.fromkeys((*names, *(hit.command for hit in hits))))[:_ALTERNATIVES]
     near = f"the nearest: {', '.join(nearest)}" if nearest else "help/search --namespace=… shows what there is"
+    why = f"No command that you may run here clearly fits {shortened(query)}; {near}."
+    if withheld is not None:
+        unsaid = ", ".join(withheld.filled.missing)
+        why = f"The nearest is {withheld.command.name}, which destroys: no line for it until you say {unsaid}."
     return {
         "suggestion": "",
         "command": "",
         "params": {},
-        "explanation": f"No command that you may run here clearly fits {shortened(query)}; {near}.",
+        "missing": [],
+        "explanation": why,
         "score": hits[0].score if hits else 0.0,
         "reason": "",
         "safety": "",
         "usage": "",
         "alternatives": nearest,
     }
-
-
-def _use(command: Command, query: str) -> tuple[Example, float]:
-    """The use whose words have most in common with what was asked for, and how much that is."""
-    wanted = set(words(query)) - lexicon().stop
-    uses = [(one, len(wanted & set(words(one.says))) / (len(wanted) or 1)) for one in command.facts.examples]
-    return max(uses, key=lambda pair: pair[1], default=(Example(command.summary, {}), 0.0))

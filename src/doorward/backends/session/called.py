@@ -7,21 +7,17 @@ from typing import Any
 
 import msgspec
 
+from doorward.backends.session import exit_codes
+from doorward.backends.session.exit_codes import NEVER_RAN, WAITS, WRONG_USE
 from doorward.command import Blocks
 from doorward.model import Outcome, Status
 
-WRONG_USE, WAITS, TOO_LONG, REFUSED, UNKNOWN, STOPPED = 2, 75, 124, 126, 127, 130
-NEVER_RAN = frozenset((WAITS, REFUSED, UNKNOWN, STOPPED))
-"""The exit codes of what did not run, or not to its end."""
-_BY_CODE = {
-    "bad_params": WRONG_USE,
-    "unknown_command": UNKNOWN,
-    "timed_out": TOO_LONG,
-    "cancelled": STOPPED,
-    "withdrawn": STOPPED,
-    "not_found": 1,
-    "conflict": 1,
-}
+_PROGRAMS = ("sh/", "shell/")
+"""Where programs, built-ins and scripts are. Only of these an exit code or a ticket in the result is read: in that of
+any other command, such as a record somebody stored, it is what they wrote."""
+_BASH = "bash"
+_VIRTUAL = "vfs/"
+"""Where commands are that do their work by others, and say when one of those waits."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,6 +33,7 @@ class Called(msgspec.Struct, kw_only=True):
     code: str = ""
     message: str = ""
     ticket: str = ""
+    """The approval that it waits for; empty when it waits for none."""
     streamed: bool = False
     """Whether whoever watches has seen what it printed already."""
     leaves: bool = False
@@ -45,7 +42,7 @@ class Called(msgspec.Struct, kw_only=True):
     @property
     def stops(self) -> bool:
         """Whether what stands behind it in the same pipe does not run: it never ran itself, or waits."""
-        return self.exit_code in NEVER_RAN or self.status in ("refused", "parked")
+        return bool(self.ticket) or self.exit_code in NEVER_RAN or self.status in ("refused", "parked")
 
     @property
     def is_bad(self) -> bool:
@@ -88,29 +85,30 @@ def called(name: str, outcome: Outcome) -> Called:
         call=outcome.call,
         code=outcome.code,
         message=message,
-        ticket=outcome.ticket or _ticket(outcome.result),
+        ticket=outcome.ticket or _ticket(outcome),
     )
-    if is_programs(outcome.result):
+    if _is_programs(outcome):
         _as_program(made, outcome.result)
     elif outcome.status == "done":
         made.stdout = _printed(outcome)
     if outcome.status == "parked":
         made.exit_code = WAITS
         made.stderr += complaint(name, f"{message} Its ticket is {outcome.ticket}. {outcome.hint}")
-    elif made.ticket and outcome.status != "done":  # a built-in says so itself
+    elif made.ticket:
         made.exit_code = WAITS
-        made.stderr += complaint(name, f"{message} {outcome.hint}")
-    elif outcome.status == "refused":
-        made.exit_code = _BY_CODE.get(outcome.code, REFUSED)
-        made.stderr += complaint(name, message)
-    elif outcome.status == "failed" and not made.exit_code:
-        made.exit_code = _BY_CODE.get(outcome.code, 1)
+        if outcome.status != "done":  # a built-in says so itself
+            made.stderr += complaint(name, f"{message} {outcome.hint}")
+    elif outcome.status == "refused" or (outcome.status == "failed" and not made.exit_code):
+        made.exit_code = exit_codes.of(outcome.code, refused=outcome.status == "refused")
         made.stderr += complaint(name, message)
     return made
 
 
-def is_programs(result: Any) -> bool:
+def _is_programs(outcome: Outcome) -> bool:
     """Whether this is how a program or a built-in ended."""
+    command, result = outcome.command, outcome.result
+    if command != _BASH and not command.startswith(_PROGRAMS):
+        return False
     return isinstance(result, dict) and "exitCode" in result and isinstance(result.get("stdout"), str)
 
 
@@ -126,9 +124,10 @@ def _as_program(made: Called, result: Mapping[str, Any]) -> None:
         made.exit_code = made.exit_code or 1
 
 
-def _ticket(result: Any) -> str:
-    ticket = result.get("ticket") if isinstance(result, dict) else None
-    return ticket if isinstance(ticket, str) else ""
+def _ticket(outcome: Outcome) -> str:
+    """The approval that a call inside this one waits for."""
+    says = outcome.command.startswith((*_PROGRAMS, _VIRTUAL)) and isinstance(outcome.result, dict)
+    return str(outcome.result.get("ticket", "")) if says else ""
 
 
 def _printed(outcome: Outcome) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from doorward.backends.context import Context
 from doorward.backends.session.called import StageFault
 from doorward.backends.session.globs import Segment, fitting, is_pattern
+from doorward.backends.session.secret_values import hushed
 from doorward.backends.session.session import Session
 from doorward.backends.session.syntax import Output, Part, Script, Text, Variable, Word
 
@@ -105,6 +106,10 @@ class Expansion:
                 value = self._session.variable(name)
                 if not value and otherwise is not None:
                     return await self.text(otherwise)
+                if value is None and name in self._session.lost:
+                    raise StageFault(
+                        f"what {name} was is gone: what is named like a secret is nowhere stored; set it again", 1
+                    )
                 if value is None:
                     raise StageFault(f"there is no variable {name}; ${{{name}:-}} is nothing where it is not set", 1)
                 return self._counted(value)
@@ -118,7 +123,7 @@ class Expansion:
         self._budget.patterns -= 1
         if self._budget.patterns < 0:
             raise StageFault(f"one text holds at most {MOST_PATTERNS} patterns of names", 1)
-        found = await fitting(self._ctx, self._session.cwd, segments)
+        found = await fitting(hushed(self._ctx, self._session), self._session.cwd, segments)
         return [self._counted(one) for one in found] or [text]
 
     def _counted(self, text: str) -> str:

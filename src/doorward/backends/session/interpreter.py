@@ -12,10 +12,12 @@ from typing import Any
 from doorward.backends.context import Context
 from doorward.backends.session import redirects, stages
 from doorward.backends.session.aliases import unaliased
-from doorward.backends.session.called import NEVER_RAN, WAITS, WRONG_USE, Called, StageFault, complaint, faulty
+from doorward.backends.session.called import Called, StageFault, complaint, faulty
+from doorward.backends.session.exit_codes import NEVER_RAN, WRONG_USE
 from doorward.backends.session.expansion import Budget, Expansion
 from doorward.backends.session.language import Fault, parse
 from doorward.backends.session.said import Said, StageSaid
+from doorward.backends.session.secret_values import hushed
 from doorward.backends.session.session import Session
 from doorward.backends.session.syntax import Chain, Line, Pipeline, Script, Stage
 from doorward.catalogue.parameters import LARGEST_INPUT
@@ -41,7 +43,7 @@ async def run(ctx: Context, session: Session, text: str, *, aloud: bool = True, 
     running = Running(ctx, session, aloud=aloud)
     for running.number, line in enumerate(script.lines, 1):
         await running.line(line)
-        if running.said.bad or running.said.exit_code == WAITS or running.said.leaves:
+        if running.said.bad or running.said.ticket or running.said.leaves:
             break
     return running.said
 
@@ -52,7 +54,7 @@ class Running:
     def __init__(
         self, ctx: Context, session: Session, *, aloud: bool, columns: int = 0, outer: Running | None = None
     ) -> None:
-        self._ctx = ctx
+        self._plain = ctx
         self._session = session
         self._aloud = aloud
         self._columns = columns
@@ -65,10 +67,15 @@ class Running:
         self._inner: Called | None = None
         """How the last `$(…)` of the running stage ended."""
 
+    @property
+    def _ctx(self) -> Context:
+        """What calls are made with: by now, variables may hold secrets."""
+        return hushed(self._plain, self._session)
+
     async def line(self, line: Line) -> None:
         for chain in line.chains:
             await self._chain(chain)
-            if self.said.exit_code == WAITS or self.said.leaves:
+            if self.said.ticket or self.said.leaves:
                 return
 
     async def direct(self, name: str, params: Mapping[str, Any]) -> None:
@@ -86,13 +93,13 @@ class Running:
     async def script(self, script: Script) -> None:
         for line in script.lines:
             await self.line(line)
-            if self.said.exit_code == WAITS or self.said.leaves:
+            if self.said.ticket or self.said.leaves:
                 return
 
     async def _chain(self, chain: Chain) -> None:
         await self._pipeline(chain.first)
         for joint, pipeline in chain.rest:
-            if self.said.exit_code == WAITS or self.said.leaves:
+            if self.said.ticket or self.said.leaves:
                 return
             if (self.said.exit_code == 0) == (joint == "&&"):
                 await self._pipeline(pipeline)
@@ -185,7 +192,7 @@ class Running:
 
     def _inner_ended_well(self) -> None:
         """A stage whose `$(…)` was refused or waits does not run on what is missing."""
-        if self._inner is not None and self._inner.exit_code in NEVER_RAN:
+        if self._inner is not None and (self._inner.ticket or self._inner.exit_code in NEVER_RAN):
             code, ticket = self._inner.exit_code, self._inner.ticket
             raise StageFault("what stands in $( ) was not run, so this is not run either", code, ticket)
 

@@ -82,9 +82,10 @@ async def open_(
 
     What a session remembers is seen by nobody else, so beginning one changes nothing that concerns others.
     """
-    found = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
-    if not session:
-        await ctx.house.sessions.save(found)
+    if session:
+        return await _seen(ctx, session)
+    found = await ctx.house.sessions.open(ctx.caller, ctx.call.room)
+    await ctx.house.sessions.save(found)
     return _whole(found)
 
 
@@ -103,7 +104,7 @@ async def open_(
 )
 async def show(ctx: Context, session: Id) -> SessionShown:
     """Show what one of your sessions remembers: where it is, its variables, aliases and last lines."""
-    return _whole(await ctx.house.sessions.open(ctx.caller, ctx.call.room, session))
+    return await _seen(ctx, session)
 
 
 @family.command(
@@ -122,6 +123,10 @@ async def end(ctx: Context, session: Id) -> SessionEnded:
     """Forget one of your sessions, with its variables, its history and what was said in it."""
     await ctx.house.sessions.end(ctx.caller, session)
     return {"session": session, "ended": True}
+
+
+async def _seen(ctx: Context, session: str) -> SessionShown:
+    return _whole(await ctx.house.sessions.look(ctx.caller, ctx.call.room, session))
 
 
 def _whole(found: Session) -> SessionShown:

@@ -23,8 +23,10 @@ from doorward.errors import BadParams
 _WORKSPACE = "/workspace"
 _TEMPORARY = "/tmp"  # noqa: S108 - a name in our own tree
 _INPUT = "-"
-_COUNTS = {"head": "-n", "tail": "-n"}
-"""Programs whose first word may be a number with a dash, and the option that it stands for: `head -5`."""
+_COUNTS = {"head": "-n", "tail": "-n", "git_log": "-n"}
+"""Programs that take a number with a dash, and the option that it stands for: `head -5`."""
+_ANYWHERE = frozenset(("git_log",))
+"""Those that take it behind other words as well: `git log --oneline -3`."""
 _COUNT = re.compile(r"-[0-9]{1,9}")
 
 
@@ -39,8 +41,7 @@ def prepare(command: CatalogueCommand, session: Session, given: Sequence[str], p
     entry = command.entry
     if piped and not entry.input:
         raise StageFault("it reads no input; leave out what is piped into it, or give it a file by name")
-    if given and entry.name in _COUNTS and _COUNT.fullmatch(given[0]):
-        given = [_COUNTS[entry.name], given[0][1:], *given[1:]]
+    given = _spelt_out(entry.name, given)
     here = in_workspace(session.cwd, session)
     params: dict[str, Any] = {ARGUMENTS: list(given), FOLDER: here or "."}
     if piped is not None and entry.input:
@@ -60,9 +61,20 @@ def prepare(command: CatalogueCommand, session: Session, given: Sequence[str], p
     return Prepared(params, feed)
 
 
+def _spelt_out(name: str, given: Sequence[str]) -> Sequence[str]:
+    """The words with a number that has a dash as the option that it stands for."""
+    option = _COUNTS.get(name)
+    last = given.index("--") if "--" in given else len(given)
+    among = given[: last if name in _ANYWHERE else 1] if option else ()
+    place = next((place for place, word in enumerate(among) if _COUNT.fullmatch(word)), None)
+    if option is None or place is None:
+        return given
+    return [*given[:place], option, given[place][1:], *given[place + 1 :]]
+
+
 def in_workspace(path: str, session: Session) -> str | None:
     """A path of the virtual tree as one below the workspace, `.` for the workspace itself; None for any other."""
-    for top, below in ((_WORKSPACE, ""), (session.home, f"home/{session.user}"), (_TEMPORARY, "tmp")):
+    for top, below in ((_WORKSPACE, ""), (session.home, session.home[1:]), (_TEMPORARY, "tmp")):
         if path == top:
             return below or "."
         if path.startswith(f"{top}/"):

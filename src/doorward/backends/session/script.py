@@ -11,11 +11,14 @@ from msgspec import Meta
 
 from doorward.backends.context import Context
 from doorward.backends.session import stages
-from doorward.backends.session.called import UNKNOWN, WAITS, WRONG_USE, StageFault, complaint
+from doorward.backends.session.called import StageFault, complaint
+from doorward.backends.session.exit_codes import UNKNOWN, WRONG_USE
 from doorward.backends.session.interpreter import Running
 from doorward.backends.session.language import LONGEST, Fault, parse
 from doorward.backends.session.said import StageSaid
+from doorward.backends.session.secret_values import in_steps, without
 from doorward.backends.session.session import START, Session
+from doorward.backends.session.sessions import Tell
 from doorward.backends.session.syntax import Line, written
 from doorward.catalogue.paths import folder_inside
 from doorward.command import Example, Family, NoUndo, shortened
@@ -51,6 +54,9 @@ Folder = Annotated[
 ]
 Columns = Annotated[
     int, Meta(description="How wide the screen is that it is shown on; 0: there is none", ge=0, le=1_000)
+]
+Before = Annotated[
+    int, Meta(description="What $? is before the first step; -1: what the session has it to be", ge=-1, le=255)
 ]
 Going = Annotated[bool, Meta(description="Whether to go on after a step that failed")]
 
@@ -107,6 +113,7 @@ async def run_script(
     folder: Folder = "",
     keep_going: Going = False,
     columns: Columns = 0,
+    status: Before = -1,
 ) -> ScriptRan:
     """Run lines of the session shell, one after another; stops at the first that fails, unless told to keep going.
 
@@ -114,26 +121,33 @@ async def run_script(
     names. No real shell reads it. Every command in it is a call of its own that is checked, approved where that is
     needed, and recorded. See docs/SHELL.md.
     """
-    async with _session(ctx, session, folder) as (here, kept):
+    unkept: list[str] = []
+    async with _session(ctx, session, folder, unkept.append) as (here, kept):
         running = Running(ctx, here, aloud=True, columns=columns)
+        here.status = here.status if status < 0 else status
+        remembered = not script.startswith(" ")
         try:
             steps = _planned(ctx, commands, script, here.aliases)
         except (BadParams, UnknownCommand) as error:
-            here.remember(script)
+            if remembered:
+                here.remember(script)
             _never_ran(running, error)
+            here.status = running.said.exit_code
             error.result = _result(running, here, kept, (0, 0, 0))
             raise
         failed = ran = 0
         for ran, step in enumerate(steps, 1):
             if len(steps) > 1:
                 ctx.execution.progress((ran - 1) / len(steps), f"step {ran} of {len(steps)}: {step.text}")
-            here.remember(step.text)
+            if remembered:
+                here.remember(step.text)
             await _take(running, ran, step)
             failed += running.said.bad
-            if running.said.exit_code == WAITS or running.said.leaves or (running.said.bad and not keep_going):
+            if running.said.ticket or running.said.leaves or (running.said.bad and not keep_going):
                 break
         result = _result(running, here, kept, (ran, len(steps), failed))
-    if running.said.exit_code == WAITS:
+    result["stderr"] += "".join(complaint("shell", one) for one in unkept)
+    if running.said.ticket:
         raise CommandFailed(
             f"Step {ran} ({shortened(step.text)[1:-1]}) waits for a person's approval, ticket {running.said.ticket};"
             " the steps behind it were not run.",
@@ -141,8 +155,12 @@ async def run_script(
             result=result,
         )
     if running.said.bad and not keep_going:
-        raise CommandFailed(f"Step {ran} ({shortened(step.text)[1:-1]}): {running.said.message}", result=result)
+        message = without(f"Step {ran} ({shortened(step.text)[1:-1]}): {running.said.message}", here.secrets)
+        raise CommandFailed(message, result=result)
     return result
+
+
+run_script.finds_secrets(in_steps)
 
 
 @run_script.shows_effect
@@ -154,6 +172,7 @@ async def show_script(
     folder: Folder = "",
     keep_going: Going = False,
     columns: Columns = 0,
+    status: Before = -1,
 ) -> dict[str, Any]:
     steps = [step.text for step in _planned(ctx, commands, script)]
     return {"steps": steps, "session": session, "folder": folder, "keepGoing": keep_going}
@@ -166,15 +185,15 @@ async def _take(running: Running, number: int, step: _Step) -> None:
             await running.direct(does.command, does.params)
         else:
             await running.line(does)
-        if running.said.bad or running.said.exit_code == WAITS or running.said.leaves:
+        if running.said.bad or running.said.ticket or running.said.leaves:
             return
 
 
 @contextlib.asynccontextmanager
-async def _session(ctx: Context, named: str, folder: str) -> AsyncIterator[tuple[Session, bool]]:
+async def _session(ctx: Context, named: str, folder: str, tell: Tell) -> AsyncIterator[tuple[Session, bool]]:
     sessions = ctx.house.sessions
     found = await sessions.open(ctx.caller, ctx.call.room, "" if named == _NEW else named)
-    async with sessions.using(found, stored=bool(named)) as session:
+    async with sessions.using(found, stored=bool(named), tell=tell) as session:
         if folder:
             there = folder_inside(folder)
             session.cwd = START if there == "." else f"{START}/{there}"

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from doorward.backends.context import Context
-from doorward.backends.session.called import UNKNOWN, Called, StageFault, called
+from doorward.backends.session.called import Called, StageFault, called
+from doorward.backends.session.exit_codes import UNKNOWN
 from doorward.backends.session.programs import in_workspace, prepare
 from doorward.backends.session.session import START, Session
 from doorward.backends.session.virtual import read
@@ -30,6 +31,9 @@ from doorward.rooms.people import LOCAL
 _INPUT = "input"
 _CD = f"{AREA}/cd"
 _BASH = "bash"
+_HELP = "--help"
+_MOST_PARTS = 5
+"""How many subcommands are named where only the program was typed: `tar` alone is none, `tar create` is."""
 
 
 class Meant(msgspec.Struct, frozen=True):
@@ -37,6 +41,8 @@ class Meant(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
     """The words that are left for it."""
     builtin: bool = False
+    word: str = ""
+    """What was typed for it."""
 
 
 def meant(ctx: Context, words: Sequence[str]) -> Meant:
@@ -62,6 +68,8 @@ async def call(
     `columns` is how wide the screen is that it prints on; 0 when it is none.
     """
     one = meant(ctx, words)
+    if one.words == (_HELP,) and not one.builtin:
+        one = _help_for(ctx, one)
     params = await _params(ctx, session, one, piped)
     if one.builtin and columns:
         params["columns"] = columns
@@ -94,12 +102,18 @@ async def _asked(
     return made
 
 
+def _help_for(ctx: Context, one: Meant) -> Meant:
+    """`WORD --help` is answered alike, whatever the word stands for; programs know no such option of their own here."""
+    told = meant(ctx, ["help", one.command.name])
+    return told if told.builtin else one
+
+
 def _candidates(ctx: Context, words: Sequence[str]) -> list[Meant]:
     registry, word, rest = ctx.house.registry, words[0], tuple(words[1:])
     found: list[Meant] = []
     builtin = ctx.house.sessions.builtins.get(word)
     if builtin is not None and builtin in registry:
-        found.append(Meant(registry[builtin], rest, builtin=True))
+        found.append(Meant(registry[builtin], rest, builtin=True, word=word))
     if (whole := f"{AREA}/{word}") in registry:
         found.append(Meant(registry[whole], rest))
     elif rest and (whole := f"{AREA}/{word}_{rest[0].replace('-', '_')}") in registry:
@@ -113,6 +127,8 @@ def _candidates(ctx: Context, words: Sequence[str]) -> list[Meant]:
 async def _params(ctx: Context, session: Session, one: Meant, piped: str | None) -> dict[str, Any]:
     command, words = one.command, one.words
     if one.builtin:
+        if one.word == "[" and words[-1:] != ("]",):
+            raise StageFault("a condition in brackets ends with ]")
         return {"args": list(words), _INPUT: piped or "", "session": session.id}
     if isinstance(command, CatalogueCommand):
         prepared = prepare(command, session, words, piped)
@@ -123,7 +139,8 @@ async def _params(ctx: Context, session: Session, one: Meant, piped: str | None)
     try:
         given = _by_name(command, words)
     except BadParams as error:
-        raise StageFault(f"{error.message} Parameters: {command.usage}") from error
+        sentence = error.message.removeprefix(f"{command.name}: ")
+        raise StageFault(f"{sentence} Parameters: {command.usage}") from error
     if piped:
         if _INPUT not in command.arguments:
             raise StageFault("it reads no input; leave out what is piped into it")
@@ -137,6 +154,8 @@ def _by_name(command: Command, words: Sequence[str]) -> dict[str, Any]:
     """Parameters as `--key=value`. A word by itself is the one parameter that has to be given."""
     required = command.schema.get("required", [])
     single = required or list(command.arguments)[:1]
+    if command.name == _BASH and len(words) == 2 and words[0] == "-c":
+        words = words[1:]
     if len(words) == 1 and not words[0].startswith("--") and len(single) == 1:
         return typed(command, [(single[0], words[0])])
     return typed(command, read_args(words))
@@ -147,6 +166,7 @@ def _unknown(ctx: Context, word: str) -> str:
     builtins = [name for name, command in ctx.house.sessions.builtins.items() if command in offered]
     others = (name.removeprefix(f"{AREA}/") for name in sorted(offered) if not name.startswith("sh/"))
     known = dict.fromkeys((*builtins, *others))
-    near = difflib.get_close_matches(word[:100], known, n=3, cutoff=0.6)
+    parts = [name.replace("_", " ", 1) for name in known if name.startswith(f"{word}_")][:_MOST_PARTS]
+    near = parts or difflib.get_close_matches(word[:100], known, n=3, cutoff=0.6)
     nearest = f"the nearest: {', '.join(near)}" if near else "help lists them, and search finds them by what they do"
     return f"there is no command of this name; {nearest}"

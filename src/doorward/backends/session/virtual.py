@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from doorward.backends.context import Context
-from doorward.backends.session.called import WRONG_USE, Called, StageFault, called
+from doorward.backends.session.called import Called, StageFault, called
+from doorward.backends.session.exit_codes import WRONG_USE
 from doorward.model import Outcome
 
 MOST = 1_000_000

@@ -39,7 +39,7 @@ async def history(
     """
     past: PastCalls = {"items": await recent(ctx, limit)}
     if session:
-        found = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
+        found = await ctx.house.sessions.look(ctx.caller, ctx.call.room, session)
         past["lines"] = found.history[: -limit - 1 : -1]
     return past
 

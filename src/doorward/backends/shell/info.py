@@ -101,7 +101,7 @@ async def context(
 
 async def _in_session(ctx: Context, id: str, lines: int = 0) -> InSession:
     """Where a session stands. Values of variables are not shown: a model is asked to look around with this."""
-    found = await ctx.house.sessions.open(ctx.caller, ctx.call.room, id)
+    found = await ctx.house.sessions.look(ctx.caller, ctx.call.room, id)
     shown: InSession = {
         "session": found.id,
         "cwd": found.cwd,

@@ -76,10 +76,13 @@ async def append(
     path: VirtualPath,
     content: Annotated[str, Meta(description="What to put behind what is there")],
     encoding: Encoding = "utf-8",
+    new_line: Annotated[bool, Meta(description="Whether it begins a line of its own, also where the last is open")] = (
+        False
+    ),
 ) -> VirtualChange:
     """Put something behind what a file holds, or make the file. Refused when it changed in the very moment."""
     tree = Tree(ctx)
-    return await tree.write(tree.absolute(path), content, encoding=encoding, append=True)
+    return await tree.write(tree.absolute(path), content, encoding=encoding, append="line" if new_line else True)
 
 
 @family.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -18,6 +19,8 @@ FIXED = "system"
 """How the note of something begins that only the house itself changes."""
 _MOST_NAMED = 20
 
+Appends = bool | Literal["line"]
+"""Whether something goes behind what is there; as a line, on one of its own."""
 Parts = tuple[str, ...]
 """The names below the root of a part, one by one; none for the root itself."""
 
@@ -60,7 +63,7 @@ class Mount:
         raise NotImplementedError
 
     async def write(
-        self, parts: Parts, content: str, *, encoding: str, append: bool, parents: bool, digest: str | None
+        self, parts: Parts, content: str, *, encoding: str, append: Appends, parents: bool, digest: str | None
     ) -> VirtualChange:
         raise self.fixed(parts, "written")
 

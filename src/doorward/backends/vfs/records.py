@@ -10,6 +10,7 @@ from doorward import strictjson
 from doorward.backends.vfs.asking import asked, done_by
 from doorward.backends.vfs.mount import (
     FIXED,
+    Appends,
     Look,
     Mount,
     Parts,
@@ -132,7 +133,7 @@ class Records(Mount):
         return found
 
     async def write(
-        self, parts: Parts, content: str, *, encoding: str, append: bool, parents: bool, digest: str | None
+        self, parts: Parts, content: str, *, encoding: str, append: Appends, parents: bool, digest: str | None
     ) -> VirtualChange:
         if len(parts) != 2 or parts[1] == SCHEMA:
             raise self.fixed(parts, "written")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from doorward.backends.context import Context
 from doorward.backends.vfs import paths
 from doorward.backends.vfs.asking import done_by
-from doorward.backends.vfs.mount import Look, Mount, Parts, Span, folder, listed, missing
+from doorward.backends.vfs.mount import Appends, Look, Mount, Parts, Span, folder, listed, missing
 from doorward.backends.vfs.processes import Processes
 from doorward.backends.vfs.records import Records
 from doorward.backends.vfs.shapes import Content, Item, Listed, VirtualChange
@@ -84,7 +84,7 @@ class Tree:
         content: str,
         *,
         encoding: str = "utf-8",
-        append: bool = False,
+        append: Appends = False,
         parents: bool = True,
         digest: str | None = None,
     ) -> VirtualChange:

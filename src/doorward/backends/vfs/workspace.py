@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from doorward.backends.context import Context
 from doorward.backends.vfs.asking import asked, done_by
-from doorward.backends.vfs.mount import Look, Mount, Parts, Span, folder, listed, of_kind
+from doorward.backends.vfs.mount import Appends, Look, Mount, Parts, Span, folder, listed, of_kind
 from doorward.backends.vfs.paths import name_of
 from doorward.backends.vfs.shapes import Content, Item, Listed, VirtualChange
 from doorward.errors import BadParams, NotFound
@@ -80,10 +80,10 @@ class Workspace(Mount):
         return cast("Content", {"cut": False, **given, "path": self.path(parts)})
 
     async def write(
-        self, parts: Parts, content: str, *, encoding: str, append: bool, parents: bool, digest: str | None
+        self, parts: Parts, content: str, *, encoding: str, append: Appends, parents: bool, digest: str | None
     ) -> VirtualChange:
         if append:
-            content, encoding, digest = await self._behind(parts, content, encoding)
+            content, encoding, digest = await self._behind(parts, content, encoding, line=append == "line")
         how: dict[str, Any] = {"content": content, "encoding": encoding}
         how["createParents"] = parents or (self.comes_and_goes and len(parts) == 1)
         if digest is not None:
@@ -97,14 +97,15 @@ class Workspace(Mount):
             "bytes": given["bytesAfter"],
         }
 
-    async def _behind(self, parts: Parts, content: str, encoding: str) -> tuple[str, str, str]:
+    async def _behind(self, parts: Parts, content: str, encoding: str, *, line: bool) -> tuple[str, str, str]:
         """What a file holds once something stands behind it, and its digest before, so that nothing is lost."""
         try:
             present = await asked(self.ctx, _READ, path=self.real(parts), encoding="base64")
         except NotFound:
             return content, encoding, ""
         more = content.encode() if encoding == "utf-8" else base64.b64decode(content, validate=True)
-        whole = base64.b64decode(present["content"]) + more
+        before = base64.b64decode(present["content"])
+        whole = before + (b"\n" if line and before and not before.endswith(b"\n") else b"") + more
         return base64.b64encode(whole).decode(), "base64", present["digest"]
 
     async def make(self, parts: Parts, *, parents: bool) -> VirtualChange:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from doorward.agents.house.entities.entity import Comparison
+from doorward.agents.house.entities.entity import Comparison, Op
 from doorward.agents.house.entities.fields import boundary
 from doorward.agents.house.entities.knowledge import dates, kinds, vocabulary
 from doorward.agents.house.entities.line import Find, Line
@@ -23,18 +23,21 @@ def placed(line: Line, i: int) -> Find | None:
     if word not in words.places or i == 0 or i + 1 >= len(line.tokens):
         return None
     token = line.tokens[i + 1]
+    denied = line.lower(i - 1) in ("not", "except", "excluding") and line.is_free(i - 1)
+    op: Op = "ne" if denied else "eq"
+    start = i - 1 if denied else i
     if token.shape == "email" and word != "to":
-        return "compare", Comparison(word, "eq", token.text), i, i + 2
+        return "compare", Comparison(word, op, token.text), start, i + 2
     if token.shape != "word" or token.lower in dates().months or token.lower in dates().weekdays:
         return None
     if token.text[:1].isupper():
         read = value_at(line, i + 1, telling=True)
         if read is None or not isinstance(read[0], str) or _names_a_thing(line, read[2]) or token.text == "I":
             return None
-        return "compare", Comparison(word, "eq", read[0]), i, read[2]
+        return "compare", Comparison(word, op, read[0]), start, read[2]
     if word not in _ANYWHERE or not _is_new(token.lower) or not boundary(line, i + 2) or _names_a_thing(line, i + 2):
         return None
-    return "compare", Comparison(word, "eq", token.text), i, i + 2
+    return "compare", Comparison(word, op, token.text), start, i + 2
 
 
 def _done_by(line: Line, i: int) -> Find | None:

@@ -141,6 +141,8 @@ def _most_of(line: Line, i: int) -> Find | None:
     down, at = found
     if line.lower(at) in vocabulary().not_counted or (line.lower(i - 1) == "at"):
         return None
+    if any(end > at for _, end in _superlatives().every(line.tokens, at - 1)):
+        return None
     field = field_at(line, at, most=2)
     if field is None:
         return None

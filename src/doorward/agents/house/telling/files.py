@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from doorward.agents.house.telling.asked import Asked, Got
@@ -33,6 +35,8 @@ def files(asked: Asked, got: Got) -> str:
     is_one = (len(items) if whole is None else whole) == 1
     head = f"There {'is' if is_one else 'are'} {_kinds(asked, items, whole)}{where}{behind}"
     together = _together(got.value, items, whole)
+    if asked.group:
+        return f"{head}{_groups(asked.group, items, whole)}."
     if asked.count:
         return f"{head}{together}."
     names = [_named(one, asked, got) for one in items[:_MOST]]
@@ -43,6 +47,21 @@ def files(asked: Asked, got: Got) -> str:
         lines = "\n".join(f"- {one}" for one in names) + (f"\n… and {more[0]}" if more else "")
         return f"{head}{together}:\n{lines}{cut}"
     return f"{head}{together}: {in_a_row([*names, *more])}.{cut}"
+
+
+def _groups(by: str, items: Sequence[Mapping[str, Any]], whole: int | None) -> str:
+    """How many there are of each ending or in each folder, the most first; of all only where all are shown."""
+    paths = [str(one.get("path") or one.get("name") or "") for one in items if _kind(one) not in _FOLDERS]
+    if by == "folder":
+        groups = Counter(path.rpartition("/")[0] or "." for path in paths)
+    else:
+        groups = Counter(PurePosixPath(path).suffix.lower() or "(no ending)" for path in paths)
+    of = "" if whole == len(items) else f"; of the {number(len(paths))} that I was shown"
+    parts = [
+        f"{name(group) if group != '(no ending)' else group} {number(many)}" for group, many in groups.most_common(30)
+    ]
+    more = f" and {number(len(groups) - 30)} more" if len(groups) > 30 else ""
+    return f"{of}, by {by}: {', '.join(parts)}{more}"
 
 
 def _where(asked: Asked, got: Got) -> str:
@@ -157,7 +176,8 @@ def changes(asked: Asked, got: Got) -> str:
     if len(items) == 1:
         one = items[0]
         to = f" to {name(str(one['target']))}" if one.get("target") else ""
-        now = f"; it has {number(one['bytes'])} bytes now" if isinstance(one.get("bytes"), int) else ""
+        has = one.get("bytes")
+        now = f"; it has {number(has)} byte{'' if has == 1 else 's'} now" if isinstance(has, int) else ""
         return f"I {_verb(next(iter(did)))} {name(str(one.get('path')))}{to}{now}. It can be taken back with undo."
     verb = _verb(next(iter(did))) if len(did) == 1 else "changed"
     names = [name(str(one.get("path"))) for one in items[:_MOST]]

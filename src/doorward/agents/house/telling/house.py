@@ -158,6 +158,10 @@ def _number(given: Any) -> float | int:
 def status(asked: Asked, got: Got) -> str:
     """The state of the house, the verdict first."""
     one = got.value if isinstance(got.value, dict) else {}
+    if asked.count and isinstance(one.get(asked.thing), int):
+        return (
+            f"There {'is' if one[asked.thing] == 1 else 'are'} {number(one[asked.thing])} {asked.thing} in this house."
+        )
     named = one.get("problems")
     problems = [str(each) for each in named] if isinstance(named, list) else []
     parts = []

@@ -30,8 +30,15 @@ def ran(asked: Asked, got: Got) -> str:
         parts.append(f"It complained:\n{quoted(err)}")
     changed = one.get("changes")
     if isinstance(changed, dict) and changed.get("total"):
+        if code == 0 and not out.strip() and not err.strip():
+            return _did(changed)
         parts.append(_changed(changed))
     return "\n".join(parts)
+
+
+def _did(changed: Mapping[str, Any]) -> str:
+    """What a program that wrote nothing did, which is all that there is to tell of it."""
+    return _changed(changed).replace("It changed", "It is done: it changed", 1)
 
 
 def output(got: Got, text: str) -> str:

@@ -67,7 +67,8 @@ def _head(asked: Asked, got: Got, items: Sequence[Any], whole: int | None) -> st
 
 def _these(asked: Asked, got: Got, count: int) -> str:
     one, many = nouns(asked, got)
-    return f"the {one}" if count == 1 else f"{number(count)} {many}"
+    what = f"the {one}" if count == 1 else f"{number(count)} {many}"
+    return f"{what}{when_and_how(asked)}"
 
 
 def _columns(asked: Asked, got: Got, items: Sequence[Any]) -> list[str]:
@@ -131,6 +132,11 @@ def record(asked: Asked, got: Got) -> str:
     if not isinstance(got.value, dict) or not got.value:
         return tellers().nothing
     zone = zone_named(asked.zone)
+    if asked.fields and all(field in got.value for field in asked.fields) and len(asked.fields) <= 3:
+        one = f"the {nouns(asked, got)[0]} {value('id', got.params.get('id'), zone)}"
+        return " ".join(
+            f"The {field_words(field)} of {one} is {value(field, got.value[field], zone)}." for field in asked.fields
+        )
     lines = [f"- {field_words(field)}: {value(field, given, zone)}" for field, given in list(got.value.items())[:40]]
     more = [f"… and {number(len(got.value) - 40)} more fields"] if len(got.value) > 40 else []
     collection = got.params.get("collection")

@@ -112,8 +112,18 @@ class _Fields(dict[str, str]):
     def __missing__(self, field: str) -> str:
         given = self._given.get(field)
         if field.startswith("bytes") and isinstance(given, int):
-            return f"{given:,}"
-        return value(field, given, self._zone)
+            return _Counted(f"{given:,}")
+        return _Counted(value(field, given, self._zone))
+
+
+class _Counted(str):
+    """A figure that a sentence may put one word or another behind: `{bytes:byte|bytes}`."""
+
+    __slots__ = ()
+
+    def __format__(self, words: str) -> str:
+        one, _, many = words.partition("|")
+        return f"{self!s} {one if self == '1' else many}" if many else str(self)
 
 
 def _by_look(given: Any) -> Callable[[Asked, Got], str] | None:

@@ -49,15 +49,26 @@ def _grouped(
     parts = []
     for one in shown[:_MOST]:
         group = " / ".join(value(field, one.get(field), zone) for field in fields)
-        figures = ", ".join(_one_figure(name, one.get(name), len(names) > 1) for name in names)
+        figures = ", ".join(_one_figure(asked, got, name, one.get(name), measured, len(names) > 1) for name in names)
         parts.append(f"{group} {figures}" if len(names) == 1 else f"{group} ({figures})")
     left = len(items) - len(parts)
     whole = f", and {number(left)} more groups" if left > 0 else ""
     by = " and ".join(field_words(field) for field in fields)
     what = f"{_what(asked, got, names[0], measured)} by {by}{when_and_how(asked)}"
-    if goes_on(got.value):
+    if goes_on(got.value) and not asked.limit:
         return f"{what}: {', '.join(parts)}{whole}; there are more groups than these."
-    return f"{what}: {', '.join(parts)}{whole}{_in_all(items, names, measured)}."
+    sums = "" if asked.limit else _in_all(items, names, measured)
+    return f"{what}: {', '.join(parts)}{whole}{sums}."
+
+
+def as_told(got: Got, items: Sequence[Any]) -> Sequence[Any]:
+    """What a result holds, in the order in which it is told."""
+    groups = got.params.get("groupBy")
+    if got.command != "data/aggregate" or not isinstance(groups, list) or got.params.get("orderBy"):
+        return items
+    rows = [one for one in items if isinstance(one, dict)]
+    names = [name for name in rows[0] if name not in groups] if rows else []
+    return _most_first(rows, names[0]) if names else items
 
 
 def _most_first(items: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
@@ -67,9 +78,15 @@ def _most_first(items: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[s
     return sorted(items, key=lambda one: -float(one[name]))
 
 
-def _one_figure(name: str, given: Any, named: bool) -> str:
-    shown = number(given) if isinstance(given, int | float) and not isinstance(given, bool) else value(name, given)
-    return f"{field_words(name)} {shown}" if named else shown
+def _one_figure(asked: Asked, got: Got, name: str, given: Any, measured: Mapping[str, Any], named: bool) -> str:
+    fn, field = _function(name, measured)
+    plain = isinstance(given, int | float) and not isinstance(given, bool)
+    shown = number(given) if plain and fn in ("", "count") else value(field or name, given, zone_named(asked.zone))
+    if not named:
+        return shown
+    if fn == "count" and isinstance(given, int):
+        return f"{shown} {nouns(asked, got)[0 if given == 1 else 1]}"
+    return f"{_named(fn, field) if fn else field_words(name)} {shown}"
 
 
 def _what(asked: Asked, got: Got, name: str, measured: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ class Spellings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     common: str
     """Words that people write, which are right and may be meant by a mistake."""
     kept: str
-    """Words that are right, and that no mistake is ever taken for."""
+    """Words that are right as well, though nothing is mended towards them."""
 
 
 class Wordings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +42,10 @@ class Wordings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Parts that only ask to do what the part before says."""
     embedded: tuple[str, ...]
     """How somebody tells of a wish: what it is stands in the group `wish`."""
+    orders: tuple[str, ...]
+    """Courtesy before a request that takes nothing from it: whoever says this wants it done."""
+    ordered: str
+    """The same behind one."""
     places: str
     """How a part begins that narrows the request, and is no talk beside it."""
     stops: str

@@ -1,4 +1,4 @@
-"""Names of files, quotations and ids put aside, so that no rule about words ever touches what somebody meant literally."""
+"""Names of files, quotations and ids put aside, so that no rule about words touches what is meant literally."""
 
 from __future__ import annotations
 

@@ -9,11 +9,19 @@ import msgspec
 from doorward.agents.house.wording.knowledge import pattern, rules, wordings
 from doorward.agents.house.wording.masking import Masked
 from doorward.agents.house.wording.mending import mended
-from doorward.agents.house.wording.unwrapping import bare, unwrapped, wishes
+from doorward.agents.house.wording.referring import counted
+from doorward.agents.house.wording.unwrapping import bare, ordered, unwrapped, wishes
 
 _MOST = 6
 _LONGEST = 1_200
 """Characters of a message that is looked at so closely; longer ones are no requests in passing."""
+
+
+class Ordered(msgspec.Struct, frozen=True):
+    """A part of a message that may ask for a change, freed of nothing but courtesy, and what was said beside it."""
+
+    request: str
+    beside: str
 
 
 class Worded(msgspec.Struct, frozen=True):
@@ -23,6 +31,8 @@ class Worded(msgspec.Struct, frozen=True):
     """What may be asked for, the likeliest first. The message itself is the last of them."""
     calm: bool
     """Whether nothing beside the request speaks against changing something."""
+    order: Ordered | None = None
+    """What is plainly asked to be done, if something is."""
 
 
 @lru_cache(maxsize=64)
@@ -34,13 +44,20 @@ def worded(text: str) -> Worded:
     found = unwrapped(masked.text)
     told = wishes(found.request) or wishes(masked.text)
     ways = [masked.text, found.request] if found.narrows else [found.request]
-    ways = [*ways, *told, bare(masked.text), masked.text]
+    ways = [*told, *ways] if found.told else [*ways, *told]
+    ways = [*counted(found.request, found.beside), *ways, bare(masked.text), masked.text]
     made: list[str] = []
     for way in ways:
-        made += [masked.back(reworded(way)), masked.back(way)] if way is not masked.text else [masked.back(reworded(way))]
+        made += (
+            [masked.back(reworded(way)), masked.back(way)] if way is not masked.text else [masked.back(reworded(way))]
+        )
     calm = pattern(wordings().stops).search(found.beside) is None
+    plain = ordered(masked.text)
+    order = None
+    if plain is not None and pattern(wordings().stops).search(plain[1]) is None:
+        order = Ordered(masked.back(reworded(plain[0])), masked.back(plain[1]))
     readings = dict.fromkeys(one.strip(" ,;:") for one in (*made, right) if one.strip(" ,;:?.!"))
-    return Worded(right, (*list(readings)[:_MOST], *((text,) if not readings else ())), calm)
+    return Worded(right, (*list(readings)[:_MOST], *((text,) if not readings else ())), calm, order)
 
 
 def reworded(text: str) -> str:

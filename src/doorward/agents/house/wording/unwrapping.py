@@ -12,6 +12,7 @@ import msgspec
 
 from doorward.agents.house.entities.knowledge import vocabulary
 from doorward.agents.house.wording.knowledge import pattern, patterns, wordings
+from doorward.agents.house.wording.referring import resolved
 
 _ROUNDS = 12
 _FEWEST = 2
@@ -19,16 +20,10 @@ _FEWEST = 2
 _ASKS = "^(?:and |so |but )?(?:{ask})"
 _QUESTION = "^(?:and )?(?:{wh}|is|are|was|were|do|does|did|has|have|am)\\b"
 _ORDER = "^(?:{verb})\\b"
-_NOUN = r"(?:(?:the |a |an |our |my )?(?:order|ticket|customer|product|file|folder|room|record|document|task|invoice|user)s? (?:called |named |number )?)?"
-_LITERAL = re.compile(rf"{_NOUN}[\ue001\ue004]\d+\ue002", re.IGNORECASE)
-_IT = re.compile(r"\b(?:it|them|that one|this one|that file|the file|that document|those|that|this)\b(?! (?:is|are|was|category|room|\w+s)\b)", re.IGNORECASE)
-_ITS = re.compile(r"\b(?:its|that room's|that folder's|that file's) (?P<what>[\w-]+)", re.IGNORECASE)
-_TWO = re.compile(r"\b(?:the two|both(?: of them)?|them)\b", re.IGNORECASE)
-_ROOM = re.compile(r"\b(?:the )?(?P<name>[\w-]+) (?:room|channel)\b|\b(?:room|channel) (?P<other>[\w-]+)|\bthe (?P<bare>[\w-]+)$", re.IGNORECASE)
-_THERE_IS = re.compile(
-    r"\b(?:there (?:is|should be|must be|was|'s)|there's|remember|recall|about|somewhere) (?:a|an|this|some|the) (?P<what>.+?)(?: lying\b.*| that\b.*| which\b.*| somewhere\b.*| around\b.*)?$",
-    re.IGNORECASE,
-)
+
+_WONDERS = re.compile(r"would you (?!please|kindly|mind|be )", re.IGNORECASE)
+"""By itself it may as well wonder what somebody would do."""
+_POLITE = re.compile(r"\b(?:you|possible|chance|i|we)\b", re.IGNORECASE)
 
 
 class Unwrapped(msgspec.Struct, frozen=True):
@@ -38,6 +33,8 @@ class Unwrapped(msgspec.Struct, frozen=True):
     """What was said beside it."""
     narrows: bool = False
     """Whether what was said before it may narrow the request, so that the whole is to be tried first."""
+    told: bool = False
+    """Whether nothing in it asks plainly, so that it rather tells of a wish."""
 
 
 def unwrapped(text: str) -> Unwrapped:
@@ -45,17 +42,56 @@ def unwrapped(text: str) -> Unwrapped:
     parts = _parts(text)
     kinds = [_kind(one) for one in parts]
     asked = [number for number, kind in enumerate(kinds) if kind == "request"]
-    if not asked:
+    strong = [number for number in asked if not _wishes_for(parts[number])]
+    asked = strong or asked
+    told = not asked
+    if told:
         tagged = next((number for number, kind in enumerate(kinds) if kind == "tag" and number), 0)
         if not tagged:
-            return Unwrapped(bare(text))
+            return Unwrapped(bare(text), told=True)
+        before = " ".join(parts[:tagged])
+        done = resolved(bare(parts[tagged]), before)
+        if done != bare(parts[tagged]):
+            return Unwrapped(done, before)
         asked = [tagged - 1]
     first, last = asked[0], asked[-1]
-    beside = " ".join((*parts[:first], *(one for one, kind in zip(parts[last + 1 :], kinds[last + 1 :], strict=True) if kind != "tag")))
-    kept = [bare(one) for one, kind in zip(parts[first : last + 1], kinds[first : last + 1], strict=True) if kind != "tag"]
+    beside = " ".join(
+        (
+            *parts[:first],
+            *(one for one, kind in zip(parts[last + 1 :], kinds[last + 1 :], strict=True) if kind != "tag"),
+        )
+    )
+    kept = [
+        bare(one) for one, kind in zip(parts[first : last + 1], kinds[first : last + 1], strict=True) if kind != "tag"
+    ]
     request = ", and ".join(one.rstrip("?.! ") for one in kept[:-1]) + (", and " if kept[1:] else "") + kept[-1]
     narrows = bool(first) and all(pattern(wordings().places).match(one) for one in parts[:first])
-    return Unwrapped(_resolved(request, beside), beside, narrows)
+    return Unwrapped(resolved(request, beside), beside, narrows, told)
+
+
+def ordered(text: str) -> tuple[str, str] | None:
+    """The one part of a message that asks for something to be done, without its courtesy, and what stands beside it."""
+    parts = _parts(text)
+    plain = [_plain(one) for one in parts]
+    asked = [number for number, one in enumerate(plain) if one is not None]
+    if not asked and len(parts) == 1:
+        return parts[0], ""
+    if len(asked) != 1 or (len(parts) == 1 and _WONDERS.match(parts[0])):
+        return None
+    beside = " ".join(one for number, one in enumerate(parts) if number != asked[0])
+    return resolved(plain[asked[0]] or "", beside), beside
+
+
+def _plain(part: str) -> str | None:
+    """A part that asks for something to be done, without its courtesy; None for any other."""
+    end = pattern(wordings().ordered)
+    for one in patterns("orders"):
+        found = one.match(part)
+        if found is not None:
+            rest = part[found.end() :]
+            rest = _base(rest) if found[0].rstrip().lower().endswith("mind") else rest
+            return end.sub("", rest).rstrip("? ")
+    return end.sub("", part) if pattern(_ORDER).match(part) and not part.endswith("?") else None
 
 
 def wishes(text: str) -> list[str]:
@@ -72,25 +108,30 @@ def bare(text: str) -> str:
     """A request without what only wraps it, before and behind."""
     text = text.strip(" ,;:-")
     for _ in range(_ROUNDS):
-        rest = _ahead(text)
+        rest, polite = _ahead(text)
         if rest == text:
             break
-        text = rest
+        # A question that only asks whether somebody would do it is a request.
+        text = rest.rstrip("? ") if polite else rest
     for _ in range(_ROUNDS):
-        rest = next((cut for one in patterns("closings") if (cut := one.sub("", text)) != text and len(cut) > _FEWEST), text)
+        rest = next(
+            (cut for one in patterns("closings") if (cut := one.sub("", text)) != text and len(cut) > _FEWEST), text
+        )
         if rest == text:
             break
         text = rest.rstrip(" ,;")
     return text
 
 
-def _ahead(text: str) -> str:
+def _ahead(text: str) -> tuple[str, bool]:
+    """The text without one more of what wraps it, and whether that was a courtesy."""
     for one in patterns("openings"):
         found = one.match(text)
         if found is not None and len(text) - found.end() > _FEWEST:
             rest = text[found.end() :].strip(" ,;:")
-            return _base(rest) if re.search(r"\b(?:mind|of) *$", found[0], re.IGNORECASE) else rest
-    return text
+            polite = _POLITE.search(found[0]) is not None
+            return (_base(rest) if re.search(r"\b(?:mind|of) *$", found[0], re.IGNORECASE) else rest), polite
+    return text, False
 
 
 def _base(text: str) -> str:
@@ -133,23 +174,3 @@ def _kind(part: str) -> str:
 
 def _wishes_for(part: str) -> bool:
     return re.match(r"(?:i|we)(?:'d| would)? (?:like|love|need|want|be)\b", part, re.IGNORECASE) is not None
-
-
-def _resolved(request: str, beside: str) -> str:
-    """A request in which `it` and the like are replaced by what the talk beside it named."""
-    if not beside or re.search("[\ue001\ue004]", request):
-        return request
-    named = [found[0] for found in _LITERAL.finditer(beside)]
-    if len(named) > 1 and _TWO.search(request):
-        return _TWO.sub(lambda _: f"{named[0]} and {named[1]}", request, count=1)
-    if named and _IT.search(request):
-        return _IT.sub(lambda _: named[0], request, count=1)
-    its = _ITS.search(request)
-    room = _ROOM.search(beside.rstrip(" ,.?!"))
-    if its is not None and room is not None:
-        name = room["name"] or room["other"] or room["bare"]
-        return f"{request[: its.start()]}the {its['what']} of the room {name}{request[its.end() :]}"
-    there = _THERE_IS.search(beside.rstrip(" ,.?!"))
-    if there is not None and _IT.search(request):
-        return _IT.sub(lambda _: f"the {there['what']}", request, count=1)
-    return request

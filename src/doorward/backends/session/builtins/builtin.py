@@ -7,6 +7,8 @@ shell can do just what its caller may do here.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -17,8 +19,9 @@ from doorward.backends.context import Context
 from doorward.backends.session.builtins.options import Grammar, Options, Usage
 from doorward.backends.session.builtins.printed import Printed, printed
 from doorward.backends.session.builtins.speaking import Speaker
+from doorward.backends.session.secret_values import in_args
 from doorward.backends.vfs.family import BY_ITS_CALLS
-from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo
+from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo, shortened
 from doorward.errors import DoorwardError
 from doorward.facts import Access, Effects, Safety, Tier
 
@@ -93,6 +96,8 @@ class Builtin(msgspec.Struct, frozen=True):
     example: str
 
 
+_OPTION = re.compile(r"\[-[^\]]*\]")
+"""An option in a line of usage; where nothing else stands in it, no word is valid."""
 KNOWN: dict[str, Builtin] = {}
 """Every built-in by its word, in the order in which they are declared."""
 GROUPS = (
@@ -139,8 +144,12 @@ def builtin(
             if not raw and "--help" in args[:1]:
                 return printed(manual(KNOWN[word]))
             opened = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
-            speaker = Speaker(ctx, word, opened, input, columns)
-            return await _spoken(speaker, does, args, None if raw else grammar)
+            unkept: list[str] = []
+            async with ctx.house.sessions.using(opened, stored=bool(session), tell=unkept.append) as held:
+                speaker = Speaker(ctx, word, held, input, columns)
+                said = await _spoken(speaker, does, args, None if raw else grammar)
+            said["stderr"] += "".join(f"{word}: {one}\n" for one in unkept)
+            return said
 
         run.__doc__ = does.__doc__
         params: dict[str, Any] = {"args": list(example)} | ({"input": input} if input else {})
@@ -158,6 +167,7 @@ def builtin(
             works_by_calls=True,
         )(run)
         command.unlisted = True
+        command.finds_secrets(functools.partial(in_args, word))
         for one in (word, *also):
             KNOWN[one] = Builtin(
                 word=one,
@@ -177,7 +187,11 @@ def builtin(
 async def _spoken(speaker: Speaker, does: Does, args: Sequence[str], grammar: Grammar | None) -> Printed:
     """Run a built-in; however that ends, it is something printed and an exit code."""
     try:
-        await does(speaker, Options(words=tuple(args)) if grammar is None else grammar.read(args))
+        options = Options(words=tuple(args)) if grammar is None else grammar.read(args)
+        known = KNOWN[speaker.word]
+        if options.words and grammar is not None and _OPTION.sub("", known.usage).strip() == known.word:
+            raise Usage(f"it takes no words; given {shortened(' '.join(options.words))}")
+        await does(speaker, options)
     except Usage as fault:
         speaker.complain(f"{fault}; usage: {KNOWN[speaker.word].usage}", code=2)
     except DoorwardError as error:

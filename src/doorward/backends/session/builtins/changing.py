@@ -7,6 +7,7 @@ undo can take it back; records of /data are changed by the commands for data.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 
 from doorward.backends.session.builtins.builtin import REMOVES, REPLACES, WRITES, builtin
@@ -14,10 +15,12 @@ from doorward.backends.session.builtins.options import Options, Usage
 from doorward.backends.session.builtins.speaking import Speaker
 from doorward.backends.vfs.asking import result_of
 from doorward.backends.vfs.paths import below
+from doorward.backends.vfs.records import Records
 from doorward.errors import BadParams, DoorwardError, NotFound
 
 _GROUP = "Files and folders"
 _VERBOSE = "Tell what is done"
+_QUOTED = re.compile(r"(?<=['‘])[^'’\n]{1,4096}")
 _OF_CP = {
     "-r -R --recursive": "Folders, too, with all that is in them",
     "-a --archive": "The same, keeping modes, times and symlinks",
@@ -88,6 +91,9 @@ async def touch(speaker: Speaker, options: Options) -> None:
 async def rm(speaker: Speaker, options: Options) -> None:
     """Remove files, folders and records. Records must all exist, or none is removed."""
     paths = [speaker.path(word) for word in _some(options)]
+    for path in paths:
+        if speaker.tree.real(path) == ".":
+            raise BadParams(f"{path} is the workspace itself, which stays; rm -r {path}/* removes what is in it.")
     if all(speaker.tree.real(path) is not None for path in paths):
         await _by_program(speaker, options, readies=False)
         return
@@ -180,6 +186,8 @@ async def _by_program(speaker: Speaker, options: Options, *, readies: bool = Tru
         real = tree.real(path)
         if real is None:
             mount, parts = tree.part(path)
+            if isinstance(mount, Records):
+                raise BadParams(f"{path} is no file but data, which insert, update and delete change.")
             raise mount.fixed(parts, "changed in this way")
         if readies:
             await tree.ready(path)
@@ -207,14 +215,22 @@ async def hand_on(speaker: Speaker, command: str, params: Mapping[str, object], 
     ran = outcome.result if isinstance(outcome.result, dict) else {}
     if outcome.status in ("done", "failed") and isinstance(ran.get("exitCode"), int):
         speaker.say(ran.get("stdout", ""))
-        speaker.repeat(_renamed(ran.get("stderr", ""), called))
+        speaker.repeat(renamed(ran.get("stderr", ""), called))
         speaker.ends(ran["exitCode"])
     else:
         result_of(outcome)
 
 
-def _renamed(text: str, called: Mapping[str, str]) -> str:
-    for given, typed in called.items():
-        for quote in "'‘":
-            text = text.replace(f"{quote}{given}", f"{quote}{typed}")
-    return text
+def renamed(text: str, called: Mapping[str, str]) -> str:
+    """A text with each path in quotes, or the beginning of one, as it was typed; read once, however many there are."""
+    lengths = {len(given) for given in called}
+
+    def typed(found: re.Match[str]) -> str:
+        path = found[0]
+        for end in range(len(path), 0, -1):
+            whole = path[end - 1] == "/" or path[end : end + 1] in ("", "/")
+            if whole and end in lengths and path[:end] in called:
+                return called[path[:end]] + path[end:]
+        return path
+
+    return _QUOTED.sub(typed, text)

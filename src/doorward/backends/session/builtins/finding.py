@@ -21,6 +21,8 @@ _KINDS = {"f": "file", "d": "folder", "l": "symlink"}
 _BYTES = {"": 512, "b": 512, "c": 1, "w": 2, "k": 1024, "M": 1024**2, "G": 1024**3}
 _AMOUNT = re.compile(r"([+-]?)([0-9]{1,12})([bcwkMG]?)")
 _MOST_CONDITIONS = 50
+_DOES = frozenset(("-exec", "-execdir", "-ok", "-okdir", "-delete", "-print0", "-printf", "-ls", "-fprint"))
+"""What `find` does elsewhere with what it found."""
 
 
 class _Met(NamedTuple):
@@ -103,6 +105,11 @@ def _one(word: str, words: list[str], now: float) -> Fits:
         "-maxdepth": lambda value: _depth(value, deepest=True),
         "-mindepth": lambda value: _depth(value, deepest=False),
     }
+    if word in _DOES:
+        raise Usage(
+            f"{word} is not valid, since find only finds; hand what it found to a command, as in"
+            " find . -name '*.tmp' | xargs -I {} rm {}"
+        )
     if word not in makers:
         raise Usage(f"unknown condition {shortened(word)}")
     if not words:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from doorward.backends.help.spelling import line
 from doorward.backends.session.builtins.builtin import GROUPS, KNOWN, Builtin, builtin, manual
 from doorward.backends.session.builtins.options import Options, Usage
-from doorward.backends.session.builtins.showing import in_columns, shown
+from doorward.backends.session.builtins.showing import in_columns, shown, wrapped
 from doorward.backends.session.builtins.speaking import Speaker
 from doorward.backends.shell.catalogue_command import AREA, CatalogueCommand
 from doorward.command import Command
@@ -100,14 +101,20 @@ def _everything(speaker: Speaker) -> None:
         speaker.line(f"{group}:")
         width = max(len(one.word) for one in known)
         for one in known:
-            speaker.line(f"  {one.word:<{width}}  {_summary(one)}")
+            speaker.line(f"  {one.word:<{width}}  {_fitting(speaker, _summary(one), width + 4)}")
         speaker.line()
     programs = sorted(_bare(one) for one in _offered(speaker) if isinstance(one, CatalogueCommand))
     if programs:
         speaker.line("Programs in the sandbox:")
         speaker.say(in_columns([name for name in programs if name not in KNOWN], speaker.columns or 80))
         speaker.line()
-    speaker.line("Any other command works as well: data/list --collection=rooms. More: help WORD, commands, search.")
+    more = "Any other command works as well: data/list --collection=rooms. More: help WORD, commands, search."
+    speaker.line(_fitting(speaker, more, 0))
+
+
+def _fitting(speaker: Speaker, text: str, indent: int) -> str:
+    """A text as it fits on the screen, if there is one."""
+    return wrapped(text, speaker.columns, indent) if speaker.columns else text
 
 
 def _summary(one: Builtin) -> str:
@@ -148,8 +155,23 @@ async def _described(speaker: Speaker, word: str) -> None:
     except UnknownCommand as error:
         speaker.complain(error.message)
         return
+    command = speaker.ctx.house.registry[told["name"]]
     speaker.line(f"{told['name']}: {told['description']}")
-    speaker.line(f"parameters: {told['usage']}")
+    if isinstance(command, CatalogueCommand):
+        _usage(speaker, command)
+    else:
+        speaker.line(_fitting(speaker, f"parameters: {told['usage']}", 2))
     for example in told["examples"]:
-        words = " ".join(f"--{key}={value}" for key, value in example["params"].items())
-        speaker.line(f"for example: {told['name']} {shown(words)}  # {example['says']}")
+        speaker.line(f"for example: {shown(line(command, example['params']))}  # {example['says']}")
+
+
+def _usage(speaker: Speaker, command: CatalogueCommand) -> None:
+    """The options of a program, as they are typed here."""
+    entry = command.entry
+    words = [f"<{one.name}>{'…' if one.many else ''}" for one in entry.arguments]
+    options = ["[option…]"] if entry.options else []
+    speaker.line(_fitting(speaker, " ".join(["usage:", _bare(command), *options, *words]), 2))
+    spelt = {one.name: " ".join(filter(None, (one.short, one.long))) for one in entry.options}
+    wide = max(map(len, spelt.values()), default=0)
+    for one in entry.options:
+        speaker.line(f"  {spelt[one.name]:<{wide}}  {_fitting(speaker, one.help, wide + 4)}")

@@ -85,11 +85,11 @@ async def unset(speaker: Speaker, options: Options) -> None:
     if not options.words:
         raise Usage("a name is missing")
     for name in options.words:
-        speaker.session.env.pop(name, None)
+        speaker.session.unset(name)
     await speaker.keep()
 
 
-@builtin("env", "", group=_GROUP, also=["printenv"])
+@builtin("env", "[name…]", group=_GROUP, also=["printenv"])
 async def env(speaker: Speaker, options: Options) -> None:
     """Print the variables of this session; with a name, only its value."""
     for name in options.words:

@@ -73,6 +73,8 @@ async def cat(speaker: Speaker, options: Options) -> None:
         if "-n" not in options:
             speaker.say(text)
             continue
+        if speaker.full:
+            return
         for line in text.splitlines(keepends=True):
             speaker.say(f"{number:>6}\t{line}")
             number += 1
@@ -108,7 +110,10 @@ async def tree(speaker: Speaker, options: Options) -> None:
     start = speaker.path(options.words[0] if options.words else ".")
     met = await walked(speaker.tree, start, hidden="-a" in options)
     items = [one for one in met.items if one["kind"] == "folder" or "-d" not in options]
-    text, cut = drawn(start, items, options.number("-L", 50, least=1, most=50), _MOST)
+    deep = options.number("-L", 50, least=1, most=50)
+    root = start.rstrip("/")
+    items = [one for one in items if one["path"][len(root) :].count("/") <= deep]
+    text, cut = drawn(start, items, deep, _MOST)
     speaker.say(text)
     folders = sum(one["kind"] == "folder" for one in items)
     speaker.line(f"\n{folders} folders, {len(items) - folders} files")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from doorward.backends.session.builtins.builtin import ASKS, Kind, builtin
 from doorward.backends.session.builtins.options import Options, Usage
-from doorward.backends.session.builtins.showing import shown
 from doorward.backends.session.builtins.speaking import Speaker
 from doorward.command import NoUndo
 from doorward.facts import Effects, Safety, Tier
+from doorward.visible import visible
 
 _GROUP = "Rooms and people"
 _SAYS = Kind(
@@ -44,7 +44,7 @@ async def messages(speaker: Speaker, options: Options) -> None:
     most = options.number("-n", 20, least=1, most=200)
     given = await speaker.ask("room/messages", name=_room(speaker, options), limit=most)
     for one in sorted(given["items"], key=lambda one: str(one.get("at", ""))):
-        speaker.line(f"{one.get('at', '')[:16]}  {one['sender']}: {shown(one.get('text', ''))}")
+        speaker.line(f"{one.get('at', '')[:16]}  {one['sender']}: {_indented(one.get('text', ''))}")
 
 
 @builtin("say", "[-r room] word…", ["-r", "general", "Hello."], group=_GROUP, kind=_SAYS, options={"-r ROOM": "Where"})
@@ -75,8 +75,15 @@ async def whoami(speaker: Speaker, options: Options) -> None:
     speaker.line(f"{caller.id}{for_whom}, {caller.access.label} access, tenant {caller.tenant}{where}")
 
 
+def _indented(text: str) -> str:
+    """A message of several lines, whose later lines cannot be taken for messages of others."""
+    return visible(text).strip().replace("\n", "\n    ")
+
+
 def _room(speaker: Speaker, options: Options) -> str:
     room = options.words[0] if options.words else speaker.ctx.call.room
-    if len(options.words) > 1 or not room:
+    if not room:
+        raise Usage("this session is in no room; name one, and rooms lists them")
+    if len(options.words) > 1:
         raise Usage("one room is valid")
     return room

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from typing import Any
 
 from doorward.backends.session import interpreter
@@ -12,6 +13,9 @@ from doorward.backends.session.builtins.options import Options, Usage
 from doorward.backends.session.builtins.records import piped_json
 from doorward.backends.session.builtins.showing import as_json
 from doorward.backends.session.builtins.speaking import Speaker
+from doorward.backends.session.exit_codes import NEVER_RAN, TOO_LONG
+from doorward.backends.session.expansion import MOST_WORDS
+from doorward.backends.session.language import LONGEST
 from doorward.backends.vfs.family import BY_ITS_CALLS
 from doorward.command import shortened
 from doorward.facts import Effects, Safety, Tier
@@ -19,8 +23,6 @@ from doorward.facts import Effects, Safety, Tier
 _GROUP = "Text and values"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{0,9})\]")
 _MOST_RUNS = 200
-_STOPS = 75
-"""From this exit code on, something waits, was refused or was stopped, and what stands behind it is not run."""
 _RUNS = Kind(
     tier=Tier.CODE,
     effects=Effects.READ | Effects.WRITE | Effects.DESTROY,
@@ -48,6 +50,8 @@ async def json_(speaker: Speaker, options: Options) -> None:
         speaker.say(as_json(whole))
         return
     for path in options.words:
+        if speaker.full:
+            return
         for value in _picked(whole, path):
             speaker.say(f"{value}\n" if isinstance(value, str) else as_json(value))
 
@@ -90,10 +94,7 @@ async def xargs(speaker: Speaker, options: Options) -> None:
             raise Usage(f"{flag} takes {'a mark' if flag == '-I' else 'a number above 0'}; given {shortened(value)}")
     if not words or words[0].startswith("-"):
         raise Usage("a word to run is missing")
-    runs = _runs(speaker.piped, words, size, mark)
-    if len(runs) > _MOST_RUNS:
-        raise Usage(f"at most {_MOST_RUNS} runs are made, and these would be {len(runs)}; give -n")
-    for run in runs:
+    for run in _by_line(speaker.piped, words, mark) if mark else _by_words(speaker.piped, words, size):
         if not await _ran(speaker, run):
             return
 
@@ -105,31 +106,49 @@ async def time(speaker: Speaker, options: Options) -> None:
         raise Usage("a word to run is missing")
     clock = speaker.ctx.house.clock
     before = clock.steady()
-    await _ran(speaker, list(options.words), well=0)
+    await _ran(speaker, list(options.words), exactly=True)
     speaker.remark(f"{clock.steady() - before:.3f} s")
 
 
-def _runs(piped: str, words: list[str], size: int, mark: str) -> list[list[str]]:
-    if mark:
-        return [[word.replace(mark, line) for word in words] for line in piped.splitlines() if line]
-    given = piped.split()
+def _by_line(piped: str, words: list[str], mark: str) -> Iterator[list[str]]:
+    """The runs with a line of the input in place of the mark; how long each would be is known before it is made."""
+    lines = [line for line in piped.splitlines() if line]
+    if len(lines) > _MOST_RUNS:
+        raise Usage(f"at most {_MOST_RUNS} runs are made, and these would be {len(lines)}")
+    marks, rest = sum(word.count(mark) for word in words), sum(map(len, words))
+    for line in lines:
+        length = rest + marks * (len(line) - len(mark))
+        if length > LONGEST:
+            raise Usage(f"a run has at most {LONGEST} characters, and one would have {length}")
+        yield [word.replace(mark, line) for word in words]
+
+
+def _by_words(piped: str, words: list[str], size: int) -> Iterator[list[str]]:
+    """The runs with so many words of the input behind them, or with all."""
+    most = size * _MOST_RUNS if size else MOST_WORDS
+    given = piped.split(None, most)
+    if len(given) > most:
+        raise Usage(f"at most {_MOST_RUNS if size else 1} runs of {size or MOST_WORDS} words are made; give another -n")
     each = size or len(given) or 1
-    return [[*words, *given[at : at + each]] for at in range(0, len(given), each)]
+    for at in range(0, len(given), each):
+        yield [*words, *given[at : at + each]]
 
 
-async def _ran(speaker: Speaker, words: list[str], *, well: int = _STOPS) -> bool:
+async def _ran(speaker: Speaker, words: list[str], *, exactly: bool = False) -> bool:
     """Run one line, in a copy of the session, and pass on what it says; whether to go on.
 
-    Exit codes below `well` become a plain 1, since several lines may have several.
+    Exit codes become a plain 1 unless they are wanted exactly, since several lines may have several; but that of one
+    that waits, was refused or was stopped, behind which nothing is run, stays.
     """
     async with speaker.ctx.house.sessions.apart(speaker.session) as copy:
         said = await interpreter.run(speaker.ctx, copy, shlex.join(words), aloud=False, typed=False)
     speaker.say(said.stdout)
     speaker.repeat(said.stderr)
     speaker.ticket = said.ticket
+    stops = bool(said.ticket) or said.exit_code in NEVER_RAN or said.exit_code == TOO_LONG
     if said.exit_code:
-        speaker.ends(said.exit_code if said.exit_code >= well else 1)
-    return said.exit_code < _STOPS and not said.leaves
+        speaker.ends(said.exit_code if stops or exactly else 1)
+    return not stops and not said.leaves
 
 
 def _picked(value: Any, path: str) -> list[Any]:

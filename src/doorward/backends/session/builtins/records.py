@@ -79,6 +79,8 @@ async def select(speaker: Speaker, options: Options) -> None:
         speaker.say(as_json(page["items"]))
     else:
         speaker.table(page["items"], wanted)
+        if not page["items"]:
+            speaker.remark("there are no such records")
     if page["cursor"] is not None:
         speaker.remark(f"only the first {len(page['items'])} records are shown; -n gives more, count counts them")
 
@@ -166,6 +168,8 @@ async def query(speaker: Speaker, options: Options) -> None:
         speaker.say(as_json(rows))
     else:
         speaker.table(rows)
+        if not rows:
+            speaker.remark("there are no such rows")
 
 
 def piped_json(speaker: Speaker) -> Any:

@@ -10,6 +10,7 @@ from doorward.backends.session.builtins.speaking import Speaker
 from doorward.command import NoUndo
 from doorward.errors import DoorwardError
 from doorward.facts import Effects, Safety, Tier
+from doorward.store.before_images import open_changes
 
 _GROUP = "What runs"
 _SOME = "01k9x2m4q7ab3cde"
@@ -20,6 +21,7 @@ _STOPS = Kind(
     safety=Safety.CAUTION,
     undo=NoUndo("what was stopped can only be asked for again"),
 )
+_MOST_CHANGES = 10
 _WAITS = Kind(timeout=600)
 
 
@@ -71,12 +73,28 @@ async def output(speaker: Speaker, options: Options) -> None:
         offset = piece["next"] if piece["text"] else None
 
 
-@builtin("undo", "execution…", [_SOME], group=_GROUP, kind=WRITES, says="take back what it changed")
+@builtin("undo", "[execution…]", [_SOME], group=_GROUP, kind=WRITES, says="take back what it changed")
 async def undo(speaker: Speaker, options: Options) -> None:
-    """Take back what executions changed, in the order given."""
+    """Take back what executions changed, in the order given; without any, list the newest that can be taken back."""
+    if not options.words:
+        await _could_be_undone(speaker)
+        return
     for id in _ids(options):
         done = await speaker.ask("undo", execution=id)
         speaker.line(f"{id}: {done['command']} is taken back")
+
+
+async def _could_be_undone(speaker: Speaker) -> None:
+    """Which one is meant is for whoever asks to say: several sessions of one person change things."""
+    caller = speaker.ctx.caller
+    made = await open_changes(
+        speaker.ctx.store, caller.tenant, (caller.id, caller.on_behalf_of), speaker.ctx.call.room, limit=_MOST_CHANGES
+    )
+    if not made:
+        speaker.complain("there is nothing of yours here that could be taken back")
+        return
+    speaker.table([{"execution": one.call, "command": one.command, "changed": ", ".join(one.targets)} for one in made])
+    speaker.remark("undo EXECUTION takes one of these back")
 
 
 def _ids(options: Options, most: int = 100) -> list[str]:

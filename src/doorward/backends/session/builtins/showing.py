@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,6 +14,12 @@ from doorward.visible import visible
 _UNITS = "BKMGTP"
 _HALF_A_YEAR = 15_778_476
 _GAP = "  "
+_NARROWEST = 16
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z")
+_WIDEST_CELLS = (48, 40, 32, 24, 20)
+"""How wide the widest cell may be on a screen: the first with which a table fits. Ids and times are shorter."""
+_WIDEST = 200
+"""Columns of a table are at most so wide: one long cell would fill every other line with as many blanks."""
 
 
 def human(size: int) -> str:
@@ -57,9 +64,11 @@ def in_columns(names: Sequence[str], columns: int) -> str:
     if not columns:
         return "".join(f"{name}\n" for name in names)
     widths = [width(name) for name in names]
-    for rows in range(1, len(names) + 1):
+    fitting = (columns + len(_GAP)) // (min(widths) + len(_GAP)) if max(widths) <= columns else 1
+    for beside in range(max(1, min(fitting, len(names))), 0, -1):
+        rows = -(-len(names) // beside)
         parts = [widths[at : at + rows] for at in range(0, len(names), rows)]
-        if sum(max(part) for part in parts) + len(_GAP) * (len(parts) - 1) <= columns or rows == len(names):
+        if sum(max(part) for part in parts) + len(_GAP) * (len(parts) - 1) <= columns:
             break
     wide = [max(part) for part in parts]
     lines = []
@@ -69,23 +78,67 @@ def in_columns(names: Sequence[str], columns: int) -> str:
     return "".join(lines)
 
 
-def table(rows: Sequence[Mapping[str, Any]], fields: Sequence[str] = (), *, widest: int = 0) -> str:
-    """Objects as a table: a head, and a line for each. Cells wider than `widest` are cut with an ellipsis."""
+def table(rows: Sequence[Mapping[str, Any]], fields: Sequence[str] = (), *, columns: int = 0) -> str:
+    """Objects as a table: a head, and a line for each.
+
+    On a screen of so many columns long cells are cut with an ellipsis. Where that does not make it fit, each object
+    stands by itself, with a line for each of its fields.
+    """
     names = list(fields) or list(dict.fromkeys(name for row in rows for name in row))
     if not names or not rows:
         return ""
-    lines = [[shown(name) for name in names]] + [[_cell(row.get(name), widest) for name in names] for row in rows]
-    wide = [max(width(line[at]) for line in lines) for at in range(len(names))]
+    lines = [[shown(name) for name in names]] + [[_cell(row.get(name), columns) for name in names] for row in rows]
+    widths = [max(width(line[at]) for line in lines) for at in range(len(names))]
+    room = columns - len(_GAP) * (len(names) - 1)
+    widest = next((one for one in _WIDEST_CELLS if sum(min(one, each) for each in widths) <= room), 0)
+    if columns and not widest:
+        return _one_by_one(lines, columns)
+    wide = [min(widest if columns else _WIDEST, one) for one in widths]
+    if columns:
+        lines = [[_cut(cell, wide[at]) for at, cell in enumerate(line)] for line in lines]
     whole = [_GAP.join(padded(cell, wide[at]) for at, cell in enumerate(line)).rstrip() for line in lines]
     return "\n".join(whole) + "\n"
+
+
+def wrapped(text: str, columns: int, indent: int) -> str:
+    """A text on lines of at most so many columns, broken between words; all but the first are indented."""
+    room = max(columns - indent, _NARROWEST)
+    lines, line = [], ""
+    for word in text.split():
+        if line and width(line) + 1 + width(word) > room:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return f"\n{' ' * indent}".join([*lines, line])
+
+
+def _one_by_one(lines: Sequence[Sequence[str]], columns: int) -> str:
+    """Each object as a block; fields that it does not have are left out."""
+    head, *rest = lines
+    widest = max(map(width, head))
+    room = max(columns - widest - len(_GAP), _NARROWEST)
+    blocks = []
+    for line in rest:
+        fields = [(name, cell) for name, cell in zip(head, line, strict=True) if cell]
+        blocks.append("".join(f"{padded(name, widest)}{_GAP}{_cut(cell, room)}\n" for name, cell in fields))
+    return "\n".join(blocks)
 
 
 def as_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _cell(value: Any, widest: int) -> str:
+def _cell(value: Any, columns: int) -> str:
+    """On a screen times are as people read them; where a program may read them, as they are."""
     if value is None:
         return ""
-    text = shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if not widest or len(text) <= widest else f"{text[: widest - 1]}…"
+    if columns and isinstance(value, str) and (time := _TIME.fullmatch(value)):
+        return f"{time[1]} {time[2]}"
+    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str, widest: int) -> str:
+    while width(text) > widest:
+        text = f"{text[: min(len(text) - 2, widest - 1)]}…"
+    return text

@@ -8,15 +8,15 @@ from typing import Any
 from doorward.backends.context import Context
 from doorward.backends.session.builtins.printed import Printed
 from doorward.backends.session.builtins.showing import table
+from doorward.backends.session.exit_codes import WAITS, of
 from doorward.backends.session.session import Session
 from doorward.backends.vfs.asking import Waits, asked
 from doorward.backends.vfs.tree import Tree
-from doorward.errors import BadParams, Cancelled, Conflict, DoorwardError, NotFound, Refused, TimedOut
+from doorward.errors import BadParams, DoorwardError, NotFound, Refused
 from doorward.visible import storable
 
 MOST = 1_000_000
 """How many characters a built-in prints; what is more is cut, and said to be."""
-_WIDEST_CELL = 48
 _MISSING = "No such file or directory"
 
 
@@ -49,12 +49,17 @@ class Speaker:
             self._room -= len(text)
         self._out.append(text)
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing that is said any more would be printed, so that there is no use in making it."""
+        return self._room < 0
+
     def line(self, text: object = "") -> None:
         self.say(f"{text}\n")
 
     def table(self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str] = ()) -> None:
         """Print objects as a table; on a screen long cells are cut, into a pipe they are not."""
-        self.say(table(rows, fields, widest=_WIDEST_CELL if self.columns else 0))
+        self.say(table(rows, fields, columns=self.columns))
 
     def complain(self, text: str, code: int = 1) -> None:
         """Say on one line what is wrong; the first exit code that is more than a plain failure stays."""
@@ -109,12 +114,7 @@ class Speaker:
 
 
 def exit_code(error: DoorwardError) -> int:
-    """What such an end is among exit codes: 75 waits, 124 took too long, 126 may not, 130 was stopped, else 1."""
+    """What such an end is among exit codes. A path or value that is not valid is a plain failure of the built-in."""
     if isinstance(error, Waits):
-        return 75
-    if isinstance(error, TimedOut):
-        return 124
-    if isinstance(error, Cancelled):
-        return 130
-    refused = isinstance(error, Refused) and not isinstance(error, NotFound | BadParams | Conflict)
-    return 126 if refused else 1
+        return WAITS
+    return 1 if isinstance(error, BadParams) else of(error.code, refused=isinstance(error, Refused))

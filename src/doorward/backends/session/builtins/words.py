@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from decimal import Decimal, InvalidOperation
 
 from doorward.backends.session.builtins.builtin import builtin
@@ -15,7 +16,6 @@ _MOST_NUMBERS = 100_000
 _ESCAPE = re.compile(r"\\(?:([\\abfnrtv\"'])|0([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(c))", re.ASCII)
 _LETTERS = {"\\": "\\", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", '"': '"', "'": "'"}
 _DIRECTIVE = re.compile(r"%(?:%|([-0 +#]*)([0-9]{1,3})?(?:\.([0-9]{1,3}))?([sdiouxXfgeGcbq]))")
-_LONGEST = 1_000_000
 
 
 @builtin("true", "", group=_GROUP, raw=True)
@@ -49,16 +49,18 @@ async def printf(speaker: Speaker, options: Options) -> None:
     """Print values in a format such as '%s %5d\\n'; the format is used again as long as there are values."""
     if not options.words:
         raise Usage("there is no format")
-    format_, *values = options.words
-    whole = ""
+    format_, *given = options.words
+    values, parts = deque(given), _parts(format_)
     while True:
         before = len(values)
-        piece = _DIRECTIVE.sub(lambda found: _filled(speaker, found, values), format_)
-        text, goes_on = unescaped(piece)
-        whole += text
-        if not values or len(values) == before or not goes_on or len(whole) > _LONGEST:
-            break
-    speaker.say(whole)
+        for text, goes_on, directive in parts:
+            speaker.say(text)
+            if not goes_on or speaker.full:
+                return
+            if directive is not None:
+                speaker.say(_filled(speaker, directive, values))
+        if not values or len(values) == before:
+            return
 
 
 @builtin("seq", "[first [step]] last", ["3"], group=_GROUP, options={"-s --separator TEXT": "Between numbers"})
@@ -77,12 +79,14 @@ async def seq(speaker: Speaker, options: Options) -> None:
         raise Usage("the step is 0, with which there is no end")
     if (last - first) / step >= _MOST_NUMBERS:
         raise Usage(f"at most {_MOST_NUMBERS} numbers are printed")
-    shown = []
-    while (first <= last) if step > 0 else (first >= last):
-        shown.append(f"{first:f}")
+    between, _ = unescaped(options.values.get("-s", "\n"))
+    begun = False
+    while not speaker.full and ((first <= last) if step > 0 else (first >= last)):
+        speaker.say(f"{between if begun else ''}{first:f}")
+        begun = True
         first += step
-    if shown:
-        speaker.line(unescaped(options.values.get("-s", "\n"))[0].join(shown))
+    if begun:
+        speaker.line()
 
 
 @builtin("basename", "path [suffix]", ["/workspace/notes/today.md", ".md"], group=_GROUP)
@@ -119,15 +123,25 @@ def _meant(found: re.Match[str]) -> str:
     return chr(int(octal, 8) if octal else int(digits, 16)) if octal or digits else ""
 
 
-def _filled(speaker: Speaker, found: re.Match[str], values: list[str]) -> str:
+def _parts(format_: str) -> list[tuple[str, bool, re.Match[str] | None]]:
+    """A format as texts, each with whether anything comes behind it, and what is to be filled in there."""
+    parts: list[tuple[str, bool, re.Match[str] | None]] = []
+    at = 0
+    for found in _DIRECTIVE.finditer(format_):
+        parts.append((*unescaped(format_[at : found.start()]), found))
+        at = found.end()
+    return [*parts, (*unescaped(format_[at:]), None)]
+
+
+def _filled(speaker: Speaker, found: re.Match[str], values: deque[str]) -> str:
     if found[0] == "%%":
         return "%"
     flags, width, precision, kind = found.groups()
-    value = values.pop(0) if values else ""
+    value = values.popleft() if values else ""
     shape = f"%{flags}{width or ''}{f'.{precision}' if precision else ''}"
     if kind in "sbqc":
         text = unescaped(value)[0] if kind == "b" else value[:1] if kind == "c" else value
-        return (f"{shape}s" % text).replace("\\", "\\\\")
+        return f"{shape}s" % text
     try:
         number = Decimal(value or "0")
         if not number.is_finite() or abs(number.adjusted()) > 30:

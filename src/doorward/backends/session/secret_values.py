@@ -1,0 +1,117 @@
+"""What in a line of the session shell is a secret: the value of a variable that is named like one.
+
+Such values are hidden from whatever is written down, by what they are: a variable stands for its value anywhere, in the
+words of a program, in what is written to a file, and in what somebody complains of.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from doorward import redact
+from doorward.backends.session.language import Fault, parse
+from doorward.backends.session.syntax import Text, Word
+
+if TYPE_CHECKING:
+    from doorward.backends.context import Context
+    from doorward.backends.session.session import Session
+
+_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
+_SETS = "set"
+_WORD = r"""(?:'[^']*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\Z)|\\.|[^\s;|&<>()'"\\])++"""
+_GIVEN = re.compile(
+    rf"""(?:(?<![\w$])(?P<name>[A-Za-z_]\w{{0,99}})=|\bset[ \t]+["']?(?P<set>[A-Za-z_]\w{{0,99}})["']?[ \t]+)"""
+    rf"(?P<value>{_WORD})",
+    re.DOTALL | re.ASCII,
+)
+_STANDS_FOR = re.compile(r"\$(?:\w+|\{\w+\}|\(.*\))", re.DOTALL)
+"""What only stands for a secret is none."""
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable of this name holds a secret. The folder that one is in is none, for all its name."""
+    return name != "PWD" and redact.tells_of_a_secret(name)
+
+
+def in_text(text: Any) -> Iterator[str]:
+    """The secrets in lines of the shell, as they are and as they are spelt there; the lines need not be well formed."""
+    if not isinstance(text, str) or not any(map(is_secret, set(_NAME.findall(text)))):
+        return
+    for found in _GIVEN.finditer(text):
+        if is_secret(found["name"] or found["set"]):
+            yield from _spelt(found["value"])
+    try:
+        script = parse(text)
+    except Fault:
+        return
+    for stage in (stage for line in script.lines for stage in line.stages):
+        for name, word in stage.sets:
+            if is_secret(name):
+                yield from (part.text for part in word.parts if isinstance(part, Text))
+        yield from in_words([_plain(word) for word in stage.words])
+
+
+def in_words(words: Sequence[Any]) -> Iterator[str]:
+    """The secrets among the words of one command: `name=value`, or `set` with a name and a value behind it."""
+    plain = [word if isinstance(word, str) else "" for word in words]
+    for word in plain:
+        name, equals, value = word.partition("=")
+        if equals and _NAME.fullmatch(name) and is_secret(name):
+            yield value
+    for (first, name), value in zip(pairwise(plain), plain[2:], strict=False):
+        if first == _SETS and is_secret(name):
+            yield value
+
+
+def in_steps(params: Mapping[str, Any]) -> Iterator[str]:
+    """The secrets in the parameters of shell/script."""
+    yield from in_text(params.get("script"))
+    commands = params.get("commands")
+    for step in commands if isinstance(commands, list) else ():
+        yield from in_text(step)
+        inner = step.get("params") if isinstance(step, dict) else None
+        if isinstance(inner, dict):
+            yield from in_args(str(step.get("command")), inner)
+
+
+def in_args(word: str, params: Mapping[str, Any]) -> Iterator[str]:
+    """The secrets in the parameters of a built-in, or of what is called like one."""
+    args = params.get("args")
+    if isinstance(args, list):
+        yield from in_words([word.removeprefix("sh/"), *args])
+        for one in args:
+            yield from in_text(one)
+
+
+def hushed(ctx: Context, session: Session) -> Context:
+    """A call's view of the house in which calls inside it hide what this session keeps secret by now."""
+    secrets = [one for one in session.secrets if one not in ctx.call.hides]
+    if not secrets:
+        return ctx
+    return msgspec.structs.replace(ctx, call=msgspec.structs.replace(ctx.call, hides=(*ctx.call.hides, *secrets)))
+
+
+def without(text: str, secrets: Sequence[str]) -> str:
+    """A text without these secrets, however they are spelt in it."""
+    return redact.without(text, redact.secrets({}, (), secrets)) if secrets else text
+
+
+def _spelt(word: str) -> Iterator[str]:
+    """A value as it stands in a line, and as it is without its quotes."""
+    try:
+        meant = "".join(shlex.split(word))
+    except ValueError:
+        meant = word.strip("\"'")
+    if not _STANDS_FOR.fullmatch(meant) or word.startswith("'"):
+        yield from {word, word.strip("\"'"), meant}
+
+
+def _plain(word: Word) -> str:
+    """A word as far as it is known before anything is filled in."""
+    return "".join(part.text for part in word.parts if isinstance(part, Text))
