@@ -178,15 +178,22 @@ def test_the_secrets_of_a_call_are_found_in_every_spelling_of_a_sentence() -> No
 
 
 def test_secrets_that_are_known_beside_the_parameters_are_hidden_in_all_of_them() -> None:
-    given = {"args": ["x", 'a "quoted" pass'], "n": 1, "input": 'it is \\"a \\\\\\"quoted\\\\\\" pass\\"'}
+    given = {"args": ["x", 'a "quoted" pass'], "n": 1, "input": 'it is "a \\"quoted\\" pass"'}
     hidden = redact.params(given, (), ['a "quoted" pass'])
-    assert hidden["args"] == ["x", redact.HIDDEN]
+    assert (hidden["args"], hidden["input"]) == (["x", redact.HIDDEN], f'it is "{redact.HIDDEN}"')
     assert redact.secrets({"n": 1}, (), ["open sesame", "abc"]) == ["open sesame"]
     assert redact.params({"key": "open sesame"}, (), ["open sesame"]) == {"key": redact.HIDDEN}
 
 
 def test_what_a_record_left_out_is_known_again_from_the_values() -> None:
-    given = {"path": "a", "content": "pw open", "list": ["a", {"b": "open"}], "n": 1, "cut": ["x", "y"], "more": {"a": "b"}}
+    given = {
+        "path": "a",
+        "content": "pw open",
+        "list": ["a", {"b": "open"}],
+        "n": 1,
+        "cut": ["x", "y"],
+        "more": {"a": "b"},
+    }
     recorded = {"path": "a", "content": "pw [redacted]", "list": ["a", {"b": "[redacted]"}], "n": 1, "cut": "[2 items]"}
     assert list(redact.taken_out(given, recorded)) == ["pw open", "open", "x", "y", "b"]
     assert list(redact.taken_out(given, given)) == []

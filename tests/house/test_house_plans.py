@@ -56,9 +56,7 @@ GIVES: dict[str, Any] = {
 
 def tools(*more: Tool, asks: bool = True) -> tuple[Tool, ...]:
     reads = [Tool(one.replace("/", "_", 1), "Look.", {}, one, reads_only=True) for one in READS]
-    writes = [
-        Tool(one.replace("/", "_", 1), "Do.", {}, one, destroys=one in DESTROYS, asks=asks) for one in WRITES
-    ]
+    writes = [Tool(one.replace("/", "_", 1), "Do.", {}, one, destroys=one in DESTROYS, asks=asks) for one in WRITES]
     return (*reads, *writes, *more)
 
 

@@ -375,6 +375,11 @@ _PROGRAMS = [
     (Asked(), ran("shell/true"), "It ran and wrote nothing."),
     (
         Asked(),
+        Got(command="shell/rm", text="\nchanges: deleted a.txt, b.txt"),
+        "I deleted 2 paths: a.txt and b.txt.",
+    ),
+    (
+        Asked(),
         ran("shell/ls", stderr="no such file", code=2),
         "It ended with exit code 2, and complained:\n> no such file",
     ),

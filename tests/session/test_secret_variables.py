@@ -30,7 +30,7 @@ def written_down(typing: Typing) -> str:
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
         db.row_factory = sqlite3.Row
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = [(name, dict(row)) for name in tables for row in db.execute(f'SELECT * FROM "{name}"')]  # noqa: S608
+        rows = [(name, dict(row)) for name in tables for row in db.execute(f'SELECT * FROM "{name}"')]
     for name, row in rows:
         if name == "approvals":
             del row["params"], row["foreseen"], row["effect"]
@@ -133,7 +133,7 @@ async def test_after_a_new_start_it_is_gone_and_that_is_said(
     ("text", "found"),
     [
         ("echo hello; PATH_TO=x", set()),
-        ("DB_PASSWORD=$OTHER; API_KEY=$(cat key.txt); export AUTH=\"${OTHER}\"", set()),
+        ('DB_PASSWORD=$OTHER; API_KEY=$(cat key.txt); export AUTH="${OTHER}"', set()),
         ("DB_PASSWORD='$OTHER'", {"$OTHER", "'$OTHER'"}),
         ("PWD=/workspace/src", set()),
         ("set COLOUR blue", set()),

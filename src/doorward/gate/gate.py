@@ -101,6 +101,7 @@ class Gate:
         if parent is None or parent.ended:
             raise Conflict(f"{call.command.name} does not run, so nothing can run inside it.")
         request = asked_inside(call, command, params, ticket)
+        parent.made_calls = True
         outcome = await self._answer(request, None, parent)
         if outcome.status == "parked":
             parent.step("waits", {"command": outcome.command, "execution": outcome.call, "ticket": outcome.ticket})

@@ -323,7 +323,7 @@ def _activity(around: Around, intent: Intent, asked: Asked) -> Steps:
     told = " ".join(
         [*([f"of {quoted_name(command)}"] if command else []), *([f"by {quoted_name(who)}"] if who else [])]
     )
-    asked = msgspec.structs.replace(asked, condition_says=told)
+    asked = msgspec.structs.replace(asked, condition_says=told) if asked.count else asked
     if who:
         where.append({"$or": [{"caller": who}, {"onBehalfOf": who}]})
     if command:

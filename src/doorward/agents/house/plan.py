@@ -66,6 +66,10 @@ class Unknown(Exception):
     """A plan finds out that it does not know how; the message is a sentence for the asker."""
 
 
+class Settled(Unknown):
+    """The same, where it is clear what the request is about: nothing else can be meant by it."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     name: str
     asked: Asked

@@ -12,7 +12,7 @@ from doorward.agents.house import conditions, smalltalk
 from doorward.agents.house.conditions import Clause, Unclear
 from doorward.agents.house.entities import stem
 from doorward.agents.house.fields import Table, singular
-from doorward.agents.house.plan import Step, Unknown, items
+from doorward.agents.house.plan import Settled, Step, items
 from doorward.agents.house.telling import Got
 from doorward.agents.house.wording.mending import corrected, is_right
 
@@ -54,7 +54,7 @@ def _holding(table: Table, words: str, form: str) -> Step:
 
 
 def resolved(table: Table, unclear: Sequence[Unclear], rows: Sequence[dict[str, Any]]) -> list[Clause]:
-    """Values as conditions; `Unknown` says which word is none, and `Nowhere` which value no record has."""
+    """Values as conditions; `Settled` says which word is none, and `Nowhere` which value no record has."""
     found: list[Clause] = []
     nowhere = ""
     for one in unclear:
@@ -69,7 +69,7 @@ def resolved(table: Table, unclear: Sequence[Unclear], rows: Sequence[dict[str, 
         else:
             shown, said = table.texts()[:8], _said(one)
             if one.op != "eq" or one.hint not in _PLACED or not one.named:
-                raise Unknown(smalltalk.no_such_value(said, table.noun[1], shown))
+                raise Settled(smalltalk.no_such_value(said, table.noun[1], shown))
             nowhere = nowhere or smalltalk.nowhere(f"{one.hint} {said}", said, table.noun[1], shown)
     if nowhere:
         raise Nowhere(nowhere)

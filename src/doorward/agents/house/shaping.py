@@ -188,6 +188,10 @@ def _ordered(around: Around, table: Table, wanted: Shape) -> None:
         if wanted.group and wanted.measure and not wanted.order and limit is not None:
             wanted.order = "-value"
         return
+    if limit is not None and limit.by == "count":
+        wanted.group = wanted.group or _group_of_most(around, table) or table.label
+        wanted.order, wanted.count = "-count" if limit.descending else "count", True
+        return
     if limit is not None and (limit.by or limit.end):
         field = _limit_field(around, table, limit)
         if field:

@@ -12,15 +12,18 @@ from typing import TypeGuard
 
 import msgspec
 
-from doorward.agents.house.plan import End, NotOffered, Plan, Step, Steps, Unknown
+from doorward.agents.house.plan import End, NotOffered, Plan, Settled, Step, Steps, Unknown
 from doorward.agents.house.telling import Got
 
 _MOST = 3
 """Plans that are tried when the first does not know a word."""
 
 
-def tried(first: Plan, others: Iterator[Plan | str | None]) -> Plan:
-    """One plan after the other, until one does not find out that it does not know something. None of them changes."""
+def tried(first: Plan, others: Iterator[Plan | str | None], *, settles: bool = False) -> Plan:
+    """One plan after the other, until one does not find out that it does not know something. None of them changes.
+
+    Where it `settles`, one that knows what the request is about is the last, though it does not know all of it.
+    """
 
     def steps() -> Steps:
         got: dict[bytes, Got] = {}
@@ -41,6 +44,8 @@ def tried(first: Plan, others: Iterator[Plan | str | None]) -> Plan:
                 said = said or end
             except (Unknown, NotOffered) as error:
                 failed = failed or error
+                if settles and isinstance(error, Settled):
+                    break
         if said or failed is None:
             return said
         raise failed

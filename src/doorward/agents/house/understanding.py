@@ -169,7 +169,9 @@ class Mind:
         if about is not None and best is not None and _asks_for_others(one, best):
             begun = self._begun(about)
             if isinstance(begun, Plan):
-                return tried(begun, (self._plan(match, self.around(one, match.caught)) for match in found[:2]))
+                return tried(
+                    begun, (self._plan(match, self.around(one, match.caught)) for match in found[:2]), settles=True
+                )
             about = None
         refused: str | None = None
         top: float | None = None

@@ -75,9 +75,10 @@ def how_to_go_on(approval: Approval, session: str) -> str:
     """What waits, exactly, who decides, and how it goes on then."""
     room = f" --room {approval.room}" if approval.room else ""
     return (
-        f"This waits for a person: {approval.shown}\n{_who(approval)}: doorward approvals approve {approval.id} (or deny; "
-        f"also in the console, or by approval/approve). Then go on with: doorward ai{room} --session {session} --ticket "
-        f"{approval.id} (or agent/ask, at any door, with this session and ticket)."
+        f"This waits for a person: {approval.shown}\n"
+        f"{_who(approval)}: doorward approvals approve {approval.id} (or deny; also in the console, or by "
+        f"approval/approve). Then go on with: doorward ai{room} --session {session} --ticket {approval.id} (or "
+        "agent/ask, at any door, with this session and ticket)."
     )
 
 

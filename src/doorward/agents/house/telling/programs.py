@@ -11,6 +11,9 @@ from doorward.agents.house.telling.knowledge import tellers
 from doorward.agents.house.telling.quoting import name, quoted
 
 _MOST_NAMES = 10
+_SILENT = ("shell/rm", "shell/mv", "shell/cp", "shell/mkdir", "shell/touch", "shell/ln")
+"""Programs that write nothing when all is well, so that what they changed is all that there is to tell."""
+_DEEDS = ("created", "changed", "deleted")
 
 
 def is_ran(value: Any) -> bool:
@@ -48,6 +51,8 @@ def output(got: Got, text: str) -> str:
         return rules.silent.get(got.command, "It ran and wrote nothing.")
     head = rules.outputs.get(got.command, "It gave:")
     lines = text.strip().splitlines()
+    if got.command in _SILENT and len(lines) == 1 and lines[0].startswith("changes: "):
+        return _only_changed(lines[0].removeprefix("changes: "))
     if (
         len(lines) == 1
         and head.endswith(":")
@@ -57,6 +62,21 @@ def output(got: Got, text: str) -> str:
     ):
         return f"{head} {name(lines[0])}" if head != "It gave:" else f"{head}\n{quoted(text)}"
     return f"{head}\n{quoted(text)}"
+
+
+def _only_changed(text: str) -> str:
+    """What a program did that writes nothing of its own: `deleted a.txt, b.txt`."""
+    parts = []
+    for part in text.split("; "):
+        did, _, names = part.partition(" ")
+        known = names.split(", ")
+        many = f"{number(len(known))} paths: " if len(known) > 1 else ""
+        shown = [name(one) for one in known[:_MOST_NAMES]]
+        more = [f"{number(len(known) - _MOST_NAMES)} more"] if len(known) > _MOST_NAMES else []
+        parts.append(
+            f"I {did} {many}{in_a_row([*shown, *more])}." if did in _DEEDS else f"It says of changes: {name(part)}."
+        )
+    return " ".join(parts)
 
 
 def _changed(changed: Mapping[str, Any]) -> str:

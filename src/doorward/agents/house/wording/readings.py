@@ -45,7 +45,8 @@ def worded(text: str) -> Worded:
     told = wishes(found.request) or wishes(masked.text)
     ways = [masked.text, found.request] if found.narrows else [found.request]
     ways = [*told, *ways] if found.told else [*ways, *told]
-    ways = [*counted(found.request, found.beside), *ways, bare(masked.text), masked.text]
+    ones = [] if found.narrows else counted(found.request, found.beside)
+    ways = [*ones, *ways, bare(masked.text), masked.text]
     made: list[str] = []
     for way in ways:
         made += (

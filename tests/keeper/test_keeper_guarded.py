@@ -1,7 +1,5 @@
-"""What must not follow from a plain request: that the keeper, a record or a word of the shell gets further than people.
-
-Each test says what is right; they were written against code that did otherwise.
-"""
+"""What must not follow from a plain request: that the keeper, or a record that looks like its answer, gets further than
+the people who ask."""
 
 from __future__ import annotations
 
@@ -76,3 +74,13 @@ async def test_another_person_learns_nothing_of_what_waits_outside_rooms(keeper:
     assert (await keeper.run("approval/show", token=dora, id=ticket)).code == "not_found"
     assert "own-matter" not in (await keeper.run("data/list", token=dora, collection="approvals")).text
     assert ticket not in (await keeper.run("event/list", token=dora, only="approval")).text
+
+
+async def test_only_people_who_answer_for_the_house_choose_what_it_thinks_with(keeper: Kept) -> None:
+    """Models cost money, and their keys are the house's own."""
+    reader = await person(keeper, "rita", "read")
+    asked = await keeper.run("agent/ask", token=reader, prompt="how many rooms do we have", model="openai:gpt-4o")
+    assert (asked.code, asked.rule) == ("not_permitted", "settings: keeper.models")
+    assert asked.message == ("You may not choose what the keeper thinks with beyond house; given 'openai:gpt-4o'.")
+    owner = await keeper.run("agent/ask", prompt="how many rooms do we have", model="openai:gpt-4o")
+    assert owner.code != "not_permitted"
