@@ -9,7 +9,6 @@ from catalogue_house import Shell
 
 from doorward.backends.shell import CatalogueCommand
 from doorward.commands import ALIASES
-from doorward.errors import BadParams
 from doorward.model import Credential, Outcome, Request
 
 SECRET = "hunter2-hunter2-hunter2"
@@ -122,7 +121,7 @@ async def test_a_script_with_a_bad_step_does_not_begin(shell: Shell, commands: l
 
 
 async def test_what_is_quoted_is_words_and_nothing_else(shell: Shell) -> None:
-    line = 'echo "test; rm -rf /" \'`whoami`\' \'$(id) | x > y\' \\$HOME "*"'
+    line = "echo \"test; rm -rf /\" '`whoami`' '$(id) | x > y' \\$HOME \"*\""
     outcome = await shell.ask("shell/script", {"commands": [line]})
     assert outcome.result["stdout"] == "test; rm -rf / `whoami` $(id) | x > y $HOME *\n"
     assert [step["command"] for step in outcome.result["steps"]] == ["sh/echo"]

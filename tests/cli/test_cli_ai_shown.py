@@ -7,8 +7,11 @@ from typing import Any
 import click
 import pytest
 
+from doorward.cli.ai import _decided
 from doorward.cli.ai_shown import Thinking, approval, called, waiting
+from doorward.doors.local import Ask
 from doorward.executions.notices import Output, Started, Step
+from doorward.model import Outcome
 
 COUNT = {"name": "run_command", "input": {"command": "data/count", "params": {"collection": "rooms"}}}
 
@@ -71,6 +74,29 @@ def test_something_is_drawn_before_anything_is_known_and_erased_then(capsys: pyt
     assert capsys.readouterr().err == "\rasking the keeper"
     told(thinking, ("thinking", {"turn": 1, "model": "house"}))
     assert click.unstyle(capsys.readouterr().err) == "\rThinking with house.\n"
+
+
+def test_that_a_model_is_read_into_memory_is_drawn_until_it_thinks(capsys: pytest.CaptureFixture[str]) -> None:
+    thinking = at_a_terminal()
+    told(thinking, ("thinking", {"turn": 1, "model": "small", "state": "loading"}))
+    assert click.unstyle(capsys.readouterr().err) == "\rloading small into memory"
+    told(thinking, ("thinking", {"turn": 1, "model": "small"}))
+    assert click.unstyle(capsys.readouterr().err) == "\rThinking with small.\n"
+
+
+def test_whoever_leaves_the_question_open_is_told_that_it_waits_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def left(*_: object, **__: object) -> bool:
+        raise click.Abort
+
+    shown = {"id": "t1", "command": "file/delete", "shown": "file/delete {}", "cannotDecide": ""}
+    done = Outcome(status="done", code="ok", message="", call="", command="approval/show", result=shown)
+    monkeypatch.setattr("doorward.cli.client.run", lambda _: done)
+    monkeypatch.setattr("click.confirm", left)
+    with pytest.raises(click.Abort):
+        _decided(Ask(command="agent/ask"), done, "t1")
+    assert "it waits on: doorward approvals approve t1" in capsys.readouterr().err
 
 
 def test_an_answer_that_differs_from_what_was_written_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:

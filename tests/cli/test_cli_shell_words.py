@@ -144,6 +144,7 @@ def test_a_line_that_is_not_there_is_said_to_be(typed: str, sentence: str) -> No
         "echo sk-abcdefghijklmnopqrstuv",
         "cat https://me:pw@example.org/",
         " ls",
+        "!!",
         "",
         "x" * 20_000,
     ],

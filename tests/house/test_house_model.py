@@ -115,7 +115,10 @@ async def test_another_command_is_used_where_the_first_is_not_offered() -> None:
 async def test_it_says_so_when_nothing_that_it_needs_is_offered() -> None:
     calls, text = await asked(user("run the command ls"), tools=("file_list",))
     assert calls == []
-    assert text == "That needs bash, which I am not offered here: the recipe of the room or the access that I act with leaves it out."
+    assert text == (
+        "That needs bash, which I am not offered here: "
+        "the recipe of the room or the access that I act with leaves it out."
+    )
     assert await asked(user("How many rooms?"), tools=()) == ([], smalltalk().no_commands)
 
 

@@ -242,3 +242,8 @@ async def test_a_message_of_several_lines_cannot_pass_for_several(shell):
     await shell.owner("room/say", name="general", text="one\nowner: two")
     said = (await typed(shell, "messages", "general", "-n", "1")).result["stdout"]
     assert said.endswith("owner: one\n    owner: two\n")
+
+
+async def test_a_record_for_a_collection_that_is_not_there_says_how_to_make_one(shell):
+    said = (await typed(shell, "insert", "nowhere", "a=1")).result
+    assert (said["exitCode"], "collection/define makes a new one" in said["stderr"]) == (1, True)

@@ -12,6 +12,7 @@ from doorward.backends.session.builtins.options import Options, Usage
 from doorward.backends.session.builtins.showing import as_json
 from doorward.backends.session.builtins.speaking import Speaker
 from doorward.command import shortened
+from doorward.errors import NotFound
 from doorward.facts import Access, Effects, Safety, Tier
 
 _GROUP = "Data"
@@ -121,7 +122,10 @@ async def insert(speaker: Speaker, options: Options) -> None:
     data = _fields(words) if words else piped_json(speaker)
     if not isinstance(data, dict):
         raise Usage("a record is an object of fields")
-    made = await speaker.ask("data/create", collection=collection, data=data, **_given_id(options))
+    try:
+        made = await speaker.ask("data/create", collection=collection, data=data, **_given_id(options))
+    except NotFound as error:
+        raise NotFound(f"{error.message} collection/define makes a new one.") from error
     speaker.line(made.get("id", ""))
 
 
