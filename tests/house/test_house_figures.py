@@ -197,3 +197,12 @@ def test_what_goes_on_keeps_the_conditions_of_what_was_asked_before(
 ) -> None:
     for words, wanted in talk:
         assert re.search(wanted, told[words]), (words, told[words])
+
+
+async def test_in_a_house_without_collections_of_its_own_no_record_has_changed(driver) -> None:
+    asked = await driver.owner("agent/ask", prompt="what records have changed in the last day", model="house")
+    assert asked.result["success"]
+    assert asked.result["response"] == (
+        "No records have changed in the last day: there are no collections of your own here yet. "
+        "collection/define makes one."
+    )

@@ -130,6 +130,7 @@ class SmallTalk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     waits: str
     person_must: str
     no_such_collection: str
+    no_records: str
     no_such_value: str
     nowhere: str
     beyond: str

@@ -232,9 +232,9 @@ def _changed(around: Around, asked: Asked, known: Sequence[Table]) -> Steps:
     """What changed in every collection of people's own."""
     span = around.slots.span()
     own = [one for one in known if one.kind == "managed" and "updatedAt" in one.fields]
-    if not own:
-        raise Unknown(smalltalk.no_such_collection("records", [one.name for one in known]))
     field = "createdAt" if span is not None and span.about == "created" else "updatedAt"
+    if not own:
+        return smalltalk.no_records("been created" if field == "createdAt" else "changed", span)
     command = "data/query" if "data/query" in around.tools else ""
     if not command or span is None:
         raise Unknown(smalltalk.not_understood())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doorward.agents.house import knowledge
+from doorward.agents.house.entities.entity import Span
 
 
 def in_a_row(names: Sequence[str]) -> str:
@@ -32,6 +33,12 @@ def did_nothing(why: str, ask: str = "") -> str:
 
 def no_such_collection(name: str, names: Sequence[str]) -> str:
     return knowledge.smalltalk().no_such_collection.format(name=name, names=in_a_row(list(names)[:20]) or "none")
+
+
+def no_records(done: str, span: Span | None) -> str:
+    """What there is to say of records in a house that has no collection of anybody's own."""
+    when = f" {span.says}" if span is not None and span.says else ""
+    return knowledge.smalltalk().no_records.format(done=done, when=when)
 
 
 def no_such_value(word: str, noun: str, fields: Sequence[str]) -> str:
