@@ -217,8 +217,7 @@ async def test_whoever_hangs_up_in_the_middle_of_a_call_cancels_it_and_it_is_rec
         if how == "reset":
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         await wire.close()
-        await until(lambda: not house.stage.running)
-        await house.house.gate.settled()
+        await until(lambda: not list(house.house.services.executions))
         records = await house.records("stage/hold")
     assert records == [("started", ""), ("failed", "cancelled")]
 
