@@ -25,7 +25,6 @@ from doorward.agents.house.telling import Got, quoted, told
 from doorward.agents.house.understanding import Mind
 from doorward.agents.models.model import Asked, Lost, Piece, Prompt, Spent, Text, Tool, Turn
 
-SUGGESTIONS = knowledge.smalltalk().suggestions
 _LONGEST = 120.0
 """Seconds that the steps of one question may take and still be of the moment in which it was asked."""
 _KEPT = 50

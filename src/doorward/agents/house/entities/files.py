@@ -8,7 +8,7 @@ from functools import cache
 from doorward.agents.house.entities.entity import Kind
 from doorward.agents.house.entities.knowledge import FileKind, kinds
 from doorward.agents.house.entities.line import Find, Line
-from doorward.agents.house.entities.phrases import Phrases, listed
+from doorward.agents.house.entities.phrases import Phrases
 
 _EXTENSION = re.compile(r"[^\n]{0,200}[\w)]\.[A-Za-z0-9]{1,8}")
 _ENDING = re.compile(r"\.[a-z0-9]{1,10}")
@@ -33,11 +33,6 @@ def _kinds() -> Phrases[FileKind]:
 def _home() -> Phrases[str]:
     places = kinds()
     return Phrases({**dict.fromkeys(places.here, "."), **dict.fromkeys(places.home, "~")})
-
-
-@cache
-def _folder_words() -> Phrases[str]:
-    return listed(kinds().folder_words)
 
 
 def kind(line: Line, i: int) -> Find | None:

@@ -41,7 +41,3 @@ class Line:
         start, end = self.tokens[first].start, self.tokens[behind - 1].end
         self.found.append(Entity(kind, value, start, end, self.text[start:end]))
         self.taken.append((first, behind))
-
-    def drop_last(self) -> None:
-        self.found.pop()
-        self.taken.pop()
