@@ -219,7 +219,7 @@ def main() -> int:
             agent = Agent(client, wait=given.wait)
             agent.do(request)
             return 1 if agent.failed else 0
-    except (ConnectionError, LineError) as error:
+    except (OSError, LineError) as error:
         print(f"The line door on {given.host}:{given.port} did not serve this: {error}", file=sys.stderr)
         return 1
 

@@ -47,12 +47,19 @@ class LineClient:
         self._lines = self._socket.makefile("rb")
         self._ids = itertools.count(1)
         self._on_notification = on_notification
-        self.server = self.request("initialize", {"token": token} if token else {})
+        try:
+            self.server = self.request("initialize", {"token": token} if token else {})
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> LineClient:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._lines.close()
         self._socket.close()
 
@@ -63,7 +70,10 @@ class LineClient:
         line = json.dumps({"id": id, "method": method, "params": params or {}})
         self._socket.sendall(line.encode() + b"\n")
         for text in self._lines:
-            message = json.loads(text)
+            try:
+                message = json.loads(text)
+            except ValueError:
+                raise ConnectionError(f"This is no line door; it answered {text[:60]!r}.") from None
             if message["type"] == "notification":
                 self._on_notification(message)
             elif message["type"] == "error" and message["id"] in (id, None):
@@ -161,8 +171,8 @@ def main() -> int:
     except ConnectionRefusedError:
         print(f"Nobody listens on {given.host}:{given.port}. Start: USHELL_MCP_ENABLED=1 doorward up", file=sys.stderr)
         return 1
-    except LineError as error:
-        print(f"{error.code}: {error}", file=sys.stderr)
+    except (OSError, LineError) as error:
+        print(f"The line door on {given.host}:{given.port} did not serve this: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import warm_doorward
+from waiting import PATIENCE
 
 BIN = Path(sys.executable).parent
 COLUMNS = 100
 PROMPT = "[y/N]: "
-_PATIENCE = 60.0
 _STYLING = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -55,12 +55,14 @@ class Doorward:
 
     def __call__(self, *args: str | bytes, stdin: str | None = None) -> Ended:
         """Run to the end, with its output in a pipe, and its input too if there is some."""
-        code, out, err = warm_doorward.run(args, env=self.env, cwd=self.folder, stdin=stdin, patience=_PATIENCE)
+        code, out, err = warm_doorward.run(args, env=self.env, cwd=self.folder, stdin=stdin, patience=PATIENCE)
         return Ended(code, out.decode(), err.decode())
 
-    def started(self, *args: str | bytes, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    def started(
+        self, *args: str | bytes, stdin: int = subprocess.DEVNULL, program: Path = BIN / "doorward"
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [BIN / "doorward", *args],
+            [program, *args],
             env=self.env,
             cwd=self.folder,
             stdin=stdin,
@@ -76,7 +78,7 @@ class Doorward:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
         shell = subprocess.Popen(
             ["bash", "-c", command_line],
-            env=self.env,
+            env={**self.env, "PATH": f"{warm_doorward.stand_in().parent}:{self.env['PATH']}"},
             cwd=self.folder,
             stdin=slave,
             stdout=slave,
@@ -86,7 +88,7 @@ class Doorward:
         os.close(slave)
         try:
             text = _conversation(master, answer)
-            return Ended(shell.wait(_PATIENCE), _STYLING.sub("", text).replace("\r\n", "\n"), "")
+            return Ended(shell.wait(PATIENCE), _STYLING.sub("", text).replace("\r\n", "\n"), "")
         finally:
             os.close(master)
             if shell.poll() is None:
@@ -97,6 +99,15 @@ class Doorward:
     def up(self, *args: str) -> Iterator[Server]:
         """A real server on a free port, ended by force unless the test ended it."""
         with self.started("up", "--port", "0", *args) as process:
+            try:
+                yield Server(process)
+            finally:
+                process.kill()
+
+    @contextlib.contextmanager
+    def serving(self, *args: str) -> Iterator[Server]:
+        """The same, forked from a process that has read the program already: a server for other tests than its own."""
+        with self.started("up", "--port", "0", *args, program=warm_doorward.stand_in()) as process:
             try:
                 yield Server(process)
             finally:
@@ -125,7 +136,7 @@ class Server:
 def _conversation(master: int, answer: str) -> str:
     text = b""
     while True:
-        ready, _, _ = select.select([master], [], [], _PATIENCE)
+        ready, _, _ = select.select([master], [], [], PATIENCE)
         if not ready:
             raise AssertionError(f"nothing more was said after: {text.decode()}")
         try:

@@ -20,9 +20,7 @@ from doorward.executions.executions import Executions
 from doorward.home import listen_private, short_path
 from doorward.settings import Server as Limits
 from doorward.settings import Settings
-
-PATIENCE = 60.0
-"""Seconds after which a test that waits has failed; nothing is asserted about less."""
+from waiting import PATIENCE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 

@@ -26,7 +26,7 @@ family = Family("talk", category="test")
     access=Access.READ,
     safety=Safety.SAFE,
     cost=1,
-    timeout=60,
+    timeout=600,
     undo=NoUndo("a test"),
     examples=[Example("try it", {"port": 1})],
 )

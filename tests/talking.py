@@ -13,21 +13,22 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import warm_doorward
 from doorward.home import short_path
-from doorward_process import BIN, COLUMNS, Doorward
+from doorward_process import COLUMNS, Doorward
+from waiting import AT_LEISURE, PATIENCE, wait_until
 
-PATIENCE = 30.0
 
+def with_talker(folder: Path, *more: str) -> Doorward:
+    """A `doorward` with a home in `folder` that finds the talker as an installed plugin, and its room `lab`.
 
-def with_talker(folder: Path) -> Doorward:
-    """A `doorward` with a home in `folder` that finds the talker as an installed plugin, and its room `lab`."""
+    Whatever else agents may do in that room is told by `more`.
+    """
     installed = folder / "installed"
     about = installed / "talker-1.0.dist-info"
     about.mkdir(parents=True)
@@ -35,7 +36,7 @@ def with_talker(folder: Path) -> Doorward:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: talker\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[doorward.families]\ntalker = talker:family\n")
     doorward = Doorward(folder / "home", PYTHONPATH=str(installed))
-    rules = {"enabled": True, "whitelist": ["talk/*", "execution/*"], "maxCommandsPerMinute": 1_000}
+    rules = {"enabled": True, "whitelist": ["talk/*", "execution/*", *more], "maxCommandsPerMinute": 1_000}
     recipe = {"recipeId": "talking", "displayName": "Talking", "strategy": {"aiCommands": rules}}
     assert doorward("init").code == 0
     (doorward.home / "recipes" / "talking.json").write_text(json.dumps(recipe))
@@ -153,8 +154,8 @@ class Terminal:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _ON_THIS_TERMINAL, BIN / "doorward", *args],
-            env=doorward.env,
+            [warm_doorward.stand_in(), *args],
+            env={**doorward.env, "WARM_LEADS": "1"},
             cwd=doorward.folder,
             stdin=slave,
             stdout=slave,
@@ -202,17 +203,12 @@ class Terminal:
         return bool(piece)
 
 
-_ON_THIS_TERMINAL = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
-)
-"""Makes the terminal the one whose Ctrl-C reaches the program."""
-
-
 def recorded(doorward: Doorward, execution: str) -> dict[str, Any]:
     """Where an execution stands, as the record has it, as soon as its end is there."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+
+    def ended() -> dict[str, Any]:
         shown = doorward("executions", "show", execution)
-        if shown.code == 0 and shown.json["result"]["state"] not in ("queued", "running"):
-            return dict(shown.json["result"])
-    raise AssertionError(f"{execution} has no end: {shown}")
+        found = dict(shown.json["result"]) if shown.code == 0 else {}
+        return found if found.get("state") not in ("queued", "running") else {}
+
+    return dict(wait_until(ended, AT_LEISURE))

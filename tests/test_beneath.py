@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from doorward.beneath import Root, normal
 from doorward.beneath.paths import LONGEST_PATH
 from doorward.errors import BadParams, CommandFailed, Conflict, DoorwardError, NotFound, Unusable
+from waiting import PATIENCE
 
 LARGEST = 1_000_000
 
@@ -416,6 +417,10 @@ except Unusable as refusal:
 @pytest.mark.parametrize("error", [errno.ENOSYS, errno.EPERM])
 def test_a_system_without_openat2_is_refused_rather_than_trusted(error: int) -> None:
     said = subprocess.run(
-        [sys.executable, "-c", WITHOUT_OPENAT2, str(error)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", WITHOUT_OPENAT2, str(error)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
     )
     assert "openat2 is not available" in said.stdout

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import importlib
 import json
@@ -16,10 +17,13 @@ import os
 import pkgutil
 import random
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +31,28 @@ from typing import Any, NoReturn
 
 PROGRAM = Path(sys.executable).with_name("doorward")
 _LARGEST = 1_000_000
+_STAND_IN = """#!{python} -ISE
+import json, os, signal, socket, sys
+
+environment = dict(os.environ)
+leads = bool(environment.pop("WARM_LEADS", ""))
+environment["PATH"] = environment["PATH"].replace(os.path.dirname(__file__) + ":", "")
+asked = {{"arguments": sys.argv[1:], "env": environment, "cwd": os.getcwd(), "leads": leads}}
+line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+line.connect({address!r})
+socket.send_fds(line, [json.dumps(asked).encode()], [0, 1, 2])
+process = json.loads(line.recv(64))[1]
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda number, _: os.kill(process, number))
+for stream in (0, 1, 2):
+    os.close(stream)
+code = json.loads(line.recv(64))[1]
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
+"""
+"""Stands for `doorward` where a shell looks for it; its streams are those of the process that is forked."""
 
 
 def run(
@@ -85,6 +111,17 @@ def completed(home: Path | bytes, *arguments: str | bytes) -> subprocess.Complet
 
 
 @functools.cache
+def stand_in() -> Path:
+    """A program that a shell can start; who starts it with WARM_LEADS gives a terminal, which it then controls."""
+    folder = Path(tempfile.mkdtemp(prefix="doorward-stand-in-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    program = folder / PROGRAM.name
+    program.write_text(_STAND_IN.format(python=sys.executable, address=_address()))
+    program.chmod(0o755)
+    return program
+
+
+@functools.cache
 def _address() -> str:
     """Where the process listens from which commands are forked; it ends with this one."""
     ours, theirs = socket.socketpair()
@@ -118,6 +155,8 @@ def _serve() -> None:
     waiting.register(listening, selectors.EVENT_READ, listening)
     while True:
         for key, _ in waiting.select():
+            if waiting.get_map().get(key.fileobj) is not key:  # it went with one that came before it
+                continue
             if key.data is None:
                 return
             if key.data is listening:
@@ -132,10 +171,17 @@ def _serve() -> None:
                 for stream in streams:
                     os.close(stream)
                 line.send(json.dumps(["started", process]).encode())
-                waiting.register(os.pidfd_open(process), selectors.EVENT_READ, (process, line))
+                ends = os.pidfd_open(process)
+                waiting.register(ends, selectors.EVENT_READ, (process, line))
+                waiting.register(line, selectors.EVENT_READ, ends)
+            elif isinstance(key.data, int):  # whoever asked for it is gone
+                waiting.unregister(key.fileobj)
+                signal.pidfd_send_signal(key.data, signal.SIGKILL)
             else:
                 process, line = key.data
                 waiting.unregister(key.fd)
+                with contextlib.suppress(KeyError):
+                    waiting.unregister(line)
                 os.close(key.fd)
                 code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
                 with contextlib.suppress(OSError):
@@ -148,6 +194,9 @@ def _become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
     os.closerange(3, 1_024)
+    if asked.get("leads"):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(asked["env"])
     sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))

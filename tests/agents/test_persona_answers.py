@@ -55,7 +55,10 @@ async def test_a_model_that_says_nothing_for_too_long_has_failed_and_one_that_be
         await read(Scripted(silent), answer_seconds=0.01)
     assert failed.value.fault == "slow"
     got = await read(Scripted(begun), answer_seconds=0.01)
-    assert (got.text, got.cut) == ("It is", "The answer was not complete after 0.01 s.")
+    assert (got.text, got.cut) == (
+        "It is",
+        "The answer was not complete after 0.01 s (the setting personas.answer_seconds).",
+    )
 
 
 async def test_an_answer_that_breaks_off_is_kept_and_said_to_be_broken() -> None:

@@ -81,19 +81,35 @@ async def test_a_turn_goes_on_in_the_order_in_which_it_went_with_each_result_onc
     assert [turn.text.partition("\n")[0] or [call.name for call in turn.calls] for turn in turns[1:]] == [
         "Are you there?",
         "Hm.",
+        "Do you wait?",
+        "Yes, I wait.",
         "Write a note, please.",
         "Let me look.",
         ["data_list"],
         "data/list: done.",
         "Let me write.",
-        "Do you wait?",
-        "Yes, I wait.",
         ["file_write"],
         "A person said yes. file/write: done.",
     ]
     calls = [call for turn in turns for call in turn.calls]
     assert [call.id for call in calls] == [turn.answers for turn in turns if turn.role == "result"]
     assert json.loads(calls[-1].arguments) == {"path": "note.txt", "content": "hello"}
+
+
+async def test_of_two_that_wait_each_goes_on_with_its_own_question_and_nothing_of_the_other(driver: Any) -> None:
+    one: list[Piece] = [Text("One first."), asked("file_write", "a", path="note.txt", content="one")]
+    two: list[Piece] = [Text("Now two."), asked("file_write", "b", path="two.txt", content="two")]
+    async with speaking(driver, one, two, "One is written.", "Two is written.") as house:
+        await house.recipe(requireApproval={"file/write": True})
+        await house.say("Write one, please.")
+        await house.say("Write two, please.")
+        await house.decide("approve")
+        await house.decide("approve")
+        shown = [prompt.turns for prompt in house.model.shown[2:]]
+    asked_last = [[turn.text for turn in turns if turn.role == "user"][-1] for turns in shown]
+    assert asked_last == ["Write one, please.", "Write two, please."]
+    ends = [[turn.text.partition("\n")[0] for turn in turns[-3:]] for turns in shown]
+    assert ends == [[words, "", "A person said yes. file/write: done."] for words in ("One first.", "Now two.")]
 
 
 async def test_what_people_did_not_approve_is_not_asked_of_them_again_in_the_turn(driver: Any) -> None:

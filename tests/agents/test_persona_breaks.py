@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from doorward.errors import LedgerUnavailable
 from doorward.store import open_calls
 from doorward.store.sqlite import Statement
 from settling import settled
+from waiting import until
 
 WRITE = "EXECUTE: file/write --path=note.txt --content=hello"
 WAIT = "EXECUTE: room/wait --name=general --seconds=50"
@@ -24,14 +24,6 @@ FULL = LedgerUnavailable("The record could not be stored: the disk is full.")
 
 def note(driver: Any) -> bool:
     return (driver.house.home.path / "workspace" / "note.txt").exists()
-
-
-async def until(done: Callable[[], Awaitable[bool]]) -> None:
-    for _ in range(2_000):
-        if await done():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it never came")
 
 
 async def first_waits_second_runs(house: Speaking) -> None:

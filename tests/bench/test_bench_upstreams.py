@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from doorward.bench import upstream_calls, upstream_peers
 from doorward.bench.upstream_direct import command, measure
+from waiting import PATIENCE
 
 GATEWAY = """
 import http.server, json, sys
@@ -59,7 +60,7 @@ async def test_the_trivial_upstream_is_a_server_that_the_official_client_underst
 
 def test_the_trivial_upstream_ends_with_its_input() -> None:
     asked = b'{"jsonrpc":"2.0","id":"a","method":"ping"}\n{"jsonrpc":"2.0","method":"notifications/x"}\n'
-    done = subprocess.run(command(), input=asked, capture_output=True, timeout=30)
+    done = subprocess.run(command(), input=asked, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": "a", "result": {}}
 

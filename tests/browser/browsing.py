@@ -31,7 +31,7 @@ FLAGS = (
     "--force-color-profile=srgb",
     "--font-render-hinting=none",
 )
-PATIENCE = 20_000
+PATIENCE = 120_000
 """Milliseconds that a condition is waited for."""
 
 

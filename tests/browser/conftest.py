@@ -21,7 +21,7 @@ def chromium() -> Iterator[Browser]:
 def serving(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """One server and one browser for a whole file."""
     doorward = Doorward(tmp_path_factory.mktemp("console") / "home")
-    with doorward.up() as server:
+    with doorward.serving() as server:
         yield Console(doorward, server, chromium)
 
 

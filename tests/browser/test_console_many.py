@@ -20,7 +20,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     with (
         sync_playwright() as playwright,
         browsing.browser(playwright, keeping=True) as browser,
-        doorward.up() as server,
+        doorward.serving() as server,
     ):
         yield Console(doorward, server, browser)
 

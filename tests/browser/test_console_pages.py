@@ -140,6 +140,9 @@ def test_keys_alone_lead_from_the_link_to_a_message_and_an_approval(console: Con
     card = page.locator(f"#approval-{asked['ticket']}")
     expect(card).to_be_visible()
     tab_to(page, f"#approval-{asked['ticket']}")
+    page.keyboard.press("g")
+    page.keyboard.press("a")  # to this very page, and no word about what waits on it
+    tab_to(page, f"#approval-{asked['ticket']} button")
     page.keyboard.press("a")
     expect(card).to_contain_text("owner approved")
     page.keyboard.press("?")

@@ -10,6 +10,7 @@ from browsing import Console
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from doorward_process import Doorward
+from waiting import PATIENCE
 
 UNREACHABLE = ("ERR_CONNECTION", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
 
@@ -41,7 +42,7 @@ def test_open_pages_catch_up_and_what_was_written_meanwhile_arrives_once(fragile
     say(page, "before the end")
     expect(log(page).get_by_text("before the end")).to_have_count(1)
     fragile.server.process.kill()
-    fragile.server.process.wait(30)
+    fragile.server.process.wait(PATIENCE)
     expect(page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
     say(page, "while nobody was there")
     page.locator("nav a[href='/console/rooms']").click()  # what was not sent does not hang on the page of its room

@@ -11,6 +11,8 @@ import pytest
 from browsing import Console
 from playwright.sync_api import Locator, Page, Route, expect
 
+from waiting import PATIENCE
+
 BROWSERS = 50
 TRICKS = (
     '<img src=x onerror="document.title=1"><script>document.title=2</script> '
@@ -109,6 +111,21 @@ def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Con
     expect(theirs).to_contain_text("Taken back by owner.")
 
 
+def test_whoever_reads_further_up_and_says_something_sees_it(console: Console) -> None:
+    page = console.page("rooms/hall")
+    page.set_viewport_size({"width": 360, "height": 420})
+    say(page, "word by word\n\n" * 20)
+    say(page, "the end")
+    expect(log(page).get_by_text("the end")).to_be_in_viewport()
+    log(page).evaluate("(box) => { box.scrollTop = 0; }")
+    expect(log(page).get_by_text("the end")).not_to_be_in_viewport()
+    say(page, "approve")
+    expect(log(page).get_by_text("approve", exact=True)).to_be_in_viewport()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing waits for a decision in this room")
+    say(page, "never mind")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_what_did_not_arrive_is_sent_again_before_what_was_written_after_it(console: Console) -> None:
     console.expected = ("ERR_FAILED",)
     console.owner.result("room/create", name="order", recipe="casual-chat")
@@ -160,7 +177,7 @@ def test_fifty_browsers_in_one_room_all_have_what_is_said(console: Console) -> N
 def listening(console: Console, room: str) -> Iterator[http.client.HTTPResponse]:
     """A browser of the same person, as far as its stream goes."""
     (cookie,) = console.logged_in["cookies"]
-    connection = http.client.HTTPConnection(console.server.host, console.server.port, timeout=30)
+    connection = http.client.HTTPConnection(console.server.host, console.server.port, timeout=PATIENCE)
     ((proof,),) = [
         [one["value"] for one in origin["localStorage"] if one["name"] == "doorward-proof"]
         for origin in console.logged_in["origins"]

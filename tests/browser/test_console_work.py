@@ -117,3 +117,16 @@ def test_output_is_shown_as_it_comes_and_the_program_can_be_stopped(
     page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
     expect(main).to_contain_text("Nothing runs at the moment")
     expect(main.get_by_role("table")).to_contain_text("cancelled")
+
+
+def test_what_one_tries_goes_on_when_one_follows_the_link_to_its_execution(console: Console) -> None:
+    page = console.page("commands/room/wait")
+    main = page.get_by_role("main")
+    main.get_by_label("name").fill("ops")
+    main.get_by_role("button", name="Run", exact=True).click()
+    main.get_by_role("link", name="Its execution").click()
+    expect(main.get_by_role("heading", level=1)).to_contain_text("room/wait")
+    expect(main).to_contain_text("running")
+    main.get_by_role("button", name="Cancel…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
+    expect(main).to_contain_text("cancelled")

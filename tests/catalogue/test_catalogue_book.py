@@ -19,6 +19,7 @@ from doorward.home import Home
 from doorward.model import Credential, Outcome, Request
 from doorward.settings import Sandbox, Settings
 from doorward.settings import Shell as ShellSettings
+from waiting import PATIENCE
 
 HELLO = {"name": "hello", "program": "echo", "prefix": ["hello"], "summary": "Say hello."}
 BYE = {"name": "bye", "program": "echo", "prefix": ["bye"], "summary": "Say goodbye."}
@@ -62,7 +63,7 @@ class Ear:
             self._news.set()
 
     async def until(self, true: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not true():
                 await self._news.wait()
                 self._news.clear()

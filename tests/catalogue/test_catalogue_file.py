@@ -184,6 +184,12 @@ def test_explicit_fields_sharpen_what_is_derived() -> None:
         ({"effects": ["run"]}, "commands[0].effects[0]", "is not one of read, write, destroy"),
         ({"tier": "root"}, "commands[0].tier", "is not one of"),
         ({"tier": "information", "effects": ["write"]}, "commands[0].tier", "only read"),
+        (
+            {"examples": [{"says": "x", "params": {}}, {"says": "ship {a}{b}", "params": {}}]},
+            "commands[0].examples[1].says",
+            "two slots stand side by side",
+        ),
+        ({"examples": [{"says": "{a} " * 9, "params": {}}]}, "commands[0].examples[0].says", "it has 9 slots"),
         ({"timeoutSeconds": 0}, "commands[0].timeoutSeconds", ""),
         ({"exitCodes": [256]}, "commands[0].exitCodes[0]", ""),
         ({"options": [{"long": "--a b"}]}, "commands[0].options[0].long", "is not valid"),

@@ -13,7 +13,7 @@ from doorward_process import Doorward, Server
 
 @pytest.fixture(scope="module")
 def server(shared: Doorward) -> Iterator[Server]:
-    with shared.up() as server:
+    with shared.serving() as server:
         assert shared("rooms", "create", "hall", "--recipe=casual-chat").code == 0
         yield server
 

@@ -32,11 +32,12 @@ class House:
             for id, seconds in waiting.items()
         ]
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.archived = False
 
     async def ask(self, command: str, **params: Any) -> Outcome:
         self.asked.append((command, params))
         results: dict[str, Any] = {
-            "room/show": {"members": {"owner": "owner"}, "recipe": "casual-chat"},
+            "room/show": {"members": {"owner": "owner"}, "recipe": "casual-chat", "archived": self.archived},
             "room/messages": {"revision": 0, "items": []},
             "approval/list": {"items": self._items[::-1]},  # the newest first
         }
@@ -138,3 +139,10 @@ async def test_who_sits_here_is_not_told_that_they_type() -> None:
     for member in ("owner", "anna"):
         await chat._take(Happened("room-typing", {"member": member}, ""))
     assert chat.status() == "anna is typing"
+
+
+async def test_of_a_room_that_is_archived_it_is_said_before_anybody_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    house = House()
+    house.archived = True
+    await Chat(house, "general", people=True).begin(0)  # type: ignore[arg-type]
+    assert "You are in general (recipe casual-chat). It is archived: it can be read" in capsys.readouterr().out

@@ -37,6 +37,12 @@ def test_a_message_stands_beside_its_sender_and_later_lines_below() -> None:
     assert shown.endswith("anna: one\n      two")
 
 
+def test_whose_keeper_speaks_stands_beside_its_name_and_a_personas_asker_does_not() -> None:
+    shown = Shown()
+    assert plain(shown.message(told(sender="keeper", kind="ai", onBehalfOf="anna"))).endswith("keeper for anna: hi")
+    assert plain(shown.message(told(id="m2", sender="guide", kind="ai", onBehalfOf="anna"))).endswith(" guide: hi")
+
+
 def test_the_same_message_again_shows_nothing() -> None:
     shown = Shown()
     assert shown.message(told())

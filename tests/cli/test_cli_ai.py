@@ -11,7 +11,7 @@ from doorward_process import Doorward, Server
 
 @pytest.fixture(scope="module")
 def server(shared: Doorward) -> Iterator[Server]:
-    with shared.up() as server:
+    with shared.serving() as server:
         yield server
 
 

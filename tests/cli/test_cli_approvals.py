@@ -8,6 +8,7 @@ from typing import Any
 
 from doorward.cli.questions import about
 from doorward_process import Doorward, Ended
+from waiting import PATIENCE
 
 WRITE = ("file/write", "--path=note.txt", "--content=hello")
 
@@ -128,7 +129,7 @@ def test_a_program_can_wait_for_the_decision(doorward: Doorward) -> None:
         )
         assert note(doorward) is None
         assert doorward("approvals", "approve", found[1]).code == 0
-        out, _ = waiting.communicate(timeout=60)
+        out, _ = waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == 0
     assert json.loads(out)["status"] == "done"
     assert note(doorward) == "hello"

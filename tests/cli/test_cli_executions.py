@@ -8,12 +8,13 @@ import pytest
 
 from doorward_process import Doorward
 from talking import Stage, stage, with_talker
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
 def doorward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doorward]:
     made = with_talker(tmp_path_factory.mktemp("executions"))
-    with made.up():
+    with made.serving():
         yield made
 
 
@@ -74,7 +75,7 @@ def test_tail_prints_what_comes_until_the_end(doorward: Doorward, on_stage: Stag
         talker.tell("end", 0)
         assert tail.stdout.read() == ""
         assert tail.stderr.read().startswith("completed, ")
-        assert tail.wait(30) == 0
+        assert tail.wait(PATIENCE) == 0
 
 
 def test_tail_of_one_stream_and_of_what_ended(doorward: Doorward, on_stage: Stage) -> None:

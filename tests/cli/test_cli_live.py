@@ -10,6 +10,7 @@ import pytest
 
 from doorward_process import Doorward
 from talking import Stage, Terminal, recorded, stage, with_talker
+from waiting import PATIENCE
 
 CTRL_C = "\x03"
 
@@ -20,7 +21,7 @@ def doorward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param == "without":
         yield made
     else:
-        with made.up():
+        with made.serving():
             yield made
 
 
@@ -112,7 +113,7 @@ def test_ctrl_c_in_a_pipe_ends_with_the_outcome_as_json(doorward: Doorward, on_s
     talker = on_stage.talker()
     process.send_signal(signal.SIGINT)
     assert talker.ended()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert json.loads(out)["code"] == "cancelled"
     assert err == "failed (cancelled) talk/live was cancelled by owner.\n"
@@ -125,7 +126,7 @@ def test_in_a_pipe_nothing_comes_before_the_outcome_which_is_json(doorward: Door
     talker.tell("stderr", "careful\n")
     talker.tell("progress", 0.5)
     talker.tell("end", 0)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, "")
     assert json.loads(out)["result"]["stdout"] == "hello\n"
 

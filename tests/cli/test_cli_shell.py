@@ -23,7 +23,7 @@ from doorward_process import Doorward, Server
 
 @pytest.fixture(scope="module")
 def server(shared: Doorward) -> Iterator[Server]:
-    with shared.up() as server:
+    with shared.serving() as server:
         workspace = shared.home / "workspace"
         (workspace / "notes").mkdir()
         (workspace / "notes" / "a b.txt").write_text("one\ntwo\n")

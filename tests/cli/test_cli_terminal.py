@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doorward_process import COLUMNS, Doorward
+from doorward_process import BIN, COLUMNS, Doorward
 
 
 def lines(doorward: Doorward, command_line: str, code: int = 0) -> list[str]:
@@ -76,6 +76,6 @@ def test_verify_and_tail_are_made_for_reading(shared: Doorward) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error_worth_a_trace(shared: Doorward) -> None:
-    seen = shared.on_terminal("doorward audit export | head -c 10")
+    seen = shared.on_terminal(f"{BIN}/doorward audit export | head -c 10")
     assert "Traceback" not in seen.out
     assert "Exception" not in seen.out

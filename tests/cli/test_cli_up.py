@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from doorward_process import BIN, Doorward, Server
+from waiting import PATIENCE
 
 
 def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
     try:
         connection.request("GET", path, headers=headers or {})
         answer = connection.getresponse()
@@ -110,6 +111,7 @@ class TestRunning:
         ended = shared("up", "--port=0")
         assert ended.code == 3
         assert f"This home folder is in use by process {server.process.pid}." in ended.err
+        assert f"Doorward is up already: http://{server.host}:{server.port}." in ended.err
 
 
 def test_a_signal_ends_it_in_good_order(doorward: Doorward) -> None:
@@ -117,7 +119,7 @@ def test_a_signal_ends_it_in_good_order(doorward: Doorward) -> None:
         with doorward.up() as server:
             assert (doorward.home / "doorward.sock").exists()
             server.process.send_signal(number)
-            out, err = server.process.communicate(timeout=30)
+            out, err = server.process.communicate(timeout=PATIENCE)
             assert (server.process.returncode, err) == (0, "")
             assert out.endswith("Doorward has stopped.\n")
         assert not (doorward.home / "doorward.sock").exists()
@@ -132,14 +134,14 @@ def test_what_it_tells_to_type_works_where_doorward_is_not_on_the_path(doorward:
 def test_the_owner_can_stop_it_from_the_terminal(doorward: Doorward) -> None:
     with doorward.up() as server:
         assert doorward("run", "--as=me", "--room=", "system/shutdown", "--reason=tea").code == 0
-        assert server.process.wait(30) == 0
+        assert server.process.wait(PATIENCE) == 0
     assert doorward("status").json["result"]["process"] != server.process.pid
 
 
 def test_after_it_was_killed_the_terminal_goes_on_without_it(doorward: Doorward) -> None:
     with doorward.up() as server:
         server.process.kill()
-        server.process.wait(30)
+        server.process.wait(PATIENCE)
     assert (doorward.home / "doorward.sock").exists()
     assert doorward("run", "data/count", "--collection=rooms").code == 0
     with doorward.up() as server:
@@ -165,6 +167,6 @@ def test_a_home_folder_with_a_very_long_path_works(tmp_path: Path) -> None:
     with doorward.up() as server:
         assert doorward("status").json["result"]["process"] == server.process.pid
         server.process.terminate()
-        assert server.process.wait(30) == 0
+        assert server.process.wait(PATIENCE) == 0
     assert not (home / "doorward.sock").exists()
     assert doorward("status").code == 0

@@ -259,6 +259,13 @@ def test_the_list_says_who_is_here_and_who_is_connected(account: Path) -> None:
     assert "config.toml was left alone" in lines["codex"]
 
 
+def test_the_help_names_every_client_and_says_where_its_name_goes(account: Path) -> None:
+    said = connect("--help").stdout
+    assert "connect [OPTIONS] [CLIENT]\n" in said
+    clients = " ".join(said.partition("CLIENT is ")[2].partition("The change")[0].split())
+    assert clients == ", ".join(IDS) + ", or generic for any other."
+
+
 def test_at_a_terminal_a_person_is_asked(tmp_path: Path) -> None:
     doorward = Doorward(tmp_path / ".doorward")
     no = doorward.on_terminal("doorward connect gemini", "n")

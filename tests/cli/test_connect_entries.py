@@ -20,6 +20,7 @@ from doorward.errors import BadParams, Conflict, NotFound, Unusable
 from doorward.upstream.clientfiles import Machine
 from doorward.upstream.ourselves import TOKEN, is_ours
 from doorward_process import BIN, Doorward
+from waiting import PATIENCE
 
 PROGRAM = str(BIN / "doorward")
 OURS = {"command": PROGRAM, "args": ["mcp", "--room", "general"]}
@@ -251,7 +252,7 @@ def test_of_a_server_that_runs_its_address_is_written_and_its_rooms_are_known(
         assert isinstance(refused.exception, NotFound)
         assert str(refused.exception) == "There is no room 'nosuch'; there are: general."
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(30) == 0
+        assert server.process.wait(PATIENCE) == 0
     assert isinstance(connect("cursor", "--yes", "--room", "nosuch").exception, NotFound)
     assert not (account / ".cursor").exists()
     assert connect("cursor", "--yes").exit_code == 0

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from doorward.cli import login
 from doorward_process import Doorward
+from waiting import PATIENCE
 
 LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/console/#login=[\w-]{32}")
 
@@ -35,7 +36,7 @@ def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> No
         assert (asked.code, another[0] != first[0], int(another[1])) == (0, True, server.port)
         assert LINK.fullmatch(doorward("login", "--json").json["link"])
         server.process.terminate()
-        server.process.wait(30)
+        server.process.wait(PATIENCE)
     kept = b"".join(file.read_bytes() for file in doorward.home.rglob("*") if file.is_file())
     for link in (first, another):
         assert link[0].partition("login=")[2].encode() not in kept

@@ -42,7 +42,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     doorward = Doorward(tmp_path_factory.mktemp("client") / "home")
-    with doorward.up() as server:
+    with doorward.serving() as server:
         assert doorward("rooms", "create", "free", "--recipe=admin").code == 0
         (doorward.folder / "writing.json").write_text(WRITING)
         assert doorward("recipe", "put", "writing.json").code == 0

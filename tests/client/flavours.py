@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from doorward.client import AsyncClient, Client
+from waiting import PATIENCE
 
 
 class Blocking:
@@ -66,7 +67,7 @@ class Awaiting:
         Blocking().let_the_access_token_end(client._client)
 
     def wait(self, coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE)
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)

@@ -32,7 +32,7 @@ async def visit(url: str) -> None:
     """A person with a browser that follows every redirect, in the end to the page of ours."""
 
     def opened() -> None:
-        with urllib.request.urlopen(url, timeout=10) as page:
+        with urllib.request.urlopen(url, timeout=120) as page:
             page.read()
 
     await asyncio.to_thread(opened)

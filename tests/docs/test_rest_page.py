@@ -14,6 +14,7 @@ import pytest
 from console_blocks import ROOT
 
 from doorward_process import Doorward
+from waiting import PATIENCE
 
 PAGE = (ROOT / "docs" / "REST.md").read_text()
 BLOCKS = re.findall(r"^```(sh|json)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -23,7 +24,7 @@ BLOCKS = re.findall(r"^```(sh|json)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 def shell(tmp_path: Path) -> Iterator[Any]:
     """Follows the page's blocks: `doorward` is the real program, and curl the same request by another client."""
     doorward = Doorward(tmp_path / "home")
-    with doorward.up() as server:
+    with doorward.serving() as server:
         made = doorward("token", "create", "laptop", "--kind", "human", "--access", "root", "--json").json
         known = {"TOKEN": made["result"]["token"], "URL": f"http://{server.host}:{server.port}"}
 
@@ -55,7 +56,7 @@ def curl(words: list[str]) -> Any:
             body = next(rest)
         else:
             url = word
-    return httpx2.request(method, url, headers=headers, content=body, timeout=60, trust_env=False).json()
+    return httpx2.request(method, url, headers=headers, content=body, timeout=PATIENCE, trust_env=False).json()
 
 
 def test_the_page_is_true(shell: Any) -> None:

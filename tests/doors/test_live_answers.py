@@ -15,7 +15,7 @@ from talking import Stage, recorded, stage, with_talker
 @pytest.fixture(scope="module")
 def doorward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doorward]:
     made = with_talker(tmp_path_factory.mktemp("live"))
-    with made.up():
+    with made.serving():
         yield made
 
 

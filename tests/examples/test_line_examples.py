@@ -17,6 +17,7 @@ import pytest
 from doorward.doors.line.door import opened as door_opened
 from doorward.events import ApprovalRequested, Event
 from doorward.settings import Line, Settings
+from waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DAY = 86_400
@@ -47,7 +48,7 @@ class Place:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, err = await asyncio.wait_for(process.communicate(), 60)
+        out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
         return process.returncode or 0, out.decode(), err.decode()
 
 
@@ -133,7 +134,7 @@ async def test_the_agent_deletes_only_what_a_person_agreed_to(place, examples):
         asking = asyncio.create_task(
             asyncio.to_thread(requests, examples, house.port, "Delete files older than 30 days in tmp", wait=60.0)
         )
-        question = await asyncio.wait_for(requested.get(), 60)
+        question = await asyncio.wait_for(requested.get(), PATIENCE)
         kept = (house.workspace / "tmp" / "old.log").exists()
         await house.driver.owner("approval/approve", id=question.approval)
         _, said = await asking
@@ -194,3 +195,15 @@ async def test_both_examples_say_when_nobody_listens(place):
     assert (client[0], agent[0]) == (1, 1)
     assert "Start: USHELL_MCP_ENABLED=1 doorward up" in client[2]
     assert "Traceback" not in client[2] + agent[2]
+
+
+async def test_the_client_says_when_something_else_listens(examples):
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ConnectionError, match=r"This is no line door; it answered b'HTTP"):
+            await asyncio.to_thread(examples["LineClient"], "127.0.0.1", port)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from doorward_process import Doorward
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 APPROVE = re.compile(r"doorward approvals approve (\w+)")
@@ -31,7 +32,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     doorward = Doorward(tmp_path_factory.mktemp("examples") / "home")
-    with doorward.up() as server:
+    with doorward.serving() as server:
         yield Served(doorward, f"http://{server.host}:{server.port}")
 
 
@@ -49,7 +50,7 @@ def start(doorward: Doorward, example: str, *options: str, **env: str) -> subpro
 
 def ended(process: subprocess.Popen[str]) -> str:
     """What it printed, if all went well."""
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, f"{out}\n{err}"
     return out
 
@@ -86,7 +87,7 @@ def test_a_person_who_registers_and_approves_over_rest(served: Served) -> None:
 
 def test_a_program_without_a_server_is_told_what_to_do(served: Served) -> None:
     process = start(served.doorward, "rest_client.py", DOORWARD_TOKEN="t", DOORWARD_URL="http://127.0.0.1:9")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert err.startswith("Doorward cannot be reached at http://127.0.0.1:9")
     assert "doorward up" in err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -13,12 +12,6 @@ from doorward.facts import Access, Effects, Safety, Tier
 from doorward.model import Credential, Outcome, Request
 
 Name = Annotated[str, Meta(description="Which puppet")]
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Let the event loop turn until something that no event tells of has come about."""
-    while not condition():  # noqa: ASYNC110
-        await asyncio.sleep(0)
 
 
 def asked(driver: Any, command: str, name: str, watch: Any = None, **more: Any) -> asyncio.Task[Outcome]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from puppets import asked, until
+from puppets import asked
 
 from doorward.settings import Limits, Settings
+from waiting import until
 
 
 async def cancel(driver, execution, **more):

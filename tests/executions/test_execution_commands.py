@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from puppets import asked, until
+from puppets import asked
 
 from doorward.settings import Limits, Sandbox, Settings
 from doorward.store import executions as sql
+from waiting import until
 
 
 async def look(driver, command, execution, **more):

@@ -6,12 +6,13 @@ import asyncio
 
 import msgspec
 import pytest
-from puppets import asked, until
+from puppets import asked
 
 from doorward.errors import CommandFailed
 from doorward.executions import executions as executions_module
 from doorward.executions.notices import Output, Progress, Started
 from doorward.settings import Limits, Settings
+from waiting import until
 
 
 async def status(driver, execution, **more):

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from doorward.home import Home
 from doorward.ledger.paths import LedgerPaths
 from doorward.ledger.verify import verify
 from doorward.model import Credential, Outcome, Request
+from waiting import PATIENCE, until
 
 RULES = {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 1_000_000}
 RECIPE = {"recipeId": "lab", "displayName": "Lab", "strategy": {"aiCommands": RULES}}
@@ -163,7 +164,7 @@ async def owes_the_end(disk: Disk) -> None:
     async with lab(disk) as (ask, parts):
         waiting = [asyncio.ensure_future(ask("lab/wait")) for _ in range(3)]
         gone = asyncio.ensure_future(ask("lab/wait"))
-        await _until(lambda: len(parts.ran) == 4)
+        await until(lambda: len(parts.ran) == 4)
         disk.fill()
         await ask.until_refused("lab/touch")
         gone.cancel()
@@ -179,7 +180,7 @@ async def owes_the_end(disk: Disk) -> None:
         await asyncio.sleep(1.2)  # the keeper tries once while the disk is full, and must survive that
         assert not watching.done()
         disk.free()
-        await _until(lambda: not store.owes)
+        await until(lambda: not store.owes)
         assert (await ask("lab/touch")).status == "done"
         watching.cancel()
         rows = await _holds(ask, parts)
@@ -243,7 +244,7 @@ def commands(disk: Disk) -> None:
 def _doorward(disk: Disk, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "DOORWARD_HOME": str(disk.folder / "home")}
     return subprocess.run(
-        [DOORWARD, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [DOORWARD, *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 
@@ -275,12 +276,6 @@ async def _holds(ask: Asking, parts: Lab) -> list[dict[str, Any]]:
     home = Home(ask.house.home.path)
     assert verify(LedgerPaths.of(home.path), home.key()).broken == ""
     return rows
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not true():  # noqa: ASYNC110 - a thread or the disk makes it true, and sets no event
-            await asyncio.sleep(0.01)
 
 
 if __name__ == "__main__":

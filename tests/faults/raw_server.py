@@ -14,6 +14,7 @@ from typing import Any
 
 import warm_doorward
 from doorward.home import short_path
+from waiting import PATIENCE
 
 DOORWARD = Path(sys.executable).with_name("doorward")
 
@@ -36,13 +37,13 @@ class Server:
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
-        _, said = self._process.communicate(timeout=60)
+        _, said = self._process.communicate(timeout=PATIENCE)
         assert self._process.returncode == 0
         assert b"Traceback" not in said, said
 
     def connect(self) -> socket.socket:
         sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(60)
+        sock.settimeout(PATIENCE)
         with short_path(self.home / "doorward.sock") as address:
             sock.connect(address)
         return sock

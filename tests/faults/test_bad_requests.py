@@ -5,6 +5,8 @@ goes on. (CVE-2026-28466: a client sent the internal "approved" field; CVE-2026-
 from __future__ import annotations
 
 import json
+import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -45,6 +47,19 @@ PRIVILEGED = (
     "$schema",
     "",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stalled(server: Server) -> Iterator[list[socket.socket]]:
+    """Connections whose requests never come whole, there from the first test to the last."""
+    text = body('{"path": "evil.txt", "content": "x"}')
+    waiting = [server.connect() for _ in range(20)]
+    for number, sock in enumerate(waiting):
+        sock.sendall(b"POST /api/run HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n")
+        sock.sendall(f"Content-Length: {len(text)}\r\n\r\n".encode() + text[: number * 3])
+    yield waiting
+    for sock in waiting:
+        sock.close()
 
 
 def refused(server: Server, body: bytes | dict[str, Any], path: str = "/api/run") -> str:
@@ -234,23 +249,6 @@ def test_what_is_no_http_harms_nobody(request_: bytes, server: Server) -> None:
     assert server.lives()
 
 
-def test_a_body_that_never_ends_is_answered_while_others_are_served(server: Server) -> None:
-    """Ten seconds is what a body may take to come; meanwhile the server answers everybody else."""
-    text = body('{"path": "evil.txt", "content": "x"}')
-    stalled = [server.connect() for _ in range(20)]
-    for number, sock in enumerate(stalled):
-        sock.sendall(b"POST /api/run HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n")
-        sock.sendall(f"Content-Length: {len(text)}\r\n\r\n".encode() + text[: number * 3])
-    for number in range(20):
-        assert server.post(body(json.dumps({"path": f"meanwhile-{number}.txt", "content": "x"})))[0] == 200
-    for sock in stalled:
-        answer = read(sock)
-        sock.close()
-        assert answer.startswith(b"HTTP/1.1 400"), answer
-        assert b"did not arrive whole within 10 s" in answer
-    assert not (server.workspace / "evil.txt").exists()
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -280,3 +278,16 @@ async def test_half_a_character_in_any_part_is_an_outcome_and_a_record(more: dic
     assert (await driver.ask("data/list", by="next", params={"collection": "rooms"})).status == "done"
     if not {"session", "response"} & set(more):
         assert outcome.status == "refused"
+
+
+def test_a_body_that_never_ends_is_answered_while_others_are_served(
+    server: Server, stalled: list[socket.socket]
+) -> None:
+    """Ten seconds is what a body may take to come; meanwhile the server answered everybody else in this file."""
+    for number in range(20):
+        assert server.post(body(json.dumps({"path": f"meanwhile-{number}.txt", "content": "x"})))[0] == 200
+    for sock in stalled:
+        answer = read(sock)
+        assert answer.startswith(b"HTTP/1.1 400"), answer
+        assert b"did not arrive whole within 10 s" in answer
+    assert not (server.workspace / "evil.txt").exists()

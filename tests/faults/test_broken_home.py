@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import own_mounts
@@ -159,10 +161,7 @@ def _alone(home: Path) -> Iterator[None]:
         db.execute("ROLLBACK")
 
 
-@pytest.mark.parametrize("hold", [_writing, _alone], ids=lambda hold: hold.__name__[1:])
-def test_a_database_that_another_program_holds(
-    hold: Callable[[Path], contextlib.AbstractContextManager[None]], home: Path
-) -> None:
+def _database_held(hold: Callable[[Path], contextlib.AbstractContextManager[None]], home: Path) -> None:
     with hold(home):
         done = doorward(home, *LIST)
         complains(done, done.returncode or -1, "locked", "Another program has the database open")
@@ -171,7 +170,7 @@ def test_a_database_that_another_program_holds(
     assert doorward(home, *VERIFY).returncode == 0
 
 
-def test_a_home_in_use_by_another_doorward(home: Path) -> None:
+def _home_held(home: Path) -> None:
     with (home / "lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
@@ -179,6 +178,17 @@ def test_a_home_in_use_by_another_doorward(home: Path) -> None:
         lock.flush()
         complains(doorward(home, *UP), 3, "in use by process 4242")
         complains(doorward(home, "init"), 3, "in use by process 4242")
+
+
+def test_a_database_that_another_program_holds_and_a_home_in_use_by_another_doorward(
+    template: Path, tmp_path: Path
+) -> None:
+    """All at once, since each waits for some seconds before it complains."""
+    cases = (functools.partial(_database_held, _writing), functools.partial(_database_held, _alone), _home_held)
+    homes = [Path(shutil.copytree(template, tmp_path / f"home-{number}")) for number in range(len(cases))]
+    with ThreadPoolExecutor(len(cases)) as pool:
+        for held in [pool.submit(case, home) for case, home in zip(cases, homes, strict=True)]:
+            held.result()
 
 
 @pytest.mark.parametrize(

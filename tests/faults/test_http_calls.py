@@ -21,7 +21,8 @@ from doorward.errors import Unusable
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.settings import Limits, Sandbox, Settings
 from doorward.settings import Server as ServerSettings
-from listening import PATIENCE, Client, Listening, get, house, listening, post
+from listening import Client, Listening, get, house, listening, post
+from waiting import PATIENCE, until
 
 RULES = {"enabled": True, "whitelist": ["hold/*"], "maxCommandsPerMinute": 10_000}
 RECIPE = {"recipeId": "holding", "displayName": "Holding", "strategy": {"aiCommands": RULES}}
@@ -126,11 +127,11 @@ def staged(opened: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
 
 async def the_end(driver: Any, command: str) -> dict[str, Any]:
     """The record of how the newest call of a command ended, as soon as there is one."""
-    while True:
-        rows = [row for row in await driver.ledger() if row["command"] == command and row["status"] != "started"]
-        if rows:
-            return dict(rows[-1])
-        await asyncio.sleep(0.01)
+
+    async def ended() -> list[dict[str, Any]]:
+        return [row for row in await driver.ledger() if row["command"] == command and row["status"] != "started"]
+
+    return dict((await until(ended))[-1])
 
 
 async def test_a_client_that_leaves_cancels_its_call_and_the_record_says_so(staged: Any, stage: Stage) -> None:
@@ -197,8 +198,7 @@ async def test_the_end_of_doorward_is_told_to_clients_that_only_listen(staged: A
 
 async def _quiet(driver: Any) -> None:
     """Wait until no call is left whose record is on its way."""
-    while list(driver.house.services.executions):  # noqa: ASYNC110 - no event tells of it
-        await asyncio.sleep(0.01)
+    await until(lambda: not list(driver.house.services.executions))
 
 
 async def test_a_thousand_clients_at_once_get_all_their_answers(staged: Any) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from doorward.doors.cycle import at_once
 from doorward.doors.descriptors import make_room
 from doorward.settings import Server as Limits
-from listening import PATIENCE, Client, Listening, bare, get, listening, post
+from listening import Client, Listening, bare, get, listening, post
+from waiting import until
 
 SHORT = Limits(head_seconds=1, body_seconds=1, idle_seconds=1, unread_seconds=1)
 
@@ -85,12 +86,6 @@ async def serving(tmp_path: Path, limits: Limits = SHORT) -> AsyncIterator[tuple
     echo = Echo()
     async with listening(bare(echo, limits), tmp_path / "socket") as here:
         yield here, echo
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - no event tells of it
-            await asyncio.sleep(0.01)
 
 
 async def test_two_thousand_slow_clients_are_all_ended_while_a_good_one_is_answered(tmp_path: Path) -> None:
@@ -255,9 +250,7 @@ async def test_more_connections_than_there_may_be_are_told_so_and_closed(tmp_pat
             await client.send(get("/good"))
             return (await client.answer()).status == 200
 
-        async with asyncio.timeout(PATIENCE):
-            while not await free():
-                pass
+        await until(free)
 
 
 async def test_requests_behind_one_another_are_answered_in_order_and_end_when_the_client_leaves(tmp_path: Path) -> None:

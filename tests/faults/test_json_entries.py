@@ -104,6 +104,7 @@ OUR_OWN = {
     "cli/following.py": "the lines of our own server on the owner's socket",
     "cli/shell_way.py": "the answers and streams of our own server on the owner's socket",
     "doors/rest/once.py": "answers of our own that are kept for a while",
+    "doors/rest/openapi.py": "samples that commands declare",
     "doors/mcp_stdio/frames.py": "the top of messages that the MCP door then reads strictly",
     "doors/mcp_stdio/hello.py": "what our own processes say to each other on the owner's socket",
     "doors/mcp/state.py": "what MCP clients carry for us, whose signature is checked",

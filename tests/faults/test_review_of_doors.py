@@ -16,6 +16,7 @@ from doorward.home import Home
 from doorward.model import Credential
 from doorward.rooms.accounts import Attempt
 from doorward.rooms.attempts import ACCOUNT, ADDRESS, PAIR, Attempts
+from waiting import PATIENCE
 
 RECIPE = {
     "recipeId": "lax",
@@ -302,7 +303,7 @@ async def test_trying_a_call_out_for_people_leaves_a_record_also_when_the_caller
     async with opened(families=[family]) as driver:
         await driver.owner("room/create", name="yard", recipe="lax")
         work = asyncio.create_task(driver.ask("slow/program", room="yard", params={}))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await tried.wait()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

@@ -17,6 +17,7 @@ from doorward.command import Example, Family, NoUndo
 from doorward.errors import CommandFailed
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.home import Home
+from waiting import PATIENCE
 
 DOORWARD = Path(sys.executable).with_name("doorward")
 NAMED = "zq'Plain\"Horse☂Staple"
@@ -203,7 +204,12 @@ def _export_is_clean(home: Home) -> None:
     environment = {**os.environ, "DOORWARD_HOME": str(home.path)}
     for arguments in (["export"], ["tail", "-n", "1000"]):
         done = subprocess.run(
-            [DOORWARD, "audit", *arguments], env=environment, capture_output=True, text=True, timeout=60, check=True
+            [DOORWARD, "audit", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
         )
         assert len(done.stdout.splitlines()) > 10
         _is_clean(done.stdout)

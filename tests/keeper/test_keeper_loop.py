@@ -21,6 +21,7 @@ from doorward.backends.context import Context
 from doorward.command import READS_ONLY, Example, Family
 from doorward.executions.notices import Notice
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.model import Credential, Request
 from keeper_house import Kept, Script, call, kept, run, steps
 
 
@@ -49,6 +50,26 @@ async def test_the_record_says_who_thought_and_for_whom(keeper: Kept) -> None:
     inner = by_call[outcome.result["toolCalls"][0]["execution"]]
     assert (inner["caller"], inner["kind"], inner["behalf"]) == ("keeper", "ai", "owner")
     assert (by_call[outcome.call]["caller"], by_call[outcome.call]["kind"]) == ("owner", "human")
+    assert by_call[outcome.call]["note"] == "The keeper thought with scripted (answered)."
+
+
+async def test_the_record_of_a_request_that_failed_says_what_it_was_thought_with(keeper: Kept) -> None:
+    keeper.limits(turns=1)
+    keeper.says(again=[run("data/list", collection="rooms")])
+    outcome = await keeper.ask("list the rooms for ever")
+    note = next(one["note"] for one in await keeper.records() if one["call"] == outcome.call and one["phase"] == "end")
+    assert note.startswith("The keeper thought with scripted (turn_limit).")
+
+
+async def test_a_model_that_repeats_itself_is_stuck_whoever_the_keeper_thinks_for(keeper: Kept) -> None:
+    listed = [run("data/list", collection="rooms")]
+    for kind in ("ai", "service"):
+        keeper.says(listed, listed, listed, "Done.")
+        asker = Credential(owner=True, speak_as=f"poller-{kind}", kind=kind)
+        request = Request(command="agent/ask", credential=asker, door="test", room="general", params={"prompt": "look"})
+        made = (await keeper.house.gate.handle(request)).result["toolCalls"]
+        assert [one["status"] for one in made] == ["done", "done", "refused"], kind
+        assert "2 times within" in made[2]["output"]
 
 
 async def test_another_model_is_offered_three_tools_and_told_of_commands_in_words(keeper: Kept) -> None:
@@ -100,6 +121,22 @@ async def test_calls_are_shown_as_one_of_three_tools_however_a_model_writes_them
     keeper.says(answer, "Done.")
     (made,) = (await keeper.ask("do it")).result["toolCalls"]
     assert (made["name"], made["input"], made["status"]) == (name, given, "done"), made
+
+
+async def test_a_call_in_the_middle_of_a_sentence_is_not_made_and_the_model_is_told_how(keeper: Kept) -> None:
+    asked = '{"name": "run_command", "arguments": {"command": "data/count --collection=rooms"}}'
+    model = keeper.says(f"Sure: {asked} and then I will know.", asked, "There is one.")
+    answer = (await keeper.ask("how many rooms are there")).result
+    assert "EXECUTE: command" in model.shown[1].turns[-1].text
+    assert [one["status"] for one in answer["toolCalls"]] == ["done"]
+    assert answer["response"] == "There is one."
+
+
+async def test_an_answer_behind_calls_that_nobody_could_read_is_no_success(keeper: Kept) -> None:
+    keeper.says([Asked("1", "run_command", '{"command": "ls')], "All is done.")
+    answer = (await keeper.ask("list the files")).result
+    assert (answer["success"], answer["toolCalls"]) == (False, [])
+    assert answer["error"] == "Nothing was run: scripted asked for calls that cannot be read."
 
 
 async def test_files_are_read_and_written_as_seen_from_the_session(keeper: Kept) -> None:
@@ -211,7 +248,7 @@ async def test_a_model_that_errs_is_told_what_would_be_right(
     outcome = await keeper.ask("how many rooms are there")
     assert outcome.result["ended"] == ended
     assert says in model.shown[1].turns[-1].text
-    assert outcome.result["success"] is (not outcome.result["toolCalls"])
+    assert outcome.result["success"] is (outcome.result["response"] == "One room.")
 
 
 @pytest.mark.parametrize(

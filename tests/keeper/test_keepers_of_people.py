@@ -196,8 +196,11 @@ async def test_the_keeper_of_one_person_does_not_change_what_that_of_another_sai
     assert [one["status"] == "done" for one in made] == [False, True]
     made = await told(keeper, anna, run("room/edit", name="kitchen", message=said["id"], text="anna wants cake"))
     assert [one["status"] for one in made] == ["done"]
-    texts = [one["text"] for one in (await keeper.done("room/messages", name="kitchen"))["items"]]
-    assert texts == ["so does bob", "anna wants cake"]
+    items = (await keeper.done("room/messages", name="kitchen"))["items"]
+    assert [(one["text"], one["onBehalfOf"]) for one in items] == [("so does bob", "bob"), ("anna wants cake", "anna")]
+    printed = (await keeper.done("shell/script", script="messages kitchen"))["stdout"]
+    assert "keeper for anna: anna wants cake\n" in printed
+    assert "keeper for bob: so does bob\n" in printed
 
 
 async def test_a_file_that_a_keeper_brought_is_the_persons(keeper: Kept) -> None:

@@ -15,8 +15,10 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+import warm_doorward
 from doorward.home import short_path
-from doorward_process import BIN, Doorward
+from doorward_process import Doorward
+from waiting import AT_LEISURE, PATIENCE, until
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 TRANSPORTS = ("http", "stdio")
@@ -36,7 +38,7 @@ class PeerHouse:
         """What the owner gets for a command outside rooms, asked over the owner's own socket."""
         with short_path(self.doorward.home / "doorward.sock") as address:
             transport = httpx2.HTTPTransport(uds=address)
-            with httpx2.Client(transport=transport, base_url="http://localhost", timeout=30) as http:
+            with httpx2.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE) as http:
                 answer = http.post("/api/run", json={"command": command, "params": params}).json()
         assert answer["status"] == "done", answer
         return answer["result"]
@@ -46,7 +48,7 @@ class PeerHouse:
 
     def stdio(self, name: str) -> StdioServerParameters:
         words = ["mcp", "--room", "general", "--as", name]
-        return StdioServerParameters(command=str(BIN / "doorward"), args=words, env=self.doorward.env)
+        return StdioServerParameters(command=str(warm_doorward.stand_in()), args=words, env=self.doorward.env)
 
     def ended(self, name: str) -> list[tuple[str, str]]:
         """The commands that the record says this caller asked for, and how each ended."""
@@ -59,10 +61,8 @@ class PeerHouse:
         return [one["command"] for one in found if one["state"] == "running"]
 
     async def until(self, condition: Callable[[PeerHouse], bool]) -> None:
-        """Wait for something that only shows in the house; asking it takes long enough to be no busy loop."""
-        with anyio.fail_after(60):
-            while not await anyio.to_thread.run_sync(condition, self):
-                pass
+        """Wait for something that only shows in the house."""
+        await until(lambda: anyio.to_thread.run_sync(condition, self), AT_LEISURE)
 
 
 class Way(NamedTuple):
@@ -80,10 +80,10 @@ class Way(NamedTuple):
             server: Any = self.house.stdio(name)
             if self.transport == "http":
                 head = {"Authorization": f"Bearer {self.house.token(name)}"}
-                http = await stack.enter_async_context(httpx2.AsyncClient(headers=head, timeout=30))
+                http = await stack.enter_async_context(httpx2.AsyncClient(headers=head, timeout=PATIENCE))
                 server = streamable_http_client(self.house.url, http_client=http)
             client = await stack.enter_async_context(
-                Client(server, mode=mode or MODE[self.era], read_timeout_seconds=30, **more)
+                Client(server, mode=mode or MODE[self.era], read_timeout_seconds=PATIENCE, **more)
             )
             assert client.protocol_version == self.era
             yield client
@@ -92,5 +92,5 @@ class Way(NamedTuple):
 @contextlib.contextmanager
 def peer_house(folder: Path) -> Iterator[PeerHouse]:
     doorward = Doorward(folder / "home")
-    with doorward.up() as server:
+    with doorward.serving() as server:
         yield PeerHouse(doorward, f"http://{server.host}:{server.port}/mcp")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ from typing import Any
 from mcp import StdioServerParameters
 from peer_house import PeerHouse
 
+import warm_doorward
 from doorward_process import BIN, Doorward
 from node_peers import FOLDER, NODE, package
+from waiting import AT_LEISURE, wait_until
 
 ROOM = "servers"
 RECIPE = {
@@ -23,7 +24,6 @@ RECIPE = {
     "description": "AIs use what MCP servers offer, and nothing else.",
     "strategy": {"aiCommands": {"enabled": True, "whitelist": ["mcp/*"], "maxCommandsPerMinute": 10_000}},
 }
-_PATIENCE = 60
 MODULES = FOLDER / "node_modules"
 
 
@@ -99,17 +99,16 @@ class RealHouse(PeerHouse):
 
     def stdio(self, name: str) -> StdioServerParameters:
         words = ["mcp", "--room", ROOM, "--as", name]
-        return StdioServerParameters(command=str(BIN / "doorward"), args=words, env=self.doorward.env)
+        return StdioServerParameters(command=str(warm_doorward.stand_in()), args=words, env=self.doorward.env)
 
     def ready(self) -> None:
-        """Wait until every server is there, or say which is not. Asking takes long enough to be no busy loop."""
-        end = time.monotonic() + _PATIENCE
-        while True:
-            servers = self.owner("mcp/servers")["items"]
-            waits = [one for one in servers if one["enabled"] and (one["state"] != "ready" or not one["tools"])]
-            if not waits:
-                return
-            assert time.monotonic() < end, waits
+        """Wait until every server is there."""
+
+        def there() -> bool:
+            servers = [one for one in self.owner("mcp/servers")["items"] if one["enabled"]]
+            return all(one["state"] == "ready" and one["tools"] for one in servers)
+
+        wait_until(there, AT_LEISURE)
 
 
 @contextlib.contextmanager
@@ -118,7 +117,7 @@ def real_house(folder: Path) -> Iterator[RealHouse]:
     doorward = Doorward(folder / "home")
     doorward.home.mkdir()
     (doorward.home / "mcp-servers.json").write_text(json.dumps({"servers": five(places)}))
-    with doorward.up() as server:
+    with doorward.serving() as server:
         house = RealHouse(doorward, f"http://{server.host}:{server.port}/mcp", places)
         house.owner("recipe/put", id="servers", text=json.dumps(RECIPE))
         house.owner("room/create", name=ROOM, recipe="servers")

@@ -20,6 +20,8 @@ from mcp_types import (
 )
 from peer_house import NEW, Way
 
+from waiting import PATIENCE
+
 SHARED = "doorward://files/shared.md"
 
 
@@ -122,7 +124,7 @@ async def test_it_hears_that_the_tools_changed(way: Way) -> None:
         before = {tool.name for tool in (await client.list_tools()).tools}
         fresh = f"fresh_{way.transport}_{way.era[:4]}"
         add_program(way, fresh)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await ear.tools.wait()
         after = {tool.name for tool in (await client.list_tools(cache_mode="refresh")).tools}
     assert after - before == {f"shell_{fresh}"}
@@ -131,6 +133,6 @@ async def test_it_hears_that_the_tools_changed(way: Way) -> None:
 async def test_it_hears_that_a_resource_changed(way: Way) -> None:
     async with listening(way) as (client, ear):
         way.house.owner("file/write", path="shared.md", content=f"for {way.transport} {way.era}\n")
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await ear.shared.wait()
         assert await text(client, SHARED) == f"for {way.transport} {way.era}\n"

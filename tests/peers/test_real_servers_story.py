@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from real_servers import MODULES, Places
 
 from doorward_process import BIN, Doorward
 from node_peers import package
+from waiting import AT_LEISURE, wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 READING = ["read_text_file", "list_directory", "search_files"]
-_PATIENCE = 60
 
 
 def own_file(folder: Path) -> Path:
@@ -47,10 +46,7 @@ class Reading(PeerHouse):
         self.imported = imported
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Asking takes long enough to be no busy loop."""
-        end = time.monotonic() + _PATIENCE
-        while not condition():
-            assert time.monotonic() < end, self.owner("mcp/servers")
+        wait_until(condition, AT_LEISURE)
 
     def servers(self) -> dict[str, dict[str, Any]]:
         return {one["id"]: one for one in self.owner("mcp/servers")["items"]}
@@ -68,7 +64,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reading]:
     places.repository.rename(folder / "notes")
     doorward = Doorward(folder / "home", PATH=f"{MODULES / '.bin'}:{BIN}:/usr/bin:/bin")
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(doorward.up())
+        server = stack.enter_context(doorward.serving())
         imported = doorward("servers", "import", str(own_file(folder)), "--yes", "--json")
         assert imported.code == 0, imported
         for words in (

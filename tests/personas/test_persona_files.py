@@ -13,6 +13,7 @@ import pytest
 
 from doorward.events import PersonaLoaded, PersonaRejected, RoomChanged
 from doorward.personas.persona import BadPersona, parse
+from waiting import PATIENCE
 
 Opened = Callable[..., AbstractAsyncContextManager[Any]]
 
@@ -118,7 +119,7 @@ async def test_a_room_that_does_not_exist_is_said_and_joined_when_it_comes(opene
 
         driver.house.services.events.subscribe(heard, RoomChanged)
         await driver.owner("room/create", name="later", recipe="support")
-        await asyncio.wait_for(joined.wait(), 20)
+        await asyncio.wait_for(joined.wait(), PATIENCE)
         await driver.house.services.personas.memberships.settle()
         assert (await driver.owner("persona/show", id="ada")).result["persona"]["awaited"] == ["never"]
 
@@ -191,7 +192,7 @@ async def test_an_edited_file_takes_effect_at_once(driver: Any) -> None:
     watching = asyncio.create_task(driver.house.services.personas.watch())
     try:
         (folder(driver) / "ada.json").write_text(text("ada", rooms=["general"]))
-        await asyncio.wait_for(loaded.wait(), 20)
+        await asyncio.wait_for(loaded.wait(), PATIENCE)
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)

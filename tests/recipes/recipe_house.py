@@ -16,6 +16,7 @@ from doorward.events import Bus, Event
 from doorward.recipes.book import RecipeBook
 from doorward.store.last_good import LastGoods
 from doorward.store.sqlite import Store
+from waiting import PATIENCE
 
 OPEN = {"enabled": True, "whitelist": ["*"]}
 SHUT = {"enabled": False}
@@ -69,7 +70,7 @@ class House:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait for events until something is so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not true():
                 await self.news.wait()
                 self.news.clear()

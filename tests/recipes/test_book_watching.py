@@ -9,6 +9,8 @@ import pytest
 from recipe_house import OPEN, SHUT, House, no_file_may_grow
 from recipe_samples import text
 
+from waiting import PATIENCE
+
 
 async def test_edits_take_effect_while_watching(house: House) -> None:
     """R2.1"""
@@ -53,7 +55,7 @@ async def test_watching_makes_up_for_what_could_not_be_stored(house: House, capl
         with no_file_may_grow():
             await house.until(lambda: "could not be stored as the last good ones" in caplog.text)
         assert await house.last_good() == {}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while "a" not in await house.last_good():
                 continue
     logging.getLogger("doorward.recipes.book").removeHandler(bell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from collections.abc import Callable, Iterable
@@ -35,20 +36,24 @@ PATTERNS = [*NAMES, *(f"{area}*" for area in AREAS), "no/such", "nothing/*"]
 ROUNDS = 1_000_000 // len(CASES)
 
 
+@functools.cache
+def meant(pattern: str) -> frozenset[tuple[str, str]]:
+    """Every case that one pattern names."""
+    words, found = pattern.split("/"), set()
+    for name, tier in CASES:
+        steps = name.split("/")
+        whole = pattern == "*"
+        area = words[-1] == "*" and len(steps) > len(words) - 1 and steps[: len(words) - 1] == words[:-1]
+        if whole or (area and len(words) > 1) or steps == words:
+            found.add((name, str(tier)))
+    return frozenset(found)
+
+
 def model(recipe: dict[str, Any]) -> set[tuple[str, str]]:
     """Every case the recipe allows, from the specification's words, as sums and differences of sets."""
 
     def named(patterns: Iterable[str]) -> set[tuple[str, str]]:
-        found = set()
-        for pattern in patterns:
-            words = pattern.split("/")
-            for name, tier in CASES:
-                steps = name.split("/")
-                whole = pattern == "*"
-                area = words[-1] == "*" and len(steps) > len(words) - 1 and steps[: len(words) - 1] == words[:-1]
-                if whole or (area and len(words) > 1) or steps == words:
-                    found.add((name, str(tier)))
-        return found
+        return set().union(*map(meant, patterns))
 
     commands = recipe["strategy"].get("aiCommands", {"enabled": False})
     if commands.get("enabled", False) is False:

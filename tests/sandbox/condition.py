@@ -12,9 +12,9 @@ from pathlib import Path
 
 import victim
 
+_PATIENCE = 60.0
 _IOPRIO_GET = {"x86_64": 252, "aarch64": 31}[os.uname().machine]
 _OF_A_PROCESS = 1
-_PATIENCE = 5.0
 _libc = ctypes.CDLL(None)
 
 

@@ -14,8 +14,8 @@ from doorward.sandbox.kept import Kept, KeptEnd, KeptProfile
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Sandbox as SandboxSettings
 from doorward.settings import Settings
+from waiting import PATIENCE
 
-PATIENCE = 20.0
 _PIECE = 65_536
 
 

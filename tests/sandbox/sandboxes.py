@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,6 @@ from doorward.sandbox.program import Ended, OnOutput, Program
 from doorward.sandbox.sandbox import Sandbox
 from doorward.settings import Sandbox as SandboxSettings
 from doorward.settings import Settings
-
-_PATIENCE = 10.0
-_PACE = 0.01
 
 
 class Box:
@@ -73,16 +69,6 @@ def descendants(process: int) -> Iterator[int]:
     for child in children(process):
         yield child
         yield from descendants(child)
-
-
-def comes_true(what: Callable[[], bool]) -> bool:
-    """Whether something that the kernel does in its own time has been done before patience ends."""
-    end = time.monotonic() + _PATIENCE
-    while not what():
-        if time.monotonic() > end:
-            return False
-        time.sleep(_PACE)
-    return True
 
 
 def descriptors() -> int:

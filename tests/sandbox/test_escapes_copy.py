@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from sandboxes import Box, opened_box
 
+from waiting import PATIENCE
+
 pytestmark = pytest.mark.anyio
 
 
@@ -98,7 +100,7 @@ async def test_programs_on_two_views_at_once_do_not_see_each_other(box: Box) -> 
     first = asyncio.create_task(
         box.bash("echo x > mine; ls; exec sleep 30", files="copy", on_output=lambda *_: ready.set())
     )
-    await asyncio.wait_for(ready.wait(), 10)
+    await asyncio.wait_for(ready.wait(), PATIENCE)
     second = await box.bash("ls", files="copy")
     assert not first.done()
     first.cancel()

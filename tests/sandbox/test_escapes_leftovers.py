@@ -11,6 +11,7 @@ from sandboxes import Box, opened_box
 
 from doorward.beneath.root import Root
 from doorward.errors import DoorwardError
+from waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 _LARGEST = 100_000
@@ -88,7 +89,7 @@ while not os.path.exists("enough"):
                 except DoorwardError as error:
                     read.add(type(error).__name__)
 
-    await asyncio.wait_for(ready.wait(), 20)
+    await asyncio.wait_for(ready.wait(), PATIENCE)
     await asyncio.to_thread(look)
     (box.workspace / "enough").touch()
     ended = await running

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from kept_place import Place, ending, heard, opened_place, own_place
 from listeners import Listeners
-from sandboxes import comes_true, descriptors, processes
+from sandboxes import descriptors, processes
 
 from doorward.errors import CommandFailed, SandboxUnavailable
 from doorward.sandbox.grants import Grants
 from doorward.sandbox.inside import landlock
+from waiting import wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -282,4 +283,4 @@ async def test_starting_and_ending_many_leaves_no_descriptor_open(place: Place) 
     for given in wrong:
         with pytest.raises((CommandFailed, SandboxUnavailable)):
             await place.keep("true", **given)
-    assert comes_true(lambda: descriptors() <= before)  # temporary files are removed after the end
+    assert wait_until(lambda: descriptors() <= before)  # temporary files are removed after the end

@@ -17,10 +17,11 @@ import ordinary
 import pytest
 from kept_place import alive, own_place
 from listeners import Listeners
-from sandboxes import comes_true, descendants, processes
+from sandboxes import descendants, processes
 from users import AS_ROOT, USERS, as_user
 
-_PATIENCE = 60.0
+from waiting import PATIENCE, wait_until
+
 EVERYWHERE = ["", "namespaces"]
 """What a machine lacks: nothing, or what most containers deny."""
 
@@ -77,7 +78,7 @@ class Machine:
     def host(self, missing: str, *scripts: str, **settings: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """What it said of its level, and of each program."""
         words = self.words(missing, settings, *scripts)
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stderr
         level, *rest = (json.loads(line) for line in done.stdout.splitlines())
         return level, rest
@@ -107,7 +108,7 @@ def test_files_and_others_stay_out_of_reach_and_nothing_is_left(missing: str, ma
     assert (machine.folder / "write" / "made.txt").read_text() == "made\n"
     assert not (machine.folder / "planted").exists()
     assert [one["out"] for one in left] == ["done\n"] * len(LEAVING)
-    assert comes_true(lambda: processes(marker) == [])
+    assert wait_until(lambda: processes(marker) == [])
 
 
 @pytest.mark.parametrize("missing", EVERYWHERE)
@@ -118,10 +119,10 @@ def test_nothing_survives_a_host_that_is_killed(missing: str, machine: Machine) 
         assert host.stdout is not None
         assert any("ready" in line for line in host.stdout)
         helpers = list(descendants(host.pid))
-        assert comes_true(lambda: len(processes(marker)) == 3), "the host, the program and its daemon"
+        assert wait_until(lambda: len(processes(marker)) == 3), "the host, the program and its daemon"
         host.kill()
-    assert comes_true(lambda: not any(map(alive, helpers)))
-    assert comes_true(lambda: processes(marker) == [])
+    assert wait_until(lambda: not any(map(alive, helpers)))
+    assert wait_until(lambda: processes(marker) == [])
 
 
 @pytest.mark.parametrize("machine", USERS[-1:], indirect=True)

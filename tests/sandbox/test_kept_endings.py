@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from kept_place import PATIENCE, Place, ended, ending, heard, opened_place, own_place
-from sandboxes import comes_true, descendants, descriptors, processes
+from sandboxes import descendants, descriptors, processes
 
 from doorward.sandbox import watching
 from doorward.sandbox.kept import Kept, KeptEnd
 from doorward.sandbox.usage import usage
+from waiting import wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +48,7 @@ async def begun(place: Place, script: str, marker: str) -> Kept:
     """A program with a daemon, both running by now."""
     kept = await place.bash(f"{DAEMON} echo ready; {script}", marker)
     await heard(kept.stdout, b"ready\n")
-    assert comes_true(lambda: len(processes(marker)) == 2)
+    assert wait_until(lambda: len(processes(marker)) == 2)
     return kept
 
 
@@ -133,7 +134,7 @@ async def test_cancelled_while_it_starts_a_program_it_leaves_nothing(place: Plac
             await task
     assert processes(marker) == []
     assert set(descendants(os.getpid())) <= children
-    assert comes_true(lambda: descriptors() <= before)
+    assert wait_until(lambda: descriptors() <= before)
 
 
 async def test_a_program_that_closes_its_output_and_lives_on_is_heard_to_do_so(place: Place, marker: str) -> None:

@@ -17,10 +17,10 @@ import denied
 import gateway
 import pytest
 from listeners import Listeners
-from sandboxes import comes_true, descendants, processes
+from sandboxes import descendants, processes
 from users import AS_ROOT, USERS, as_user, own_folder
 
-_PATIENCE = 60.0
+from waiting import PATIENCE, wait_until
 
 
 class Told(NamedTuple):
@@ -59,7 +59,7 @@ class Place:
             env={**os.environ, "PATH": path, "SECRET": "secret"},
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -69,7 +69,7 @@ class Place:
     def plainly(self, script: str) -> str:
         """What a script prints outside any sandbox."""
         words = as_user(self.who, ["bash", "-c", f"cd {self.folder}/workspace; {script}", "bash", str(self.folder)])
-        return subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE, check=False).stdout
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
 
 
 @pytest.fixture(params=USERS)
@@ -136,7 +136,7 @@ def test_the_same_scripts_reach_them_without_a_sandbox(place: Place) -> None:
         as_user(place.who, ["bash", "-c", _EACH, "bash", str(place.folder), *ATTACKS.values()]),
         capture_output=True,
         text=True,
-        timeout=_PATIENCE,
+        timeout=PATIENCE,
         check=True,
     )
     assert [name for name, word in zip(ATTACKS, done.stdout.split(), strict=True) if word != "reached"] == []
@@ -208,7 +208,7 @@ def test_without_namespaces_nothing_of_a_program_stays(when: str, place: Place) 
 def test_the_same_daemon_stays_without_a_sandbox(place: Place) -> None:
     marker = f"marker-{secrets.token_hex(8)}"
     place.plainly(_DAEMON.replace("MARKER", marker))
-    assert comes_true(lambda: processes(marker) != [])
+    assert wait_until(lambda: processes(marker) != [])
     for process in processes(marker):
         os.kill(process, signal.SIGKILL)
 
@@ -223,14 +223,14 @@ def test_without_namespaces_nothing_survives_a_gateway_that_is_killed(place: Pla
         helpers = list(descendants(process.pid))
         assert processes(marker)
         process.kill()
-    assert comes_true(lambda: not any(Path(f"/proc/{helper}/cmdline").exists() for helper in helpers))
+    assert wait_until(lambda: not any(Path(f"/proc/{helper}/cmdline").exists() for helper in helpers))
 
 
 def test_without_namespaces_a_program_that_kills_its_helper_does_not_get_away(place: Place) -> None:
     marker = f"marker-{secrets.token_hex(8)}"
     script = f"kill -9 $PPID; (trap '' TERM HUP; setsid sleep 100) & sleep 100 # {marker}"
     _, (first, second) = place.gateway("namespaces", script, "echo works")
-    assert comes_true(lambda: processes(marker) == []), first
+    assert wait_until(lambda: processes(marker) == []), first
     assert second["stdout"] == "works\n"
 
 

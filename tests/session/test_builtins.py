@@ -221,13 +221,30 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
-async def test_undo_alone_lists_what_can_be_taken_back(shell):
-    made = await shell.owner("file/write", path="later.txt", content="x")
-    listed = (await typed(shell, "undo")).result
-    first = listed["stdout"].splitlines()[1].split()
-    assert (first, listed["exitCode"]) == ([made.call, "file/write", "later.txt"], 0)
-    assert (await typed(shell, "undo", made.call)).result["exitCode"] == 0
-    assert made.call not in (await typed(shell, "undo")).result["stdout"]
+async def test_a_query_prints_times_as_such_and_says_when_rows_are_left_out(shell):
+    said = (await typed(shell, "query", "SELECT id, createdAt, n AS at FROM notes LIMIT 1")).result["stdout"]
+    assert re.fullmatch(r"id +createdAt +at\n\S+ +\d{4}-\d\d-\d\dT[\d:.]+Z +\d+\n", said), said
+    asked = await typed(shell, "query", "SELECT createdAt FROM notes LIMIT 1", "--json")
+    assert isinstance(json.loads(asked.result["stdout"])[0]["createdAt"], float)
+    many = (await typed(shell, "query", "SELECT a.n FROM notes a" + ", notes" * 6)).result
+    assert many["stderr"] == ("query: only the first 1000 rows are shown; LIMIT and OFFSET in the SELECT give others\n")
+
+
+async def test_undo_alone_takes_back_the_last_change_and_then_the_one_before(shell):
+    first = await shell.owner("file/write", path="later.txt", content="x")
+    second = await shell.owner("file/write", path="later.txt", content="y")
+    listed = (await typed(shell, "undo", "-l")).result
+    assert [line.split() for line in listed["stdout"].splitlines()[1:3]] == [
+        [second.call, "file/write", "later.txt"],
+        [first.call, "file/write", "later.txt"],
+    ]
+    for one, left in ((second, "x"), (first, None)):
+        undone = (await typed(shell, "undo")).result
+        assert (undone["stdout"], undone["exitCode"]) == (f"{one.call}: file/write of later.txt is taken back\n", 0)
+        shown = (await typed(shell, "cat", "later.txt")).result
+        assert (shown["stdout"] if shown["exitCode"] == 0 else None) == left
+    assert first.call not in (await typed(shell, "undo", "-l")).result["stdout"]
+    assert (await typed(shell, "undo", "-l", first.call)).result["exitCode"] == 2
 
 
 async def test_the_help_of_a_program_is_how_it_is_typed(shell):

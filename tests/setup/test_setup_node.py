@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import node_peers
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SH = shutil.which("sh") or "/bin/sh"
@@ -25,7 +26,7 @@ def set_up(folder: Path, npm: str) -> tuple[Path, str]:
     beside = folder / "tests" / "conformance"
     shutil.copytree(LOCKED, beside, ignore=lambda _, names: [name for name in names if not name.endswith(".json")])
     words = [SH, ROOT / "setup" / "node.sh", bin, folder / "node"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (0, ""), done
     return folder / "node", done.stderr
 

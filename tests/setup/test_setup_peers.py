@@ -7,6 +7,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+from waiting import PATIENCE
+
 MAKE = 'venv*) mkdir -p "$6" ;;'
 """An environment, as the script asks for one."""
 ROOT = Path(__file__).parents[2]
@@ -20,7 +22,7 @@ def set_up(folder: Path, uv: str) -> tuple[Path, str]:
     (bin / "uv").write_text(f"#!{SH}\n{uv}\n")
     (bin / "uv").chmod(0o755)
     words = [SH, ROOT / "setup" / "peers.sh", bin, folder / "peers", "one", "other"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (0, ""), done
     return folder / "peers", done.stderr
 

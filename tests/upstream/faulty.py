@@ -15,9 +15,9 @@ from doorward.settings import Settings
 from doorward.upstream.config import ServerConfig, Surroundings
 from doorward.upstream.server import Server
 from doorward.upstream.stdio import connector
+from waiting import PATIENCE
 
 SCRIPT = Path(__file__).with_name("fault_server.py")
-PATIENCE = 20.0
 
 
 def config(id: str, *flags: str, write: tuple[str, ...] = (), **more: Any) -> ServerConfig:

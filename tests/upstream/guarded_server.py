@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from scripted_web import Asked, Reply
 
+from waiting import PATIENCE
+
 _ANSWERS: dict[str, Any] = {
     "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"},
     "tools/list": {"tools": [{"name": "knock", "inputSchema": {"type": "object"}}], "resultType": "complete"},
@@ -105,7 +107,7 @@ async def visit(url: str) -> int:
 
     def opened() -> int:
         try:
-            with urllib.request.urlopen(url, timeout=10) as page:
+            with urllib.request.urlopen(url, timeout=PATIENCE) as page:
                 return int(page.status)
         except urllib.error.HTTPError as error:
             with error:

@@ -20,6 +20,7 @@ from doorward.upstream.connection import Rejected
 from doorward.upstream.http import HttpConnection
 from doorward.upstream.outbound import Outbound
 from doorward.upstream.web import Web
+from waiting import PATIENCE
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 META = {"_meta": {"io.modelcontextprotocol/protocolVersion": NEW}}
@@ -45,7 +46,7 @@ class Ears:
         self.notes.append(line)
 
     async def next(self) -> Any:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             return await self.heard.get()
 
 
@@ -243,7 +244,7 @@ async def test_a_dropped_request_of_the_newer_era_is_cancelled_by_hanging_up() -
         far.send("tools/call", 1, {"name": "x", **META})
         await begun.wait()
         far.connection.drop(1, b'{"jsonrpc":"2.0","method":"notifications/cancelled"}')
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await far.server.hung_up.wait()
         assert far.ears.heard.empty()
     assert len(far.server.asked) == 1, "nothing but the end of the stream says that it is over"
@@ -265,7 +266,7 @@ async def test_a_dropped_request_of_the_older_era_is_cancelled_by_a_message() ->
         far.send("tools/call", 2, {"name": "x"})
         await begun.wait()
         far.connection.drop(2, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await told.wait()
 
 

@@ -17,6 +17,7 @@ from doorward.upstream.config import ServerConfig
 from doorward.upstream.outbound import Outbound
 from doorward.upstream.remote import Remote
 from doorward.upstream.server import Server
+from waiting import PATIENCE
 
 TOOLS = {"tools": [{"name": "knock", "inputSchema": {"type": "object"}}]}
 OLD: dict[str, Any] = {
@@ -53,7 +54,7 @@ async def connected(answer: Answer, home: Path) -> AsyncIterator[tuple[Server, S
         server = Server(entry, remote.connect, Clock(), lambda _: changed.set())
         server.start()
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while server.state == "starting":
                     changed.clear()
                     await changed.wait()
@@ -121,7 +122,7 @@ async def test_a_call_that_is_never_answered_ends_in_time_and_no_other_caller_no
         assert (await server.call("knock", {}, None, 10)).content
         with pytest.raises(TimedOut, match=r"within 0\.2 seconds"):
             await late
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await web.hung_up.wait()
         assert (await server.call("knock", {}, None, 10)).content
 
@@ -175,7 +176,7 @@ async def test_a_refusal_shows_what_the_server_says_and_a_server_that_is_gone_is
         gone.set()
         with pytest.raises(Unreachable, match=r"[Ss]erver far"):
             await server.call("knock", {}, None, 10)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while server.state == "ready":  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
         with pytest.raises(Unreachable, match=r"[Ss]erver far.*It is tried again in \d+ second"):

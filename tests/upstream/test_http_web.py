@@ -12,6 +12,7 @@ from scripted_web import Asked, Reply, scripted
 from doorward.errors import Unreachable
 from doorward.upstream.outbound import Forbidden, Outbound
 from doorward.upstream.web import BadAddress, Web, origin, shown, split
+from waiting import PATIENCE
 
 LOCAL = ("127.0.0.0/8",)
 SECRET = {"Authorization": "Bearer for-the-first-alone", "X-Api-Key": "also-secret", "Mcp-Method": "ping"}
@@ -225,7 +226,7 @@ async def test_a_server_that_is_not_there_is_one_clear_error() -> None:
         root = server.root
     web = Web(Outbound(), root)
     with pytest.raises(Unreachable, match="could not be reached: connection refused"):
-        await asyncio.wait_for(web.ask("GET", root, {}), 5)
+        await asyncio.wait_for(web.ask("GET", root, {}), PATIENCE)
     web.close()
 
 

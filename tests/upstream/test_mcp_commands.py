@@ -13,6 +13,7 @@ from doorward.model import Credential
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.server import Server
 from doorward.upstream.trial import tried
+from waiting import PATIENCE
 
 TIME, FILES = {"id": "time", "name": "Time"}, {"id": "files", "name": "Files"}
 
@@ -62,7 +63,8 @@ async def test_tools_are_listed_with_their_terms_and_warnings(house):
     found = await house.run("mcp/tools", by="", room="", search="reads FILE")
     assert [one["tool"] for one in found.result["items"]] == ["read_file"]
     none = await house.run("mcp/tools", by="", room="", server="nobody")
-    assert none.result == {"items": [], "total": 0, "problems": []}
+    assert (none.status, none.code) == ("failed", "not_found")
+    assert none.message == "There is no upstream server 'nobody'; there are: time, files."
 
 
 async def test_agents_are_listed_only_the_tools_that_they_might_call(house):
@@ -82,6 +84,7 @@ async def test_a_call_by_the_tools_own_name_is_a_call_of_its_command(house):
 async def test_a_call_by_the_tools_own_name_skips_no_approval(house):
     waits = await house.run("mcp/call", server="time", tool="add", arguments={"a": 1})
     assert (waits.status, waits.code, waits.command) == ("parked", "approval_needed", "mcp/time/add")
+    assert waits.rule == "house: mcp/time/add asks first", "no recipe says so"
     assert house.servers["time"].calls == []
     await house.driver.owner("approval/approve", id=waits.ticket)
     again = await house.driver.ask("mcp/call", room="den", ticket=waits.ticket)
@@ -304,7 +307,7 @@ async def test_a_question_among_calls_of_one_person_is_theirs_and_among_those_of
     await house.ready()
     agent = asyncio.ensure_future(house.run("mcp/asks/go"))
     owner = asyncio.ensure_future(house.run("mcp/asks/go", by=""))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not (waiting := house.house.services.questions.waiting("local")):  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0)
     await house.driver.owner("mcp/answer", question=waiting[0].id, action="decline")

@@ -28,6 +28,7 @@ from doorward.upstream.remote import Remote
 from doorward.upstream.tokens import FOLDER, Kept, TokenFile, Tokens
 from doorward.upstream.web import Web
 from json_texts import FORBIDDEN, OURS_REFUSED
+from waiting import PATIENCE
 
 LOCAL = ("127.0.0.0/8",)
 
@@ -62,7 +63,7 @@ class World:
         connection = await self.remote(**more).connect(self.entry(auth), Once(found))
         try:
             connection.send(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', id=1, method="ping", params={})
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 return await found
         finally:
             await connection.close()

@@ -159,6 +159,15 @@ async def test_a_tool_that_a_known_server_adds_asks_although_all_of_that_server_
     assert (await trusting.run("mcp/time/wipe", x=1)).status == "done"
 
 
+async def test_it_asks_as_well_where_no_approval_is_required_of_any_server(trusting):
+    await trusting.file(TIME, toolApprovalRequired=False)
+    await trusting.lists("time", NOW, tool("add"), tool("wipe"))
+    assert (await trusting.run("mcp/time/now")).status == "done"
+    assert (await trusting.run("mcp/time/wipe")).status == "parked"
+    await trusting.driver.owner("mcp/approve", server="time", tool="wipe")
+    assert (await trusting.run("mcp/time/wipe", x=1)).status == "done"
+
+
 async def test_a_new_tool_that_the_operator_names_is_approved_by_that(trusting):
     await trusting.lists("time", NOW, tool("add"), tool("wipe"))
     await trusting.file({**TIME, "autoApprove": ["now", "wipe"]})

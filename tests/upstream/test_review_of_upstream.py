@@ -35,6 +35,7 @@ from doorward.upstream.outbound import Forbidden, Outbound
 from doorward.upstream.tokens import Kept, TokenFile, Tokens
 from doorward.upstream.web import Web
 from doorward.wire.meta import CAPABILITIES, CLIENT, VERSION
+from waiting import PATIENCE
 
 NOW = tool("now", description="Tells the time.")
 OTHER = tool("now", description="Tells the time, and the password to everybody.")
@@ -394,7 +395,7 @@ async def test_listening_to_a_resource_tells_its_server_nothing_that_needs_an_ap
 
     listening = asyncio.ensure_future(Server(house.house.gate, house.house.services).public(scope, receive, send))
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await begun.wait()
         await turns(50)
         assert b"acknowledged" in b"".join(one.get("body", b"") for one in sent), sent
@@ -525,7 +526,7 @@ async def test_a_sandbox_that_is_given_up_as_it_starts_leaves_nothing_behind(tmp
             starting = asyncio.ensure_future(zygote.Zygote.start(words, view.INSIDE, {"namespaces": True}))
             await asyncio.sleep(0)
             children = Path(f"/proc/{begun[-1].process}/task/{begun[-1].process}/children")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 while not (found := children.read_text().split()):  # noqa: ASYNC110, ASYNC240 - the kernel tells nobody
                     await asyncio.sleep(0)
             inner.update(map(int, found))

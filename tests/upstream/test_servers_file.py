@@ -238,6 +238,11 @@ class TestSecrets:
         )
         assert set(server.secrets) == {"from-a-variable", "in-two-words", "in-one-word", "in-the-file"}
 
+    def test_so_is_what_a_program_is_told_to_pass_on(self) -> None:
+        words = ["--header", "Authorization: Bearer in-a-header", "-e", "API_KEY=in-a-pair", "--env=DEPTH=four", "a:b"]
+        secrets = set(one(command="x", args=words).secrets)
+        assert secrets == {"Bearer in-a-header", "in-a-header", "in-a-pair"}
+
     def test_so_is_what_addresses_and_headers_hold(self) -> None:
         server = one(
             url="https://x.example/mcp?api_key=in-the-query&page=four", headers={"Authorization": "Bearer abcdef"}

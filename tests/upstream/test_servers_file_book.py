@@ -18,6 +18,7 @@ from doorward.events import Bus, Event
 from doorward.store.sqlite import Store
 from doorward.upstream.book import ServerBook
 from doorward.upstream.config import Servers
+from waiting import PATIENCE
 
 ONE, TWO = {"id": "one", "command": "x"}, {"id": "two", "command": "y"}
 
@@ -55,7 +56,7 @@ class Shelf:
         return book
 
     async def until(self, true: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not true():
                 await self.news.wait()
                 self.news.clear()

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from doorward.errors import Unusable
 from doorward.upstream import reach
 from doorward.upstream.clientfiles import Machine, client_file
-from doorward.upstream.config import ServerConfig, Servers
+from doorward.upstream.config import ServerConfig, Servers, Surroundings
 from doorward.upstream.conversion import Converted, as_ours
 from doorward.upstream.entry import as_id
 from doorward.upstream.importing import elsewhere, in_file, of_clients
@@ -293,11 +294,28 @@ class TestReach:
         assert memory.endswith(f"memory.json, which it may not write; to let it: --write {kept}")
         assert "older HTTP+SSE transport" in reach.advice({"url": "https://x.example/v1/sse"}, home, {})[0]
 
+    def test_what_a_sandbox_hides_is_named_unless_it_came_from_a_variable(self, tmp_path: Path) -> None:
+        seen, unseen, ours = (tmp_path / name for name in ("seen", "unseen", "ours"))
+        for folder in (seen, unseen, ours):
+            folder.mkdir()
+        config = ServerConfig(id="a", name="a", command="x", args=(str(seen), str(unseen), str(ours)))
+        config = replace(config, sandbox=Surroundings(read=(str(seen),)), secrets=(str(ours),))
+        (sentence,) = reach.hidden(config, tmp_path / "home", {})
+        assert sentence.startswith(f"It is told of {unseen}, which its sandbox hides")
+        assert "sandbox.read" in sentence
+        assert reach.hidden(ServerConfig(id="a", name="a", transport="http"), tmp_path / "home", {}) == []
+
     @pytest.mark.parametrize(
         "entry",
         [
             {"command": "x", "args": ["--access-token", "abcdefgh"]},
             {"command": "x", "args": ["--api-key=abcdefgh"]},
+            {
+                "command": "npx",
+                "args": ["mcp-remote", "https://x.example/mcp", "--header", "Authorization: Bearer abcdefgh"],
+            },
+            {"command": "npx", "args": ["mcp-remote", "--header=X-Api-Key:abcdefgh"]},
+            {"command": "docker", "args": ["run", "-e", "API_KEY=abcdefgh", "image"]},
             {"command": "x", "args": ["postgres://ada:abcdefgh@db.example/x"]},
             {"command": "x", "env": {"DATABASE": "postgres://ada:abcdefgh@db.example/x"}},
             {"url": "https://x.example/mcp?token=abcdefgh"},

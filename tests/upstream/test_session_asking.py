@@ -155,7 +155,30 @@ async def test_a_question_is_taken_back_with_its_call_or_by_the_server() -> None
     person.waits.set()
     await turns()
     assert len(person.wanted) == 2
-    assert [message for message in wire.sent if "result" in message] == []
+    answers = [(one["id"], one["result"]) for one in wire.sent if "result" in one]
+    assert answers == [(2, {"action": "cancel"})], "what a server took back itself it is not told of"
+
+
+@pytest.mark.parametrize("ended", ["while somebody thinks", "before anybody does", "with the connection"])
+async def test_a_server_is_told_that_nobody_answers_once_the_call_of_its_question_is_over(ended: str) -> None:
+    session, wire, heard = await opened(sampling=True)
+    person = Asked()
+    person.waits = asyncio.Event()
+    call = calling(session, hooks=Hooks(ask=person))
+    await turns()
+    wire.say({"id": "who", "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
+    wire.say({"id": "what", "method": "sampling/createMessage", "params": {"messages": []}})
+    if ended != "before anybody does":
+        await turns()
+    if ended == "with the connection":
+        session.lost(Unreachable("It ended."))
+    else:
+        call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    await turns()
+    told = {one["id"]: one.get("result") or one["error"]["code"] for one in wire.sent if "method" not in one}
+    assert told == ({} if ended == "with the connection" else {"who": {"action": "cancel"}, "what": -1})
+    assert [what for what, _ in heard.notes if what == "fault"] == []
 
 
 async def test_one_call_brings_at_most_ten_questions() -> None:

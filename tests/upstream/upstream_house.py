@@ -14,6 +14,7 @@ from doorward.events import Event, UpstreamOffered
 from doorward.model import Credential
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import Connection, Receiver
+from waiting import PATIENCE
 
 __all__ = ["Answering", "Upstairs", "upstairs"]
 
@@ -101,7 +102,7 @@ class Upstairs:
         leave = self.house.services.events.subscribe(hear, UpstreamOffered)
         try:
             yield
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await heard.wait()
         finally:
             leave()

@@ -12,6 +12,7 @@ import msgspec
 from doorward.agents.models.model import Asked, Lost, Model, ModelFailed, Piece, Prompt, Spent, Text
 from doorward.settings import Personas
 
+_SETTING = "the setting personas.answer_seconds"
 _BREATHER = 200
 """After how many pieces others get their turn, should a model never wait by itself."""
 
@@ -52,9 +53,9 @@ async def answer(model: Model, prompt: Prompt, limits: Personas, told: Told) -> 
             raise
         reading.cut, reading.fault = error.message, error
     except TimeoutError:
-        reading.cut = f"The answer was not complete after {limits.answer_seconds:g} s."
+        reading.cut = f"The answer was not complete after {limits.answer_seconds:g} s ({_SETTING})."
         if reading.is_empty:
-            raise ModelFailed("slow", f"There was no answer within {limits.answer_seconds:g} s.") from None
+            raise ModelFailed("slow", f"There was no answer within {limits.answer_seconds:g} s ({_SETTING}).") from None
     return reading.answer()
 
 

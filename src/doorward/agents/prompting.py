@@ -49,7 +49,7 @@ class Scene(msgspec.Struct, kw_only=True):
     topic: Message | None
     """What is to be answered; None when nobody knows it any more."""
     goes_on: bool = False
-    """Whether the turn waited for a person: then the topic stands where it was said, and its calls behind it."""
+    """Whether the turn waited for a person: then what it said and called for the topic stands behind it."""
     changes: tuple[Change, ...] = ()
     """What it changed here before for whoever asks, and could take back."""
     aside: frozenset[str] = frozenset()
@@ -182,12 +182,27 @@ def _history(scene: Scene, budget: Budget) -> tuple[list[Turn], int]:
     topic, own = scene.topic, scene.persona.id
     asked = [fitted(turn, budget) for turn in said(topic, own)] if topic is not None else []
     others = [one for one in scene.history if (topic is None or one.id != topic.id) and one.id not in scene.aside]
-    later = [one for one in others if scene.goes_on and topic is not None and one.position > topic.position]
+    later = _of_the_turn(others, scene)
     behind, dropped = _newest(later, own, budget)
     if dropped:
         return [*asked, *behind], dropped + len(others) - len(later)
-    before, dropped = _newest(others[: len(others) - len(later)], own, budget)
+    known = {one.id for one in later}
+    before, dropped = _newest([one for one in others if one.id not in known], own, budget)
     return [*before, *asked, *behind], dropped
+
+
+def _of_the_turn(messages: Sequence[Message], scene: Scene) -> list[Message]:
+    """What the persona said and called about the topic before it began to wait.
+
+    What else was said since is shown before the topic: a model answers what it is asked last.
+    """
+    topic = scene.topic
+    if not scene.goes_on or topic is None:
+        return []
+    waited = max((one.position for one in scene.history if one.id in scene.aside), default=0)
+    own = [one for one in messages if one.sender == scene.persona.id and one.position > topic.position]
+    cards = {one.id: part.topic for one in own for part in one.attachments if isinstance(part, Card)}
+    return [one for one in own if (cards[one.id] == topic.id if one.id in cards else one.position < waited)]
 
 
 def _newest(messages: Sequence[Message], own: str, budget: Budget) -> tuple[list[Turn], int]:

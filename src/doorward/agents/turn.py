@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from doorward.agents import changes
-from doorward.agents.answering import Answer, answer
+from doorward.agents.answering import Answer
 from doorward.agents.calls.reading import read_aside
 from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.drafts import Drafting
 from doorward.agents.errand import Errands, card_of
 from doorward.agents.heard import correction, heard, only_talks, told_of
 from doorward.agents.models.model import Change, Model, ModelFailed, Prompt, Turn
+from doorward.agents.patience import Patience
 from doorward.agents.prompting import Scene, call_of, prompt, result_of
 from doorward.agents.quoting import Quotations
 from doorward.agents.standing_in import must_load, neither, stood_in
@@ -60,7 +62,7 @@ class TurnTaking:
         self._rounds = rounds
         self._so_far: list[Turn] = []
         self._corrected = False
-        self._patient = True
+        self._patience = Patience()
         self._instead: Model | None = None
         """What stands in for its model in this turn."""
         self._unsaid = ""
@@ -96,7 +98,7 @@ class TurnTaking:
     async def _taken_up(self, newest: Sequence[Message], card: Message, result: Turn) -> Scene:
         """A turn as it stood when it began to wait: its calls with their results, each once, come last.
 
-        What else was said since stands before them: these calls were made only now.
+        What else was said since stands before the question: these calls were made for it, and only now.
         """
         shown = card_of(card)
         topic = await self._asked(newest, card, shown.topic)
@@ -186,26 +188,19 @@ class TurnTaking:
         self, model: Model, scene: Scene, offered: Sequence[Command], policy: Policy | None, drafting: Drafting
     ) -> tuple[Answer, Prompt]:
         if (loads := must_load(model)) is not None:
-            self._around.services.live.thinking(self._room, self._persona.id, "waiting")
-            await loads.load()
-            self._around.services.live.thinking(self._room, self._persona.id, "thinking")
+            with self._waiting():
+                await loads.load()
         given = await asyncio.to_thread(prompt, scene, offered, policy, model, tuple(self._so_far))
-        return await self._answer(model, given, drafting), given
-
-    async def _answer(self, model: Model, given: Prompt, drafting: Drafting) -> Answer:
-        """The model's answer. One that is asked too often, and says that it will soon be free, is waited for once."""
         limits = self._around.services.settings.personas
-        try:
-            return await answer(model, given, limits, drafting.told)
-        except ModelFailed as failure:
-            wait = failure.retry_after
-            if failure.fault != "rate_limited" or wait is None or wait > limits.wait_seconds or not self._patient:
-                raise
-            self._patient = False
-        self._around.services.live.thinking(self._room, self._persona.id, "waiting")
-        await asyncio.sleep(wait)
-        self._around.services.live.thinking(self._room, self._persona.id, "thinking")
-        return await answer(model, given, limits, drafting.told)
+        return await self._patience.answer(model, given, limits, drafting.told, self._waiting), given
+
+    @contextlib.contextmanager
+    def _waiting(self, _seconds: float = 0.0) -> Iterator[None]:
+        """While its model is not there yet, the room sees that it waits."""
+        live = self._around.services.live
+        live.thinking(self._room, self._persona.id, "waiting")
+        yield
+        live.thinking(self._room, self._persona.id, "thinking")
 
     async def _heard(
         self, got: Answer, offered: Sequence[Command], drafting: Drafting, scene: Scene, given: Prompt

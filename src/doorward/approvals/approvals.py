@@ -173,8 +173,8 @@ class Approvals:
             )
         if approval.digest != digest:
             raise NotApproved(
-                "What would run is not what was approved: the command, its parameters, the room, the caller or the "
-                "working folder differ.",
+                "What would run is not what was approved: the command or its definition, its parameters, the room, the "
+                "caller or the working folder differ.",
                 hint="Ask again without the ticket.",
             )
         return sql.use(approval.id, digest, call, oldest)

@@ -261,8 +261,12 @@ def _sees(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -> b
 
 
 def _only_looks(one: Execution) -> bool:
-    """Whether a person asked for it, and it can change nothing: a page that shows this would be full of itself."""
-    return one.call.caller.kind == "human" and one.call.command.reads_only
+    """Whether a person asked for it, and it changes no more than how far they have read.
+
+    A page that shows this would be full of itself.
+    """
+    command = one.call.command
+    return one.call.caller.kind == "human" and (command.reads_only or command.name == "room/mark")
 
 
 def _sees_live(ctx: Context, one: Execution) -> bool:

@@ -22,6 +22,7 @@ class MessageFacts(TypedDict):
     room: str
     sender: str
     kind: Kind
+    onBehalfOf: Annotated[str, Meta(description="The person for whom an AI or a program said it")]
     text: Annotated[str, Meta(description="As it was written, hidden characters included; empty when it is taken back")]
     at: str
     revision: Annotated[int, Meta(description="Counts up in the room with every message and every change of one")]
@@ -39,6 +40,7 @@ def shown(message: Message) -> MessageFacts:
         "room": message.room,
         "sender": message.sender,
         "kind": message.kind,
+        "onBehalfOf": message.behalf,
         "text": message.text,
         "at": iso(message.at),
         "revision": message.revision,

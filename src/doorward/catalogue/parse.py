@@ -16,6 +16,7 @@ from doorward.catalogue.entry import RESERVED, Entry, Parameter, Sample, Type
 from doorward.catalogue.schema import first_fault
 from doorward.command import shortened
 from doorward.edited.published import Fault, field
+from doorward.edited.slots import slot_faults
 from doorward.errors import Unusable
 from doorward.facts import Effects, Safety, Tier
 
@@ -213,6 +214,8 @@ def _deeper_faults(entry: Entry, path: tuple[str | int, ...]) -> Iterator[Fault]
             spellings.add(spelling)
         yield from _parameter_faults(one, here)
     yield from _order_faults(entry, (*path, "arguments"))
+    for number, sample in enumerate(entry.examples):
+        yield from slot_faults(sample.says, (*path, "examples", number, "says"))
     if entry.tier is Tier.INFORMATION and entry.writes:
         yield Fault((*path, "tier"), "the information tier is for commands that only read; valid: code, or no writing")
 

@@ -86,7 +86,8 @@ class Chat:
         self._place = f"/{page['revision']}"
         if last:
             self._show_page(page["items"])
-        where = f"You are in {self._room} (recipe {facts['recipe']}). /help says what you can do."
+        closed = " It is archived: it can be read, and nothing is said or run in it." if facts["archived"] else ""
+        where = f"You are in {self._room} (recipe {facts['recipe']}).{closed} /help says what you can do."
         click.echo(click.style(indented(where, columns(), 0), dim=True))
         for one in reversed((await self._done("approval/list", pending=True))["items"]):
             if one["room"] == self._room:

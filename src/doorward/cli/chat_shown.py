@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from doorward.cli.wrapping import cells, columns, indented, wrapped
-from doorward.model import Kind
+from doorward.model import KEEPER, Kind
 from doorward.rooms.message import Attachment, Card, File
 from doorward.visible import visible
 
@@ -39,6 +39,12 @@ class Said(msgspec.Struct, frozen=True, rename="camel"):
     at: datetime
     deleted_at: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    on_behalf_of: str = ""
+
+    @property
+    def by(self) -> str:
+        """Who said it. The keepers of two people have one name, so whose it is stands beside it."""
+        return f"{self.sender} for {self.on_behalf_of}" if self.sender == KEEPER and self.on_behalf_of else self.sender
 
 
 class Shown:
@@ -71,7 +77,7 @@ class Shown:
 
     def _line(self, message: Said, text: str, note: str = "") -> str:
         """A message with its first line beside the name. Only `note` is styled: it is ours, and others' text is not."""
-        at, sender = message.at.astimezone().strftime("%H:%M"), visible(message.sender, lines=False)
+        at, sender = message.at.astimezone().strftime("%H:%M"), visible(message.by, lines=False)
         width, beside = self._columns(), len(at) + cells(sender) + 3
         lines: list[str] = []
         for line in visible(text).split("\n") if text else []:

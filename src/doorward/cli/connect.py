@@ -28,10 +28,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _ROOM = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _NOT_DONE = 1
 _OUR_NAME, _FIRST_ROOM = "doorward", "general"
+_CHOICES = [*(client.id for client in CLIENTS), GENERIC]
 
 
 @click.command("connect")
-@click.argument("client", type=click.Choice([*(client.id for client in CLIENTS), GENERIC]), required=False)
+@click.argument("client", metavar="[CLIENT]", type=click.Choice(_CHOICES), required=False)
 @click.option("--room", default=_FIRST_ROOM, show_default=True, help="The room in which the client's agent acts.")
 @click.option("--name", default=_OUR_NAME, show_default=True, help="The name of the entry.")
 @click.option(
@@ -61,7 +62,8 @@ def command(
 ) -> None:
     """Add Doorward to an MCP client on this machine. Without CLIENT: which there are, and which are connected.
 
-    The change is shown first and made after you said yes. A copy of the file as it was is kept beside it.
+    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, or generic for any other. The change is shown
+    first and made after you said yes. A copy of the file as it was is kept beside it.
     """
     _check("--name", name, _NAME, "letters, digits, dashes and underscores")
     _check("--room", room, _ROOM, "small letters, digits, dashes and underscores")

@@ -177,7 +177,7 @@ def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool
     effect = shown.result["effect"]
     if not effect["tools"]:
         click.echo(f"Nothing of {server} waits for approval.", err=True)
-        ctx.exit(0)
+        ctx.exit(report.show(shown, as_json) if as_json else 0)
     if not as_json:
         servers_shown.waiting(effect)
     if not yes and not _confirmed("Approve as shown?"):

@@ -21,6 +21,7 @@ Start one as a program, or reach one on the network:
   doorward servers add time --network -- uvx mcp-server-time
   doorward servers add search --url https://search.example/mcp"""
 
+_MOST_NAMED = 40
 _SILENT = {
     "disabled": "It is disabled, so it writes nothing; what it wrote before is not kept.",
     "stopped": "It does not run. Without `doorward up` a server starts only when one of its tools is called, and what"
@@ -48,8 +49,8 @@ def servers(result: dict[str, Any]) -> None:
     for one in items:
         if one.get("problem"):
             opening = f"The server {one['id']} "
-            said = one["problem"].removeprefix(opening)
-            said = f"It {said}" if said != one["problem"] else said
+            said = one["problem"].removeprefix(f"Server {one['id']}: ").removeprefix(opening)
+            said = f"It {said}" if one["problem"].startswith(opening) else said
             click.echo(wrapped(f"{one['id']}:", f"{said}{_again(one)}"), err=True)
         for remark in one.get("remarks", ()):
             click.echo(wrapped(f"{one['id']}:", remark), err=True)
@@ -57,6 +58,8 @@ def servers(result: dict[str, Any]) -> None:
             report.note(f"Tools of {one['id']} changed since they were approved: doorward servers approve {one['id']}")
         if one.get("new"):
             report.note(f"New tools of {one['id']} ask until they are approved: doorward servers approve {one['id']}")
+    if any(one["state"] == "stopped" for one in items):
+        report.note("What is stopped starts with doorward up, or when one of its tools is called.")
     found = result.get("elsewhere") or []
     if found:
         names = ", ".join(visible(one["name"], lines=False) for one in found)
@@ -129,21 +132,30 @@ def tested(result: dict[str, Any]) -> None:
     click.echo(f"{result['server']} {mark} after {result['seconds']:.1f} s")
     if result.get("problem"):
         click.echo(wrapped(" ", result["problem"]))
+    for advice in result.get("advice", ()):
+        click.echo(wrapped(" ", advice))
     if result["ok"]:
         shown = {
             "calls itself": result["itself"],
             "protocol": result["protocolVersion"],
-            "tools": result["tools"],
+            "tools": _some(result["tools"], result["server"]),
             "resources": result.get("resources", 0),
             "prompts": result.get("prompts", 0),
         }
         report.result(shown)
     if result["ok"] and not result.get("enabled", True):
         report.note(f"It is disabled. Switch it on: doorward servers enable {result['server']}")
-    if not result["ok"] and result.get("log"):
+    written = [line for line in result.get("log", ()) if not line.endswith(f" ended: {result['problem']}")]
+    if not result["ok"] and written:
         click.echo("The last that it wrote:")
-        for line in result["log"][-20:]:
+        for line in written[-20:]:
             click.echo(f"  {visible(line)}")
+
+
+def _some(names: list[str], server: str) -> list[str]:
+    """As many names as one does well to read, and where the others are."""
+    more = len(names) - _MOST_NAMED
+    return [*names[:_MOST_NAMED], f"and {more} more: doorward servers tools {server}"] if more > 0 else names
 
 
 def logs(result: dict[str, Any]) -> None:

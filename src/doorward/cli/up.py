@@ -28,7 +28,7 @@ from doorward.doors.mcp_stdio.hello import take_over
 from doorward.doors.mcp_stdio.host import Host
 from doorward.doors.ports import listen, near
 from doorward.doors.serve import serve, stop_on_signals
-from doorward.errors import DoorwardError
+from doorward.errors import DoorwardError, Overloaded
 from doorward.home import Home, Lock, listen_private
 from doorward.rooms.people import LOCAL, OWNER
 from doorward.settings import Settings, home_folder, load
@@ -43,12 +43,23 @@ def command(host: str | None, port: int | None) -> None:
     home.make()
     with Lock(home) as lock:
         if not take_over(home, lock):
-            raise lock.busy()
+            raise _held(home, lock)
         configured = load(home.settings)
         given = {name: value for name, value in (("host", host or None), ("port", port)) if value is not None}
         server = msgspec.structs.replace(configured.server, **given)
         line = overridden(configured.line, os.environ)
         asyncio.run(_up(home, msgspec.structs.replace(configured, server=server, line=line)))
+
+
+def _held(home: Home, lock: Lock) -> Overloaded:
+    """Why this home cannot be served here; where a server serves it already, that is all that was wanted."""
+    busy = lock.busy()
+    with contextlib.suppress(OSError):
+        busy.hint = (
+            f"Doorward is up already: {home.address.read_text().strip()}. For a login link: doorward login. To stop "
+            "it: Ctrl-C where it runs. Another one beside it needs another home folder: DOORWARD_HOME."
+        )
+    return busy
 
 
 async def _up(home: Home, settings: Settings) -> None:

@@ -15,6 +15,9 @@ from doorward.registry import Registry
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
+NO_SUCH_ROOM = "house: no such room"
+"""The rule by which a room is not there, or is not one that the caller may know of. Its sentence names those that are."""
+_MOST_NAMED = 10
 _KEEPER_ASKS = "house: what the keeper wants that cannot be taken back asks first"
 
 
@@ -115,11 +118,19 @@ class Authorizer:
         found = self._rooms.get(caller.tenant, room)
         return self._recipes.policy(found.recipe) if found is not None else None
 
+    def _open_to(self, caller: Caller) -> str:
+        """The rooms that are not closed to a caller, as words."""
+        reached = (one.id for one in self._rooms.of(caller.tenant) if caller.reaches(one.id))
+        names = sorted(room for room in reached if self.barred(caller, room) is None)
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return (", ".join(names[:_MOST_NAMED]) or "none") + more
+
     def barred(self, caller: Caller, room: str) -> Ruling | None:
         """The ruling when the room itself is closed to this caller, else None."""
         found = self._rooms.get(caller.tenant, room)
         if found is None or not caller.reaches(room):
-            return _denied("house: no such room", f"There is no room {room[:80]!r} that you may act in.")
+            yours = self._open_to(caller)
+            return _denied(NO_SUCH_ROOM, f"There is no room {room[:80]!r} that you may act in; yours: {yours}.")
         if found.archived:
             return _denied(f"room {room}: archived", f"The room {room!r} is archived; nothing runs in it.")
         if found.member(caller) is None or (caller.persona and caller.id not in found.members):

@@ -291,7 +291,7 @@ class Gate:
                 *also,
                 status=outcome.status,
                 code=outcome.code,
-                note=present.note(error) if error else "",
+                note=present.note(error, ending.result, thought=thought),
                 spent=spent,
                 duration=round((seconds or 0.0) * 1_000_000),
             )

@@ -70,14 +70,27 @@ def failure(error: DoorwardError, *, thought: bool = False) -> str:
     return "\n".join(lines)
 
 
-def note(error: DoorwardError) -> str:
-    """A failure as it is recorded. What a program wrote is in no record, and the sentence beside it may quote it."""
+def note(error: DoorwardError | None, result: Any, *, thought: bool = False) -> str:
+    """An end as it is recorded: a failure in words, and of the keeper what it thought with.
+
+    What a program wrote is in no record, and the sentence beside it may quote it.
+    """
+    if error is None:
+        return thought_with(result) if thought else ""
     if error.result is None:
         return error.message
     if not is_programs(error.result):
-        return "Its result, which is not recorded, says more."
+        said = f"{thought_with(error.result)} " if thought else ""
+        return f"{said}Its result, which is not recorded, says more."
     code = error.result["exitCode"]
     return f"A program ended with exit code {code}." if code is not None else "A program was stopped."
+
+
+def thought_with(answer: dict[str, Any]) -> str:
+    """What is recorded of the keeper's answer, of which nothing else is: which model thought, and to what end."""
+    if not answer["turns"]:
+        return f"No model was asked ({answer['ended']})."
+    return f"The keeper thought with {answer['model']} ({answer['ended']})."
 
 
 def is_programs(result: Any) -> bool:

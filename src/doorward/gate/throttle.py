@@ -214,8 +214,8 @@ def _counted_as(call: Call) -> str:
 
 
 def _can_loop(call: Call) -> bool:
-    """A person or a program that asks again means to; a model that does is stuck."""
-    return call.caller.kind == "ai" and not call.command.facts.tells_how_it_stands
+    """A person or a program that asks again means to; a model that does is stuck, whoever the keeper thinks for."""
+    return (call.caller.kind == "ai" or call.caller.keeper) and not call.command.facts.tells_how_it_stands
 
 
 def _remembered(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:

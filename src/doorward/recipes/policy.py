@@ -123,7 +123,7 @@ class Policy:
     def asking(self, command: Command) -> str:
         """The rule by which a human must approve this command."""
         pattern = match(self._approvals, command.name)
-        return f"house: {command.name} asks first" if pattern is None else self._named(f'requireApproval "{pattern}"')
+        return _asks_first(command) if pattern is None else self._named(f'requireApproval "{pattern}"')
 
     def _named(self, rule: str) -> str:
         return f"recipe {self.recipe.recipe_id}: {rule}"
@@ -133,8 +133,12 @@ def terms(policy: Policy | None, command: Command, kind: Kind) -> ApprovalTerms 
     """The approval that a recipe demands for this command or, of whoever is no person, the command itself."""
     asked = policy.approval(command) if policy is not None else None
     if asked is None and command.asks_first and kind != "human":
-        return ApprovalTerms()
+        return ApprovalTerms(rule=_asks_first(command))
     return asked
+
+
+def _asks_first(command: Command) -> str:
+    return f"house: {command.name} asks first"
 
 
 def not_to_be_taken_back(command: Command) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 from doorward import strictjson
 from doorward.command import shortened
 from doorward.edited.badfile import BadFile
+from doorward.edited.slots import SLOT, slot_faults
 from doorward.facts import Role, Tier
 from doorward.recipes import rules
 from doorward.recipes.schema import Fault, first_fault
@@ -20,9 +21,6 @@ LARGEST = 1_000_000
 """The most bytes that a recipe may have."""
 
 _ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
-_SLOT = re.compile(r"\{([a-zA-Z]\w{0,40})\}")
-MOST_SLOTS = 8
-"""So many slots a phrase may have, each with words between it and the next."""
 _AI_COMMANDS = ("strategy", "aiCommands")
 
 
@@ -120,14 +118,9 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
 
 def _slot_faults(phrase: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
     """Slots that nobody could tell apart, or that the parameters name and what is said does not have."""
-    slots = _SLOT.findall(phrase["says"])
-    if len(slots) > MOST_SLOTS:
-        yield Fault((*path, "says"), f"it has {len(slots)} slots; valid: at most {MOST_SLOTS}")
-    if not all(_SLOT.split(phrase["says"])[2:-1:2]):
-        reason = "two slots stand side by side; valid: words between them, such as {branch} to {place}"
-        yield Fault((*path, "says"), reason)
-    said = set(slots)
-    wanted = set(_SLOT.findall(msgspec.json.encode(phrase.get("params", {})).decode()))
+    yield from slot_faults(phrase["says"], (*path, "says"))
+    said = set(SLOT.findall(phrase["says"]))
+    wanted = set(SLOT.findall(msgspec.json.encode(phrase.get("params", {})).decode()))
     for name in sorted(wanted - said):
         valid = ", ".join(f"{{{one}}}" for one in sorted(said)) or "none, since nothing is said between braces"
         yield Fault((*path, "params"), f"the slot {{{name}}} is not in what is said; valid: {valid}")

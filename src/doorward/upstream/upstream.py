@@ -77,14 +77,16 @@ class Upstream:
     def said(self) -> str:
         """The problem where the server is named before it already."""
         opening = f"The server {self.id} "
-        return f"It {self.problem.removeprefix(opening)}" if self.problem.startswith(opening) else self.problem
+        if self.problem.startswith(opening):
+            return f"It {self.problem.removeprefix(opening)}"
+        return self.problem.removeprefix(f"Server {self.id}: ")
 
     @property
     def calls_itself(self) -> str:
         """Its name and version, by its own word."""
         said = self.server.info.server
         words = [said[key] for key in ("name", "version") if isinstance(said.get(key), str)]
-        return visible(" ".join(words)[:_LONGEST_NAME], lines=False)
+        return visible(" ".join(filter(None, words))[:_LONGEST_NAME], lines=False)
 
     async def call(
         self, definition: Definition, arguments: Mapping[str, Any], hooks: Hooks | None, seconds: float

@@ -96,8 +96,8 @@ class Upstreams:
     def get(self, server: str) -> Upstream:
         found = self._upstreams.get(server)
         if found is None:
-            there = ", ".join(self._upstreams) or "none"
-            raise NotFound(f"There is no upstream server {server[:60]!r}; there are: {there}.")
+            there = f"there are: {', '.join(self._upstreams)}" if self._upstreams else "there are none"
+            raise NotFound(f"There is no upstream server {server[:60]!r}; {there}.")
         return found
 
     def of(self, server: str) -> list[ToolOffer]:

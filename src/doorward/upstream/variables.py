@@ -16,6 +16,8 @@ _ORDINARY = re.compile(
 )
 """Variables that hold no secret; hiding their values would hide every path and name in what a server says."""
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)=(.+)", re.DOTALL)
+_PAIR = re.compile(r"(?:-{1,2}[A-Za-z][\w-]*=)?([A-Za-z][\w-]*)\s*[:=]\s*(\S.*)", re.DOTALL)
+"""A header or a variable that a program passes on, such as `Authorization: Bearer abc` behind `--header`."""
 
 
 class Malformed(ValueError):
@@ -78,14 +80,17 @@ def names_in(value: Any) -> Iterator[str]:
 
 
 def secrets_in_words(words: tuple[str, ...]) -> list[str]:
-    """The values behind options such as `--api-key`, in one word or in two."""
+    """The values behind options such as `--api-key`, in one word or in two, and behind the names of headers and
+    variables in words."""
     found, before = [], ""
     for word in words:
-        joined = _OPTION.fullmatch(word)
+        joined, pair = _OPTION.fullmatch(word), _PAIR.fullmatch(word)
         if joined is not None and tells_of_a_secret(joined[1]):
             found.append(joined[2])
         elif before and not word.startswith("-"):
             found.append(word)
+        elif pair is not None and tells_of_a_secret(pair[1]):
+            found.append(pair[2])
         before = word if word.startswith("-") and joined is None and tells_of_a_secret(word.lstrip("-")) else ""
     return found
 

@@ -17,6 +17,7 @@ import pytest
 import tiny_gguf
 
 from doorward.agents.models import local as finding
+from doorward.agents.models.life import Life
 from doorward.agents.models.local import LocalModel
 from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent, Text, Turn
 from doorward.agents.models.models import Models
@@ -105,6 +106,32 @@ async def test_an_answer_that_is_left_ends_and_the_next_is_whole(model: LocalMod
             break
     assert await said(model, prompt(5)) == "abcde"
     assert before in (0, model.process), "it was not loaded again"
+
+
+async def test_reading_what_it_is_shown_is_a_sign_of_life(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    signs: list[None] = []
+    monkeypatch.setattr(Life, "heard", lambda _: signs.append(None))
+    before_words = {}
+    for words in ("short", "w" * 800):
+        signs.clear()
+        async for piece in model.answer(prompt(3, words)):
+            if isinstance(piece, Text):
+                before_words[words] = before_words.get(words) or len(signs)
+    assert before_words["w" * 800] > before_words["short"], before_words
+
+
+async def test_a_sign_of_life_lets_the_silence_begin_anew_but_not_the_whole_answer() -> None:
+    life, now = Life(), asyncio.get_running_loop().time
+    life.heard()
+    async with life.within(50, now() + 100) as limit:
+        limit.reschedule(now() + 1)
+        life.heard()
+        assert now() + 1 < (limit.when() or 0) <= now() + 50
+    end = now() + 20
+    async with life.within(50, end) as limit:
+        life.heard()
+        assert limit.when() == end
+    life.heard()
 
 
 async def test_requests_are_answered_one_after_the_other(model: LocalModel) -> None:

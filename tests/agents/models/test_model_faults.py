@@ -70,7 +70,7 @@ async def test_a_provider_that_never_begins_is_slow(raw: RawProvider) -> None:
     answer = await asked(raw.models(first_seconds=0.05), "raw:m")
     assert answer.failed is not None
     assert answer.failed.fault == "slow"
-    assert "did not begin to answer within 0.05 seconds" in answer.failed.message
+    assert "did not begin to answer within 0.05 seconds (the setting models.providers." in answer.failed.message
 
 
 async def test_a_provider_that_falls_silent_is_slow_and_what_came_is_kept(raw: RawProvider) -> None:

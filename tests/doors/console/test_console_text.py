@@ -14,6 +14,7 @@ import pytest
 from doorward.doors.console.files import STATIC
 from doorward.visible import visible
 from node_peers import NODE
+from waiting import PATIENCE
 
 ALLOWED = {"div", "p", "br", "ul", "ol", "li", "pre", "code", "strong", "em", "a", "span", "blockquote"}
 RLO = "\u202e"
@@ -25,7 +26,9 @@ def asked(*requests: tuple[str, str, Any]) -> list[Any]:
         json.dumps({"module": module, "call": name, "given": given}) + "\n" for module, name, given in requests
     )
     script = Path(__file__).with_name("page_modules.mjs")
-    done = subprocess.run([NODE, script, STATIC], input=lines, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [NODE, script, STATIC], input=lines, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert all("error" not in one for one in answers), answers
     return [one.get("value") for one in answers]
@@ -104,7 +107,7 @@ def test_the_console_writes_out_every_character_that_the_terminal_does() -> None
         "console.log(JSON.stringify(hidden));"
     )
     done = subprocess.run(
-        [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True
+        [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     known = [code for code in (*range(0x20000), *range(0xE0000, 0xE0200)) if unicodedata.category(chr(code)) != "Cn"]
     assert {code for code in known if visible(chr(code)) != chr(code)} == set(json.loads(done.stdout)) & {*known}
@@ -160,6 +163,16 @@ def test_what_is_sent_is_shown_once_also_when_the_stream_is_faster_than_the_answ
     assert [[one["key"] for one in left] for left in found] == [["k"], [], ["l"], ["k"], [], ["k"]]
 
 
+def test_whose_keeper_speaks_stands_beside_its_name() -> None:
+    messages = [
+        {"sender": "keeper", "onBehalfOf": "anna"},
+        {"sender": "guide", "onBehalfOf": "anna"},
+        {"sender": "bob"},
+    ]
+    found = asked(*(("room/sender.js", "senderOf", [one]) for one in messages))
+    assert found == ["keeper for anna", "guide", "bob"]
+
+
 def test_events_of_a_stream_are_read_wherever_it_is_cut() -> None:
     text = ': hello\n\nevent: a\nid: 1/2\ndata: {"n": 1}\n\nevent: b\r\ndata: x\r\ndata: y\r\n\r\nevent: c\n\n'
     script = (
@@ -174,7 +187,7 @@ def test_events_of_a_stream_are_read_wherever_it_is_cut() -> None:
         "console.log(JSON.stringify(all));"
     )
     done = subprocess.run(
-        [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True
+        [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert json.loads(done.stdout) == [[["a", '{"n": 1}', "1/2"], ["b", "x\ny", ""]]] * 3
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import doorward
 from node_peers import NODE
+from waiting import PATIENCE
 
 RUNNER = Path(__file__).parent / "page_modules.mjs"
 STATIC = Path(doorward.__file__).parent / "doors" / "console" / "static"
@@ -29,7 +30,7 @@ def test_the_difference_of_two_texts_is_the_lines_that_come_and_go() -> None:
     asked.append({"module": "linediff.js", "call": "lineDiff", "given": ["\n".join(LONG), "\n".join(reversed(LONG))]})
     lines = "".join(json.dumps(one) + "\n" for one in asked)
     ended = subprocess.run(
-        [str(NODE), str(RUNNER), str(STATIC)], input=lines, capture_output=True, text=True, timeout=60, check=True
+        [str(NODE), str(RUNNER), str(STATIC)], input=lines, capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     answers = [json.loads(line)["value"] for line in ended.stdout.splitlines()]
     assert [one.split("\n") if one else [] for one in answers[:-1]] == [lines for _, _, lines in CASES]

@@ -285,3 +285,11 @@ def test_what_a_command_says_of_itself_has_no_line_breaks_of_its_source(ask):
     first, second = ask("prose.js", "paragraphs", text)
     assert first == ["Write a file, and ", {"code": "mkdir"}, " its folder."]
     assert second == ["With ", {"code": "live"}, " it ``stays."]
+
+
+@pytest.mark.parametrize(
+    ("password", "says"),
+    [("", ""), ("twelve chars", ""), ("short", "A password has at least 12 characters; this one has 5.")],
+)
+def test_a_password_that_is_too_short_is_said_before_anybody_is_added_with_it(ask, password, says):
+    assert ask("settingpeople.js", "passwordFault", password) == says

@@ -16,8 +16,8 @@ from doorward.doors.line.door import opened as door_opened
 from doorward.errors import CommandFailed
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.settings import Limits, Line, Settings
+from waiting import PATIENCE, until
 
-PATIENCE = 30.0
 Name = Annotated[str, Meta(description="Any name")]
 RULES = {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 100_000}
 
@@ -75,13 +75,6 @@ class Stage:
 
     def end(self, name: str) -> None:
         self._ends[name].set_result(None)
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Let the event loop turn until something that no event tells of has come about."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
 
 
 class Wire:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from line_house import until
+from waiting import until
 
 
 async def test_a_call_is_answered_with_its_output_and_its_execution(line):

@@ -9,9 +9,9 @@ import socket
 import struct
 
 import pytest
-from line_house import until
 
 from json_texts import FORBIDDEN
+from waiting import until
 
 QUICK = '{"id":"ok","method":"call_tool","params":{"tool":"stage_quick","args":{"name":"after"}}}'
 
@@ -46,6 +46,7 @@ MALFORMED = [
     ('{"id":1,"method":"list_tools","params":{"x":1}}', 1, "list_tools has no parameter 'x'; valid: none."),
     ('{"id":1,"method":"initialize","params":{"tokn":"x"}}', 1, "initialize has no parameter 'tokn'"),
     ('{"id":1,"method":"call_tool","params":{}}', 1, "call_tool needs the name of a `tool`"),
+    ('{"id":1,"method":"call_tool","params":{"tool":"","args":{}}}', 1, "or a `ticket`; given an empty name."),
     ('{"id":1,"method":"call_tool","params":{"tool":5}}', 1, "`tool` is a text; given 5."),
     ('{"id":1,"method":"call_tool","params":{"tool":"x","args":[]}}', 1, "`args` is an object; given []."),
     ('{"id":1,"method":"call_tool","params":{"tool":"x","approved":true}}', 1, "has no parameter 'approved'"),
@@ -63,6 +64,7 @@ async def test_a_malformed_line_is_answered_and_the_next_one_is_read(line):
             answer = await wire.line()
             assert (answer["id"], answer["type"], answer["error"]["code"]) == (id, "error", "bad_params"), text
             assert says in answer["error"]["message"], text
+            assert (answer["error"]["status"], answer["error"]["effect"]) == ("refused", "none"), text
             wire.raw(QUICK)
             assert (await wire.answer("ok"))["type"] == "response"
     assert len(house.stage.seen) == len(MALFORMED)

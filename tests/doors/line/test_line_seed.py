@@ -19,8 +19,8 @@ import pytest
 from line_house import line_house
 
 from doorward_process import Doorward
+from waiting import PATIENCE
 
-PATIENCE = 60.0
 SETTINGS = "[approvals]\nforesee = false\n[line]\nquiet_seconds = 3\n"
 """Nobody waits for what a loop would do, and a busy machine does not make a quick call one that is told of."""
 LOOP = '{"id":"7","method":"call_tool","params":{"tool":"bash","args":{"command":"while true; do :; done"}}}'
@@ -115,7 +115,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         with one.sleeping, one.looping:
             yield one
         up.process.terminate()
-        assert up.process.wait(30) == 0
+        assert up.process.wait(PATIENCE) == 0
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import ssl
@@ -18,6 +17,7 @@ from doorward.doors.line.door import opened as door_opened
 from doorward.doors.line.environment import NAMES, overridden
 from doorward.errors import Unusable
 from doorward.settings import Line
+from waiting import until
 
 SECRET = "correct-horse-battery"
 
@@ -144,8 +144,7 @@ async def test_with_a_certificate_the_door_speaks_tls_and_nothing_else(line, tmp
         wire.call(2, "stage_hold", {"name": "b"})
         await house.stage.on("b")
         await wire.close()
-        while house.stage.running:  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
+        await until(lambda: not house.stage.running)
         plain = await house.wire()
         plain.raw('{"id":1,"method":"initialize"}')
         nothing = await plain.reader.read()

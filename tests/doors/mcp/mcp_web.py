@@ -9,11 +9,10 @@ from typing import Any
 
 from doorward.wire import headers as values
 from doorward.wire import meta
+from waiting import PATIENCE
 
 NOW = "2026-07-28"
 BEFORE = "2025-11-25"
-PATIENCE = 20.0
-"""Seconds after which a test gives up: nothing here takes long unless it hangs."""
 
 
 class _With(dict[str, str]):

@@ -9,10 +9,12 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import Web
 
+from doorward.doors.mcp import watching
 from doorward.doors.mcp.results import about, tool_result
 from doorward.doors.mcp.versions import Era
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.model import Outcome
+from waiting import PATIENCE
 
 
 async def test_a_result_that_is_no_object_is_the_one_value_of_an_object(web: Web):
@@ -113,6 +115,15 @@ async def test_progress_comes_as_it_is_made_and_its_numbers_rise(web: Web):
     assert "line 399" in told[-1]["params"]["message"]
 
 
+async def test_a_call_that_says_nothing_is_told_to_be_running_still(web: Web, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watching, "SILENCE", 0.001)
+    hanging = await web.open("tools/call", {"name": "probe_hang"}, progressToken="t").begun()
+    told = [(await hanging.event() or {})["params"] for _ in range(3)]
+    await hanging.hang_up()
+    assert [one["progress"] for one in told] == [1, 2, 3]
+    assert told[-1]["message"].startswith("It has been running for ")
+
+
 async def test_a_call_without_progress_is_one_json_answer(web: Web):
     answer = await web.ask("tools/call", {"name": "probe_talk", "arguments": {"lines": 3}})
     assert answer.headers["content-type"] == "application/json"
@@ -144,7 +155,7 @@ async def test_a_client_that_hangs_up_cancels_its_call_and_that_is_recorded(
         lambda event: running.set() if event.name == "execution:started" and event.command == "probe/hang" else None
     )
     exchange = web.open("tools/call", {"name": "probe_hang"}, **progress)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await running.wait()
     end()
     await exchange.hang_up()

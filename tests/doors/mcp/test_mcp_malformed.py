@@ -16,6 +16,7 @@ from mcp_web import Web
 from doorward.model import Credential
 from doorward.settings import Mcp, Settings
 from json_texts import FORBIDDEN, OURS_REFUSED
+from waiting import PATIENCE
 
 REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 
@@ -110,7 +111,7 @@ async def test_no_frame_breaks_a_session(house: McpHouse, frame: Any):
 
     peer = house.door.peer(Credential(owner=True, speak_as="fuzz"), "workshop", None, send, "stdio")
     await house.door.receive(peer, json.dumps(frame).encode())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while peer.tasks:
             await asyncio.wait(list(peer.tasks))
     for text in sent:

@@ -18,6 +18,7 @@ from doorward.doors.mcp.questioning import Questioning
 from doorward.events import QuestionAnswered, QuestionAsked
 from doorward.executions.notices import Asked
 from doorward.model import Credential, Outcome, Request
+from waiting import PATIENCE
 
 ELICITS, SAMPLES = {"elicitation": {}}, {"sampling": {}}
 PERSON = Credential(owner=True)
@@ -62,7 +63,7 @@ class Heard:
 @pytest.fixture
 async def heard(house: McpHouse) -> AsyncIterator[Heard]:
     heard = Heard(house)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         yield heard
     for leave in heard.leave:
         leave()

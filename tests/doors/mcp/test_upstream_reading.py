@@ -15,6 +15,7 @@ from upstream_door import open_door, recipe, server
 from doorward.model import Credential
 from doorward.upstream.addressing import relinked, unwrapped, wrapped
 from doorward.upstream.readable import in_full_view
+from waiting import PATIENCE
 
 ONE = "mcp://notes/note:///one"
 
@@ -210,7 +211,7 @@ async def test_who_may_read_only_with_approval_from_now_on_hears_no_more(house: 
     await web.initialize()
     stream = await web.listen().begun()
     assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while (await other.call("notes_change")).said != "told of ['note:///one']":
             pass
         watched["strategy"]["aiCommands"]["requireApproval"] = {"mcp/notes/resources.read": True}

@@ -15,6 +15,7 @@ from upstream_door import recipe, server
 
 from doorward.home import Home
 from doorward_process import Doorward
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def doorward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doorward]:
     write_recipe(home, recipe("annex", "mcp/*"))
     (home.path / "mcp-servers.json").write_text(json.dumps({"servers": [server("notes")]}))
     doorward = Doorward(home.path)
-    with doorward.up():
+    with doorward.serving():
         assert doorward("rooms", "create", "annex", "--recipe=annex").code == 0
         yield doorward
 
@@ -49,7 +50,7 @@ def test_a_question_is_answered_from_another_terminal(doorward: Doorward):
         wrong = doorward("approvals", "answer", asked["id"], "nome=Ada")
         assert (wrong.code, wrong.json["code"]) == (1, "bad_params")
         assert doorward("approvals", "answer", asked["id"], "name=Ada").json["result"]["action"] == "accept"
-        out, _ = running.communicate(timeout=60)
+        out, _ = running.communicate(timeout=PATIENCE)
     given = json.loads(json.loads(out)["result"]["content"][0]["text"])
     assert given == {"action": "accept", "content": {"name": "Ada"}}
     late = doorward("approvals", "answer", asked["id"], "--decline")

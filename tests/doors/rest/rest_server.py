@@ -18,8 +18,7 @@ from doorward.doors.http import Server
 from doorward.home import Home
 from doorward.model import Credential, Outcome, Request
 from doorward.settings import Settings
-
-_PATIENCE = 60.0
+from waiting import PATIENCE
 
 
 class Running:
@@ -32,7 +31,7 @@ class Running:
 
     def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run something on the house's own loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     def owner(self, command: str, **params: Any) -> Any:
         """The result of a command of the owner's, outside any room."""
@@ -46,7 +45,7 @@ class Running:
 
     def client(self, token: str = "") -> httpx2.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=_PATIENCE, trust_env=False)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False)
 
 
 class _Listener(uvicorn.Server):
@@ -90,10 +89,10 @@ def running(home: Path, *, families: Iterable[Family] = (), changes: Settings | 
 
     thread = threading.Thread(target=carry)
     thread.start()
-    ready.wait(_PATIENCE)
+    ready.wait(PATIENCE)
     assert started, "the server did not start"
     try:
         yield started[0]
     finally:
         ending[0]()
-        thread.join(_PATIENCE)
+        thread.join(PATIENCE)

@@ -17,6 +17,7 @@ from doorward.agents.models.model import Piece, Prompt, Text
 from doorward.client import Answer, Client, Doing
 from doorward.settings import Keeper, Settings
 from keeper_house import Kept, run
+from waiting import PATIENCE
 
 PATH = "/api/agent/ai"
 LINES = "application/x-ndjson"
@@ -122,8 +123,8 @@ def test_whoever_hangs_up_stops_the_keeper(server: Running, keeper: Kept, person
     )
     with socket.create_connection((url.host, url.port or 80)) as connection:
         connection.sendall(head.encode() + body)
-        assert begun.wait(30)
-    assert over.wait(30)
+        assert begun.wait(PATIENCE)
+    assert over.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema_rs
 import pytest
@@ -75,6 +79,29 @@ async def test_the_page_names_every_operation_and_every_code(rest: Any) -> None:
         assert f'<tr id="{code}">' in page
     for target in re.findall(r'href="#([^"]+)"', page):
         assert f'id="{target}"' in page
+
+
+async def test_what_the_page_tells_to_type_can_be_typed(rest: Any, document: dict[str, Any]) -> None:
+    page = (await rest.open.get("/docs")).text
+    lines = re.findall(r"<pre><code>(curl.*?)</code></pre>", page.replace("\\\n", ""), re.DOTALL)
+    typed = [shlex.split(unescape(one)) for one in lines]
+    assert len(typed) == sum(len(methods) for methods in document["paths"].values())
+    assert "`" not in page
+    for words in typed:
+        address = urlsplit(words[-1])
+        assert re.fullmatch(r"[\w/.%-]+", address.path), "curl reads braces in a way of its own"
+        assert "…" not in address.query
+        if "-d" in words:
+            assert isinstance(json.loads(words[words.index("-d") + 1]), dict)
+    said = [" ".join(words) for words in typed]
+    assert [one.startswith("curl -N ") for one in said if one.endswith("/api/events")] == [True]
+    for part in (
+        "/api/rooms/lab/members/",
+        "/api/audit/ID",
+        "Content-Type: application/octet-stream --data-binary @picture.png",
+        '{"recipeId": "quiet",',
+    ):
+        assert any(part in one for one in said), part
 
 
 async def test_the_page_loads_nothing_and_runs_nothing(rest: Any) -> None:

@@ -33,6 +33,36 @@ async def test_a_body_without_a_command_is_told_what_is_missing(rest: Rest, body
     assert said in answer.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/api/run", {"comand": "undo"}, "has no field 'comand'; valid: command, params, room, ticket, dryRun, cache."),
+        ("/api/run", {"command": 5}, "The field `command` must be a text; given a whole number."),
+        ("/api/run", {"command": "undo", "params": []}, "`params` must be an object or null; given a list."),
+        ("/api/explain", {"room": "general"}, "lacks `command`; valid: command, room; given room."),
+        ("/api/explain", {"command": ""}, "`command` must be a text of at least 1 characters."),
+        ("/api/auth/login", {"user": "u" * 64, "password": "p"}, "`user` must be a text of at most 63 characters."),
+        ("/api/auth/login", {"user": "u", "password": 1.5}, "`password` must be a text; given a number."),
+        ("/api/auth/refresh", {}, "lacks `refreshToken`; valid: refreshToken; given none."),
+    ],
+)
+async def test_a_body_that_does_not_fit_is_told_which_field_and_what_would(rest: Rest, path: str, body: Any, said: str):
+    person = await rest.person()
+    problem = (await person.post(path, json=body)).json()
+    assert (problem["status"], problem["outcome"], problem["effect"]) == (400, "refused", "none")
+    assert said in problem["detail"]
+
+
+async def test_a_search_for_nothing_lists_everything(rest: Rest):
+    agent = await rest.agent()
+    every, nothing = [
+        (await agent.get("/api/commands", params={"room": "general", "limit": 3, **more})).json()
+        for more in ({}, {"search": " "})
+    ]
+    assert nothing == every
+    assert every["total"] > 3
+
+
 async def test_a_password_in_the_header_is_told_that_a_token_is_needed(rest: Rest):
     answer = await rest.open.get("/api/me", headers={"Authorization": "Basic YTpi"})
     assert answer.status_code == 401

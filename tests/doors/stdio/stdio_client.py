@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from doorward_process import BIN, Doorward
-
-PATIENCE = 60.0
+from waiting import PATIENCE
 
 
 class StdioClient:

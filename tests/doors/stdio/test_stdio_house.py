@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import pytest
 from stdio_client import StdioClient
 
 from doorward_process import Doorward
+from talking import Stage, stage, with_talker
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -20,14 +22,21 @@ def doorward(tmp_path: Path) -> Doorward:
     return Doorward(tmp_path / "home")
 
 
-def _lock_text(doorward: Doorward) -> str:
-    lock = doorward.home / "lock"
-    return lock.read_text() if lock.exists() else ""
+@pytest.fixture
+def talkative(tmp_path: Path) -> Doorward:
+    """The same with a room `lab` for commands that last for as long as the test likes."""
+    return with_talker(tmp_path, "data/list")
+
+
+@pytest.fixture
+def theatre() -> Iterator[Stage]:
+    with stage() as one:
+        yield one
 
 
 def keeper(doorward: Doorward) -> int:
     """The process that holds the house."""
-    return int(_lock_text(doorward))
+    return int((doorward.home / "lock").read_text())
 
 
 def rooms(client: StdioClient, number: int) -> Any:
@@ -74,13 +83,15 @@ def test_when_the_keeper_ends_another_takes_over_and_nobody_begins_anew(
     assert doorward("audit", "verify").code == 0
 
 
-def test_a_call_that_was_cut_off_is_answered_and_other_requests_are_asked_again(doorward: Doorward) -> None:
-    with StdioClient(doorward) as host:
+def test_a_call_that_was_cut_off_is_answered_and_other_requests_are_asked_again(
+    talkative: Doorward, theatre: Stage
+) -> None:
+    with StdioClient(talkative) as host:
         host.initialize()
-        with StdioClient(doorward, "--as", "cut") as client:
+        with StdioClient(talkative, "--room=lab", "--as", "cut") as client:
             client.initialize()
-            call = client.begin_call("shell_sleep", seconds=30)
-            _wait_for(doorward, "shell/sleep")
+            call = client.begin_call("talk_live", port=theatre.port)
+            theatre.talker()
             os.kill(host.process.pid, signal.SIGSTOP)
             listing = client.begin("tools/list")
             os.kill(host.process.pid, signal.SIGKILL)
@@ -91,7 +102,7 @@ def test_a_call_that_was_cut_off_is_answered_and_other_requests_are_asked_again(
             assert client.answer(listing)["result"]["tools"]
             assert rooms(client, 1) == ["general"]
             assert client.close()[0] == 0
-    assert doorward("audit", "verify").code == 0
+    assert talkative("audit", "verify").code == 0
 
 
 def test_a_server_gets_the_house_from_a_client_and_gives_it_back_at_its_end(doorward: Doorward) -> None:
@@ -108,36 +119,43 @@ def test_a_server_gets_the_house_from_a_client_and_gives_it_back_at_its_end(door
                 assert keeper(doorward) == server.process.pid
                 late.close()
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(30) == 0
+            assert server.process.wait(PATIENCE) == 0
         assert rooms(host, 4) == rooms(guest, 4) == ["general"]
         assert keeper(doorward) in (host.process.pid, guest.process.pid)
         assert guest.close()[0] == host.close()[0] == 0
     assert doorward("audit", "verify").code == 0
 
 
-def test_a_call_may_finish_before_the_house_is_handed_over(doorward: Doorward) -> None:
-    with StdioClient(doorward) as host:
+def test_a_call_may_finish_before_the_house_is_handed_over(talkative: Doorward, theatre: Stage) -> None:
+    with StdioClient(talkative, "--room=lab") as host:
         host.initialize()
-        call = host.begin_call("shell_sleep", seconds=2)
-        _wait_for(doorward, "shell/sleep")
-        with doorward.up():
-            assert host.answer(call)["result"]["structuredContent"]["exitCode"] == 0
-            assert rooms(host, 1) == ["general"]
+        call = host.begin_call("talk_live", port=theatre.port)
+        talker = theatre.talker()
+        with talkative.started("up", "--port", "0") as process:
+            try:
+                wait_until(lambda: not (talkative.home / "mcp.sock").exists())
+                assert keeper(talkative) == host.process.pid
+                talker.tell("end", 0)
+                assert host.answer(call)["result"]["structuredContent"]["exitCode"] == 0
+                assert rooms(host, 1) == ["general"]
+                assert keeper(talkative) == process.pid
+            finally:
+                process.kill()
 
 
-def test_a_client_is_served_beside_a_command_that_runs_for_long(doorward: Doorward) -> None:
-    with doorward.started("run", "shell/sleep", "3") as command:
-        looks = (doorward("--version").code == 0 and _lock_text(doorward) for _ in range(50))
-        assert any(looks)
-        assert keeper(doorward) == command.pid
-        with StdioClient(doorward) as client:
+def test_a_client_is_served_beside_a_command_that_runs_for_long(talkative: Doorward, theatre: Stage) -> None:
+    with talkative.started("run", "--room=lab", "talk/live", f"--port={theatre.port}") as command:
+        talker = theatre.talker()
+        assert keeper(talkative) == command.pid
+        with StdioClient(talkative, "--room=lab") as client:
             client.initialize()
             assert rooms(client, 1) == ["general"]
-            assert keeper(doorward) == command.pid
-            command.communicate(timeout=60)
+            assert keeper(talkative) == command.pid
+            talker.tell("end", 0)
+            command.communicate(timeout=PATIENCE)
             assert command.returncode == 0
-            assert rooms(client, 2) == ["general"]
-            assert keeper(doorward) == client.process.pid
+            assert rooms(client, 2) == ["general", "lab"]
+            assert keeper(talkative) == client.process.pid
 
 
 def test_a_server_is_not_asked_out_by_another(doorward: Doorward) -> None:
@@ -153,10 +171,4 @@ def test_a_person_can_shut_down_a_house_that_a_client_keeps(doorward: Doorward) 
     with StdioClient(doorward) as host:
         host.initialize()
         assert doorward("run", "--as=me", "--room=", "system/shutdown", "--reason=tea").code == 0
-        assert host.process.wait(30) == 0
-
-
-def _wait_for(doorward: Doorward, command: str) -> None:
-    """Until this command runs, as seen from a terminal."""
-    seen = (doorward("executions", "list", "--json").out for _ in range(50))
-    assert any(command in out for out in seen)
+        assert host.process.wait(PATIENCE) == 0

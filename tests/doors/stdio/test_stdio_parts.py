@@ -111,3 +111,13 @@ def test_a_listening_request_does_not_count_as_work() -> None:
     assert not memory.busy
     send(memory, frame("tools/call", 2))
     assert memory.busy
+
+
+def test_a_call_that_its_client_took_back_is_waited_for_and_told_of_no_more() -> None:
+    memory = Memory()
+    send(memory, frame("tools/call", 1), frame("tools/call", "1"), frame("tools/list", 2))
+    for id in (1, 2, None, [], 3):
+        send(memory, frame("notifications/cancelled", params={"requestId": id}))
+    calls, _ = memory.lost()
+    assert [asked.id for asked in calls] == ["1"]
+    assert not memory.waiting

@@ -14,6 +14,7 @@ from stdio_client import StdioClient
 
 from doorward.doors.mcp_stdio.frames import LARGEST
 from doorward_process import BIN, Doorward
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ def test_the_end_of_a_client_cancels_its_calls_and_leaves_their_records(way: str
             code, said = client.close()
         else:
             client.process.send_signal(signal.SIGTERM)
-            code, said = client.process.wait(30), ""
+            code, said = client.process.wait(PATIENCE), ""
         assert (code, said) == (0, "")
     ended = (
         [line for line in records(doorward) if line["caller"] == way and line["phase"] != "start"] for _ in range(50)
@@ -159,7 +160,9 @@ def test_requests_in_a_file_are_answered(doorward: Doorward, tmp_path: Path) -> 
     given, got = tmp_path / "requests", tmp_path / "answers"
     given.write_text("\n".join(json.dumps(frame) for frame in frames))
     with given.open("rb") as source, got.open("wb") as sink:
-        subprocess.run([BIN / "doorward", "mcp"], env=doorward.env, stdin=source, stdout=sink, check=True, timeout=60)
+        subprocess.run(
+            [BIN / "doorward", "mcp"], env=doorward.env, stdin=source, stdout=sink, check=True, timeout=PATIENCE
+        )
     assert {json.loads(line)["id"] for line in got.read_text().splitlines()} == {1, 2}
 
 
@@ -179,6 +182,6 @@ def test_what_cannot_be_served_is_said_to_the_person_and_to_the_client(
         answer = client.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={})
         assert answer["error"]["data"]["code"] == code
         assert answer["error"]["message"].startswith(said)
-        assert client.process.wait(30) == 3
+        assert client.process.wait(PATIENCE) == 3
         assert client.process.stderr is not None
         assert said in client.process.stderr.read().decode()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from doorward.agents.house import taught
 from doorward.agents.house.asking import talk
 from doorward.agents.house.entities.knowledge import vocabulary
+from doorward.agents.house.likening import leaves_out, likened
 from doorward.agents.house.plan import Plan
 from doorward.agents.house.said import said
 from doorward.agents.house.trying import tried
 from doorward.agents.house.wording import worded
+from doorward.agents.house.wording.unwrapping import unwrapped
 
 if TYPE_CHECKING:
     from doorward.agents.house.understanding import Mind
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 _BESIDE = ("told not to", "told not to, first", "what is not so", "told what happened")
 """Guards that speak only of the part of a message in which they stand, where nothing is changed."""
 
+_FEW = 2
 _HAPPENED = ("told what happened",)
 """What may be said beside a request for a change."""
 
@@ -27,10 +31,13 @@ def chosen(mind: Mind, text: str) -> Plan | str:
     """The plan for a message in the wording that is understood, or what is said instead."""
     one = said(text, mind.now, mind.zone)
     whole, found = one.reading, worded(text)
-    if talk(text) is not None or taught.plan(mind.around(one)) is not None:
+    if (talk(text) is not None and not _asks_too(text)) or taught.plan(mind.around(one)) is not None:
         return mind.read(text)
-    if not whole.english or not text.strip() or found.readings in ((text,), ()):
+    if not whole.english or not text.strip() or not found.readings:
         return mind.read(text)
+    near = likened(mind, text)
+    if near is not None and near.sure:
+        return near.plan
     plain = _plain_change(mind, text)
     if plain is not None:
         return plain
@@ -38,7 +45,7 @@ def chosen(mind: Mind, text: str) -> Plan | str:
     only_looks = bool(whole.held_back or whole.changes_nothing) or not found.calm
     if whole.held_back and (whole.held_back not in _lenient() or whole.of("path", "quoted")):
         return mind.read(text)
-    ways = _ways(mind, found.readings, only_looks=only_looks)
+    ways = chain(_ways(mind, found.whole, found.readings, only_looks=only_looks), (near.plan,) if near is not None else ())
     sentence = ""
     for made in ways:
         if isinstance(made, Plan):
@@ -47,6 +54,12 @@ def chosen(mind: Mind, text: str) -> Plan | str:
             return made
         sentence = sentence or made
     return mind.read(text) if whole.held_back or not sentence else sentence
+
+
+def _asks_too(text: str) -> bool:
+    """Whether more was said than what there is a ready reply to: `Thank you. How many of them are open?`"""
+    rest = unwrapped(text).request
+    return rest != text.strip() and len(rest.split()) > _FEW and talk(rest) is None and rest[-1:] == text.strip()[-1:]
 
 
 def _plain_change(mind: Mind, text: str) -> Plan | None:
@@ -65,9 +78,11 @@ def _plain_change(mind: Mind, text: str) -> Plan | None:
     return made if not one.held_back and (made.name == "undo" or not one.changes_nothing) else None
 
 
-def _ways(mind: Mind, readings: Sequence[str], *, only_looks: bool) -> Iterator[Plan | str]:
+def _ways(mind: Mind, whole: str, readings: Sequence[str], *, only_looks: bool) -> Iterator[Plan | str]:
     """What is made of each reading, one after the other, as far as they are needed."""
     for reading in readings:
+        if leaves_out(mind, whole, said(reading, mind.now, mind.zone)):
+            continue
         made = mind.read(reading)
         if not (isinstance(made, Plan) and made.changes and only_looks):
             yield made

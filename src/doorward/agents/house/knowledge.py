@@ -137,6 +137,7 @@ class SmallTalk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beyond_how: str
     either: str
     no_such_field: str
+    unused: str
     took_back: str
     nothing_to_undo: str
     undo_which: str

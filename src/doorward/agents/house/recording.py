@@ -98,8 +98,17 @@ def changed(around: Around, intent: Intent, asked: Asked) -> Steps:
         if same is None:
             raise Unknown(smalltalk.no_such_value(value, table.noun[1], [f"{name} ({', '.join(map(str, allowed))})"]))
         data = {name: same}
+    elif isinstance(data[name], str) and data[name] != data[name].lower() and "data/aggregate" in around.tools:
+        (held,) = yield [Step("data/aggregate", {"collection": table.name, "groupBy": [name]}, lookup=True)]
+        data = {name: _spelt(data[name], [one.get(name) for one in items(held) if isinstance(one, dict)])}
     last = yield [Step("data/update", {"collection": table.name, "id": _id(table, caught["id"]), "data": data})]
     return Telling(msgspec.structs.replace(asked, thing=table.name, noun=table.noun), tuple(last))
+
+
+def _spelt(value: str, held: list[Any]) -> str:
+    """A value as other records have it, where they differ only in small and capital letters."""
+    alike = [one for one in held if isinstance(one, str) and one.lower() == value.lower()]
+    return alike[0] if len(alike) == 1 else value
 
 
 def _field(table: Table, words: str, value: str, schema: Any) -> str:

@@ -137,7 +137,7 @@ def _steps(around: Around, asked: Asked, own: Meant | None) -> Steps:
         if said.has("record") and (_CHANGED.search(said.text) or around.slots.span() is not None):
             return (yield from _changed(around, asked, known))
         raise Unknown(smalltalk.not_understood())
-    return (yield from about(around, asked, meant))
+    return (yield from about(around, asked, meant, known))
 
 
 def _by_id(asked: Asked, id: str, known: Sequence[Table]) -> Steps:
@@ -162,7 +162,7 @@ def _better(found: Meant | None, own: Meant | None) -> Meant | None:
     return found if found.score >= own.score else own
 
 
-def about(around: Around, asked: Asked, meant: Meant) -> Steps:
+def about(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] = ()) -> Steps:
     """What is wanted of the records of one collection."""
     table, said = meant.table, around.slots.said
     asked = msgspec.structs.replace(asked, thing=table.name, noun=table.noun)
@@ -180,7 +180,7 @@ def about(around: Around, asked: Asked, meant: Meant) -> Steps:
         return Telling(
             msgspec.structs.replace(asked, act="read", count=False, fields=_wanted_fields(said, table)), tuple(got)
         )
-    return (yield from selected(around, asked, meant))
+    return (yield from selected(around, asked, meant, known))
 
 
 def _values_of(said: Any, table: Table) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from doorward.agents.house import conditions, dating, fields, figuring, knowledge, resolving, saying, smalltalk
+from doorward.agents.house import accounting, conditions, dating, fields, figuring, knowledge, resolving, saying, smalltalk
 from doorward.agents.house.counting import counted
 from doorward.agents.house.fetching import call
 from doorward.agents.house.fields import Table
@@ -21,7 +22,7 @@ from doorward.agents.house.wanted import Shape
 _VAGUE = knowledge.words("records: vague")
 
 
-def selected(around: Around, asked: Asked, meant: Meant) -> Steps:
+def selected(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] = ()) -> Steps:
     """What is wanted of those records of a collection that are meant."""
     table, said = meant.table, around.slots.said
     cannot = figuring.beyond(said.text)
@@ -55,6 +56,9 @@ def selected(around: Around, asked: Asked, meant: Meant) -> Steps:
     where = conditions.together(clauses)
     if not conditions.joins(said, clauses, where):
         raise Unknown(knowledge.smalltalk().either)
+    passed_over = accounting.unused(said, meant, wanted, clauses, known)
+    if passed_over:
+        raise Unknown(smalltalk.unused(passed_over, table.noun[1]))
     unheard = _unheard(said, wanted)
     if unheard:
         raise Unknown(smalltalk.no_such_value(unheard, table.noun[1], table.texts()[:8]))

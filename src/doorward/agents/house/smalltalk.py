@@ -45,6 +45,11 @@ def no_such_value(word: str, noun: str, fields: Sequence[str]) -> str:
     return knowledge.smalltalk().no_such_value.format(word=word[:60], noun=noun, fields=in_a_row(list(fields)))
 
 
+def unused(word: str, noun: str) -> str:
+    """A word that nothing was made of."""
+    return knowledge.smalltalk().unused.format(word=word[:60], noun=noun)
+
+
 def nowhere(what: str, word: str, noun: str, fields: Sequence[str]) -> str:
     """No record has what was named."""
     words = knowledge.smalltalk()

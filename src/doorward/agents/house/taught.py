@@ -11,9 +11,9 @@ import msgspec
 from doorward.agents.house.plan import Around, Plan, Step, Steps, Telling
 from doorward.agents.house.telling import Asked
 from doorward.agents.models.model import Tool
-from doorward.recipes.recipe import MOST_SLOTS
+from doorward.edited.slots import MOST_SLOTS
+from doorward.edited.slots import SLOT as _SLOT
 
-_SLOT = re.compile(r"\{([a-zA-Z]\w{0,40})\}")
 _SPACES = re.compile(r"\s+")
 _END = r"\Z"
 _LONGEST_PHRASE = 400

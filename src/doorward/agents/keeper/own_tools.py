@@ -5,6 +5,7 @@ Whatever a model calls, the answer shows it as one of these, so that a program r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -56,6 +57,9 @@ READS = frozenset(("file/read", "vfs/read"))
 WRITES = frozenset(("file/write", "vfs/write"))
 _PARAMS = ("params", "parameters", "arguments", "args", "input")
 """How models call the parameters of a command that they name."""
+_SHOWN = re.compile(
+    r"""["']?(?:name|tool|tool_name|function)["']?\s*:\s*["'](?:run_command|read_file|write_file)["']"""
+)
 _OURS: Mapping[str, Name] = {"run_command": "run_command", "read_file": "read_file", "write_file": "write_file"}
 
 
@@ -134,3 +138,8 @@ def _object(key: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise BadParams(f"run_command: `{key}` must be a JSON object; given {shortened(value)}.")
     return value
+
+
+def shows_a_call(prose: str) -> bool:
+    """Whether words without a call hold what looks like one of ours, in a place where none is read."""
+    return _SHOWN.search(prose) is not None

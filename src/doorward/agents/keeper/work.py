@@ -7,20 +7,23 @@ many tokens that costs, how long all of it takes, and the energy of whoever it a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from doorward.agents.answering import Answer, answer
+from doorward.agents.answering import Answer
 from doorward.agents.budget import FREE
 from doorward.agents.calls.wanted import Reading, Wanted
 from doorward.agents.heard import correction, heard, only_talks, told_of
 from doorward.agents.keeper.briefing import Brief, prompt
 from doorward.agents.keeper.hands import Done, Hands
+from doorward.agents.keeper.own_tools import shows_a_call
 from doorward.agents.keeper.quoted import of_servers, why_not
 from doorward.agents.keeper.voice import Voice
 from doorward.agents.models.model import Model, ModelFailed, Prompt, Turn
+from doorward.agents.patience import Patience
 from doorward.agents.quoting import Quotations
 from doorward.agents.standing_in import must_load
 from doorward.backends.context import Context
@@ -71,8 +74,10 @@ class Work:
         self._same = 0
         self._last = 0
         """Where the calls of the model's last answer begin."""
+        self._unread = 0
+        """How many calls could not be read."""
         self._corrected = False
-        self._patient = True
+        self._patience = Patience()
         self._quotations = Quotations(ctx.house.registry)
 
     async def done(self) -> End:
@@ -84,9 +89,9 @@ class Work:
             if not limit.expired():
                 raise
             self.calls += self._hands.stopped()
-            return End(
-                ended="time_limit", error=f"The keeper was not done within {self._seconds:g} s, the most it has."
-            )
+            by = "keeper.seconds" if self._seconds >= self._brief.limits.seconds else "the recipe's timeoutSeconds"
+            error = f"The keeper was not done within {self._seconds:g} s, the most it has ({by})."
+            return End(ended="time_limit", error=error)
         except ModelFailed as failure:
             return End(ended="model_failed", error=f"{self.model.name} gave no answer: {failure.message}")
 
@@ -94,17 +99,15 @@ class Work:
         limits = self._brief.limits
         while self.turns < limits.turns:
             if self.tokens >= limits.tokens:
-                return End(
-                    ended="token_limit",
-                    error=f"The keeper used {self.tokens} tokens, of at most {limits.tokens}, and was not done.",
-                )
+                used = f"The keeper used {self.tokens} tokens, of at most {limits.tokens} (keeper.tokens)"
+                return End(ended="token_limit", error=f"{used}, and was not done.")
             self.turns += 1
             end = await self._turn()
             if end is not None:
                 return end
         return End(
             ended="turn_limit",
-            error=f"The keeper asked its model {limits.turns} times, the most it may, and was not done.",
+            error=f"The keeper asked its model {limits.turns} times, the most it may (keeper.turns), and was not done.",
         )
 
     async def _turn(self) -> End | None:
@@ -116,7 +119,8 @@ class Work:
             await loads.load()
         given = await asyncio.to_thread(prompt, self._brief, self.model, tuple(self.so_far))
         voice = Voice(self._ctx.execution)
-        got = await self._answer(given, voice)
+        limits = self._ctx.house.settings.personas
+        got = await self._patience.answer(self.model, given, limits, voice.told, self._waiting)
         self._count(given, got)
         if got.cut:
             return End(ended="model_failed", text=got.text.strip(), error=f"{self.model.name} broke off: {got.cut}")
@@ -127,26 +131,20 @@ class Work:
         self.so_far.append(Turn(role="assistant", text=got.text, calls=got.asked))
         end = await self._do(reading, await self._repeated(got, reading, given))
         self.so_far += told_of(unreadable)
+        self._unread += len(unreadable)
         return end
 
-    async def _answer(self, given: Prompt, voice: Voice) -> Answer:
-        """The model's answer. One that is asked too often, and says that it will soon be free, is waited for once."""
-        limits = self._ctx.house.settings.personas
-        try:
-            return await answer(self.model, given, limits, voice.told)
-        except ModelFailed as failure:
-            wait = failure.retry_after
-            if failure.fault != "rate_limited" or wait is None or wait > limits.wait_seconds or not self._patient:
-                raise
-            self._patient = False
-        self._ctx.execution.step("note", {"text": f"{self.model.name} is asked too often, and again in {wait:.0f} s."})
-        await asyncio.sleep(wait)
-        return await answer(self.model, given, limits, voice.told)
+    @contextlib.contextmanager
+    def _waiting(self, seconds: float) -> Iterator[None]:
+        note = f"{self.model.name} is asked too often, and again in {seconds:.0f} s."
+        self._ctx.execution.step("note", {"text": note})
+        yield
 
     def _words(self, got: Answer, reading: Reading, voice: Voice) -> End | None:
         """An answer without a call: the end, unless the model only talks about what it would do, or says nothing."""
         prose = reading.prose.strip()
-        if not self._corrected and (not prose or only_talks(prose, self._brief.offered)):
+        talks = not prose or only_talks(prose, self._brief.offered) or shows_a_call(prose)
+        if talks and not self._corrected:
             self._corrected = True
             if got.text:
                 self.so_far.append(Turn(role="assistant", text=got.text))
@@ -166,6 +164,8 @@ class Work:
         """
         if self.calls and all(one["status"] != "done" for one in self.calls):
             return "Nothing of what it tried was done; each call says why."
+        if self._unread and not self.calls:
+            return f"Nothing was run: {self.model.name} asked for calls that cannot be read."
         last = [
             one for one in self.calls[self._last :] if one["status"] != "failed" or one["input"].keys() != {"command"}
         ]

@@ -10,7 +10,7 @@ import functools
 import logging
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Protocol
 
 import httpx2
@@ -48,10 +48,12 @@ async def pieces(
     prompt: Prompt,
     connect: Connect,
     socket: str | None = None,
+    heard: Callable[[], None] | None = None,
 ) -> AsyncGenerator[Piece | None, None]:
     """The answer; None is a sign of life without words. Whatever happens, the connection is closed at the end.
 
-    With a `socket`, a path, that is where it is asked, and not at its address.
+    With a `socket`, a path, that is where it is asked, and not at its address. What is there is our own process, which
+    tells how far it has read what it is shown; that takes long, and `heard` is called for every such sign of life.
     """
     name = f"{provider.name}:{model}"
     address = provider.address(with_key=bool(key))
@@ -59,10 +61,8 @@ async def pieces(
         logging.getLogger(talkative).setLevel(logging.ERROR)
     try:
         async with (
-            _connected(provider, model, key, address, limits, connect, socket) as asked,
-            asked.request_stream(
-                messages(prompt), ModelSettings(max_tokens=prompt.most_tokens), parameters(prompt)
-            ) as response,
+            _connected(provider, model, key, address, limits, connect, socket, heard) as asked,
+            asked.request_stream(messages(prompt), _settings(prompt, socket), parameters(prompt)) as response,
         ):
             ended = spoken = False
             try:
@@ -98,6 +98,7 @@ async def _connected(
     limits: settings.Models,
     connect: Connect,
     socket: str | None,
+    heard: Callable[[], None] | None,
 ) -> AsyncIterator[Model]:
     """A model on a connection of its own, which no other answer uses: closing it ends the request for certain."""
     patience = provider.settings
@@ -108,11 +109,22 @@ async def _connected(
         uds=socket,
     )
     guarded = Guarded(
-        carrying, address=address, key=key, most_bytes=limits.answer_bytes, with_account=provider.is_its_maker
+        carrying,
+        address=address,
+        key=key,
+        most_bytes=limits.answer_bytes,
+        with_account=provider.is_its_maker,
+        heard=heard if socket else None,
     )
     timeout = httpx2.Timeout(patience.answer_seconds, connect=patience.connect_seconds)
     async with httpx2.AsyncClient(transport=guarded, timeout=timeout, follow_redirects=False, trust_env=False) as http:
         yield connect(model, address, http, is_its_maker=provider.is_its_maker)
+
+
+def _settings(prompt: Prompt, socket: str | None) -> ModelSettings:
+    if socket:
+        return ModelSettings(max_tokens=prompt.most_tokens, extra_body={"return_progress": True})
+    return ModelSettings(max_tokens=prompt.most_tokens)
 
 
 @functools.cache

@@ -129,6 +129,14 @@ class LocalModel(RemoteModel):
             finally:
                 self._put_away_later()
 
+    @property
+    def _called(self) -> str:
+        return f"The model {self.name}"
+
+    @property
+    def _table(self) -> str:
+        return f"models.local.{self._model}"
+
     async def close(self) -> None:
         """Put it away for good."""
         self._closed = True

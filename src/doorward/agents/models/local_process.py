@@ -163,7 +163,7 @@ class LocalProcess:
             waiting.register(said, select.POLLIN | select.POLLHUP)
             if waiting.poll(self._given.load_seconds * 1_000):
                 return said.readline(100).decode("ascii", "replace").strip()
-        raise self._failed("slow", f"was not loaded within {self._given.load_seconds:g} seconds")
+        raise self._failed("slow", f"was not loaded within {self._given.load_seconds:g} seconds (its load_seconds)")
 
     def _failed(self, fault: Fault, words: str) -> ModelFailed:
         return ModelFailed(fault, f"The model {self.name} {words}.")

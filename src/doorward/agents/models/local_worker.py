@@ -31,6 +31,7 @@ def main(words: list[str]) -> None:
     given.model.path = file
     given.n_ctx = int(context)
     given.n_parallel = 1
+    given.n_batch = 512  # so much is read between two signs of life
     given.cpuparams.n_threads = given.cpuparams_batch.n_threads = int(threads)
     given.sampling.temp = float(temperature)
     given.hostnames = [socket]

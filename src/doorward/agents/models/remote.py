@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from doorward import settings
 from doorward.agents.models.counting import Counter, counted
 from doorward.agents.models.keys import key_of
+from doorward.agents.models.life import Life
 from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent
 from doorward.agents.models.provider import Provider
 from doorward.agents.models.rest import Rest, seconds
@@ -35,6 +36,7 @@ class _Line(Protocol):
         prompt: Prompt,
         connect: Any,
         socket: str | None = None,
+        heard: Callable[[], None] | None = None,
     ) -> AsyncGenerator[Piece | None, None]: ...
 
 
@@ -78,19 +80,20 @@ class RemoteModel:
 
     async def _asked(self, prompt: Prompt, key: str, socket: str | None = None) -> AsyncGenerator[Piece, None]:
         line, connect = await self._libraries()
-        answer = line.pieces(self._provider, self._model, key, self._limits, prompt, connect, socket)
+        life = Life()
+        answer = line.pieces(self._provider, self._model, key, self._limits, prompt, connect, socket, life.heard)
         async with contextlib.aclosing(answer):
-            async for piece in self._in_time(answer):
+            async for piece in self._in_time(answer, life):
                 yield piece
 
-    async def _in_time(self, answer: AsyncGenerator[Piece | None, None]) -> AsyncGenerator[Piece, None]:
+    async def _in_time(self, answer: AsyncGenerator[Piece | None, None], life: Life) -> AsyncGenerator[Piece, None]:
         patience, now = self._provider.settings, asyncio.get_running_loop().time
         end, wait, begun = now() + patience.answer_seconds, patience.first_seconds, False
         while True:
             if now() >= end:
                 raise self._too_slow(begun, late=True)
             try:
-                async with asyncio.timeout_at(min(now() + wait, end)):
+                async with life.within(wait, end):
                     piece = await anext(answer)
             except StopAsyncIteration:
                 return
@@ -101,14 +104,25 @@ class RemoteModel:
                 yield piece
 
     def _too_slow(self, begun: bool, *, late: bool) -> ModelFailed:
+        """That it took too long, with the setting that says how long it may take."""
         patience = self._provider.settings
         if late:
-            words = f"did not finish its answer within {patience.answer_seconds:g} seconds"
+            words, field = f"did not finish its answer within {patience.answer_seconds:g} seconds", "answer_seconds"
         elif begun:
             words = f"fell silent in the middle of its answer for {patience.piece_seconds:g} seconds"
+            field = "piece_seconds"
         else:
-            words = f"did not begin to answer within {patience.first_seconds:g} seconds"
-        return ModelFailed("slow", f"The provider of {self.name} {words}.")
+            words, field = f"did not begin to answer within {patience.first_seconds:g} seconds", "first_seconds"
+        return ModelFailed("slow", f"{self._called} {words} (the setting {self._table}.{field}).")
+
+    @property
+    def _called(self) -> str:
+        return f"The provider of {self.name}"
+
+    @property
+    def _table(self) -> str:
+        """Where its settings stand."""
+        return f"models.providers.{self._provider.name}"
 
     def _check_rest(self) -> None:
         left = self.rest.left

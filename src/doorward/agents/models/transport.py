@@ -7,7 +7,7 @@ found in the environment) stays here. An answer that is a redirect, compressed, 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Literal, cast
 
 import httpx2
@@ -45,12 +45,15 @@ class Guarded(httpx2.AsyncBaseTransport):
         key: str,
         most_bytes: int,
         with_account: bool,
+        heard: Callable[[], None] | None = None,
     ) -> None:
+        """`heard` is told of every event of an answer, whatever is in it."""
         self._inner = inner
         self._url = httpx2.URL(address)
         self._key = key
         self._most = most_bytes
         self._with_account = with_account
+        self._heard = heard
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if (request.url.scheme, request.url.host, request.url.port) != (
@@ -71,7 +74,7 @@ class Guarded(httpx2.AsyncBaseTransport):
         return httpx2.Response(
             response.status_code,
             headers=response.headers,
-            stream=_Measured(stream, most, fails=response.status_code == 200),
+            stream=_Measured(stream, most, fails=response.status_code == 200, heard=self._heard),
             extensions=response.extensions,
         )
 
@@ -103,13 +106,18 @@ class Guarded(httpx2.AsyncBaseTransport):
 class _Measured(httpx2.AsyncByteStream):
     """A body of which only so much is read. One that is too long fails, or just ends when it is only a problem."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, most: int, *, fails: bool) -> None:
+    def __init__(
+        self, inner: httpx2.AsyncByteStream, most: int, *, fails: bool, heard: Callable[[], None] | None
+    ) -> None:
         self._inner = inner
         self._left = most
         self._fails = fails
+        self._heard = heard
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._inner:
+            if self._heard is not None and b"data:" in piece:
+                self._heard()
             if len(piece) > self._left:
                 yield piece[: self._left]
                 if self._fails:

@@ -10,6 +10,7 @@ from doorward.backends.context import Context
 from doorward.backends.mcp.family import ServerId, family
 from doorward.command import Example, NoUndo
 from doorward.facts import Access, Effects, Safety, Tier
+from doorward.upstream import reach
 
 
 class Tested(TypedDict):
@@ -24,6 +25,7 @@ class Tested(TypedDict):
     resources: int
     prompts: int
     log: Annotated[list[str], Meta(description="The last lines that it wrote")]
+    advice: Annotated[list[str], Meta(description="What its entry may lack, where it does not work")]
 
 
 @family.command(
@@ -50,9 +52,10 @@ async def test_server(ctx: Context, server: ServerId) -> Tested:
     began = ctx.house.clock.steady()
     ctx.execution.progress(None, f"connecting to {server}")
     tried = await ctx.house.upstreams.trial(server)
+    config = ctx.house.upstreams.get(server).config
     return {
         "server": server,
-        "enabled": ctx.house.upstreams.get(server).config.enabled,
+        "enabled": config.enabled,
         "ok": tried.ok,
         "problem": tried.problem,
         "seconds": round(ctx.house.clock.steady() - began, 3),
@@ -62,4 +65,5 @@ async def test_server(ctx: Context, server: ServerId) -> Tested:
         "resources": tried.resources,
         "prompts": tried.prompts,
         "log": list(tried.log),
+        "advice": [] if tried.ok else reach.hidden(config, ctx.house.home, ctx.house.servers.environment),
     }

@@ -68,6 +68,8 @@ async def list_tools(
 ) -> ToolList:
     """List the tools of upstream MCP servers that you might call here; people also see those that nobody may."""
     upstreams = ctx.house.upstreams
+    if server:
+        upstreams.get(server)
     await upstreams.look(server)
     words = search.lower().split()
     found = []

@@ -75,7 +75,7 @@ async def _asked(watch: Watch, question: Question, words: str, before: State) ->
     seen = Seen(
         question=question,
         said=words,
-        response=str(answer.get("response") or "") + str(answer.get("error") or ""),
+        response=" ".join(str(answer[one]) for one in ("response", "error") if answer.get(one)),
         ended=str(answer.get("ended", outcome.code)),
         success=bool(answer.get("success")),
         told=[one for one in told if one],

@@ -115,7 +115,7 @@ class Desk:
         if not name and not ticket:
             raise BadLine(
                 'call_tool needs the name of a `tool`, such as {"tool":"pwd","args":{}}, or a `ticket`; '
-                f"given {', '.join(params) or 'nothing'}.",
+                f"given {'an empty name' if params.get('tool') == '' else ', '.join(params) or 'nothing'}.",
                 id,
             )
         args = given.get("args", None if ticket else {})

@@ -12,7 +12,7 @@ import msgspec
 
 from doorward import strictjson
 from doorward.command import shortened
-from doorward.errors import BadParams, DoorwardError
+from doorward.errors import BadParams, DoorwardError, Failed
 
 Id = str | int
 LONGEST_ID = 128
@@ -133,7 +133,14 @@ def error(id: Id | None, body: dict[str, Any]) -> bytes:
 
 def refusal(id: Id | None, fault: DoorwardError) -> bytes:
     """An error of the door itself, in the words that outcomes use."""
-    body: dict[str, Any] = {"code": fault.code, "message": fault.message, "retry": fault.retry}
+    status = "failed" if isinstance(fault, Failed) else "refused"
+    body: dict[str, Any] = {
+        "code": fault.code,
+        "message": fault.message,
+        "status": status,
+        "retry": fault.retry,
+        "effect": fault.effect,
+    }
     if fault.hint:
         body["hint"] = fault.hint
     if fault.retry_after is not None:

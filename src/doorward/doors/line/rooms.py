@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doorward.errors import NotPermitted
+from doorward.gate.authorize import NO_SUCH_ROOM
 from doorward.gate.gate import Gate
 from doorward.model import Caller
 from doorward.rooms.rooms import Rooms
@@ -25,15 +26,16 @@ class ClientRooms:
         try:
             self._gate.enter(caller, room)
         except NotPermitted as fault:
-            names = sorted(one.id for one in self._rooms.of(caller.tenant) if self._is_open(caller, one.id))
-            shown = ", ".join(names[:_MOST_NAMED]) or "none"
-            if len(names) > _MOST_NAMED:
-                shown += f" and {len(names) - _MOST_NAMED} more"
             raise NotPermitted(
-                f"{fault.message} The rooms of {caller.id}: {shown}.",
+                fault.message if fault.rule == NO_SUCH_ROOM else f"{fault.message} Yours: {self._open_to(caller)}.",
                 rule=fault.rule,
                 hint="Name one of them as `room`, or use a token that is good for the one you mean.",
             ) from fault
+
+    def _open_to(self, caller: Caller) -> str:
+        names = sorted(one.id for one in self._rooms.of(caller.tenant) if self._is_open(caller, one.id))
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return (", ".join(names[:_MOST_NAMED]) or "none") + more
 
     def _is_open(self, caller: Caller, room: str) -> bool:
         try:

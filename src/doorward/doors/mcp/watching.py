@@ -11,6 +11,8 @@ from doorward.wire.meta import LEVELS, Level
 
 BETWEEN = 0.1
 """Seconds between two notifications about one call; what comes meanwhile goes with the next."""
+SILENCE = 2.0
+"""Seconds in which a running call says nothing, after which its client hears that it still runs."""
 MOST_TEXT = 4_000
 """Characters of output in one notification; the whole can be read with execution/output."""
 MOST_LOGGED = 50
@@ -36,8 +38,12 @@ class Watcher:
         self._news = False
         self._over = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
+        self._began = 0.0
+        self._silent = True
+        self._pulse: asyncio.TimerHandle | None = None
 
     def put(self, notice: Notice) -> None:
+        self._silent = False
         if isinstance(notice, Output):
             self._text += notice.text
             if len(self._text) > MOST_TEXT:
@@ -47,6 +53,7 @@ class Watcher:
             self._fraction, self._doing = notice.fraction, notice.message[:MOST_DOING]
         elif isinstance(notice, Started):
             if not notice.queued:
+                self._begin()
                 return
             self._doing = "It waits for its turn."
         elif isinstance(notice, Logged):
@@ -61,9 +68,27 @@ class Watcher:
         else:
             self._doing = f"{notice.server} asks something: doorward approvals answer {notice.question}"
         self._moved = self._moved or not isinstance(notice, Logged)
+        self._wake()
+
+    def _wake(self) -> None:
         self._news = True
         if self._telling is None:
             self._telling = asyncio.create_task(self._tell_all())
+
+    def _begin(self) -> None:
+        """From now on it runs. A client that hears nothing of it for long may hold it for dead, and give up."""
+        if self._pulse is None and self._ask.meta.progress is not None:
+            loop = asyncio.get_running_loop()
+            self._began = loop.time()
+            self._pulse = loop.call_later(SILENCE, self._still_runs)
+
+    def _still_runs(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._silent:
+            self._doing, self._moved = f"It has been running for {loop.time() - self._began:.0f} s.", True
+            self._wake()
+        self._silent = True
+        self._pulse = loop.call_later(SILENCE, self._still_runs)
 
     def _log(self, notice: Logged) -> None:
         """Keep what another server logs, if its client wants messages as grave as that."""
@@ -78,13 +103,19 @@ class Watcher:
 
     async def finish(self) -> None:
         """Tell what has not been told yet; to be called before the answer."""
+        self._quiet()
         self._over.set()
         if self._telling is not None:
             await self._telling
 
     def stop(self) -> None:
+        self._quiet()
         if self._telling is not None:
             self._telling.cancel()
+
+    def _quiet(self) -> None:
+        if self._pulse is not None:
+            self._pulse.cancel()
 
     async def _tell_all(self) -> None:
         """Tell what is new, wait a moment, and so on. It ends when nothing is new; the next notice starts it again."""

@@ -53,6 +53,10 @@ class Memory:
             kept = b"" if head.method == _CALL else frame
             self._asked[key] = Asked(key[1], head.method, kept)
             self._keep(head, frame)
+        elif head.method == _TAKEN_BACK:
+            id = frames.params(head).get("requestId")
+            if isinstance(id, int | float | str):  # what a client takes back is answered by nobody
+                self._asked.pop(frames.key(id), None)
         elif head.method:
             self._keep(head, frame)
         elif key is not None:

@@ -30,7 +30,13 @@ _LARGEST_ANSWER = 256 * 1024 * 1024
 _FIRST_WORDS = 1.0
 """Seconds in which a client that cannot be served may still say something, to be told why."""
 _LAST_WORDS = 0.5
-"""Seconds that open requests are given when the client has closed its end; then they are cancelled."""
+"""Seconds in which a client that has closed its end must read something of what is there for it."""
+_LAST_ANSWERS = 1.5
+"""Seconds that open requests are given when the client has closed its end; then they are cancelled.
+
+Whoever pipes requests into this program closes its end at once and wants their answers. Whoever ends it in good order
+waits about two seconds before it insists, and should not have to.
+"""
 _MOST_WAITING = 256
 """How many messages are read ahead of a house that takes them slowly."""
 _CUT_OFF = "The call was cut off: the process that kept the house has ended, or has handed the house to another."
@@ -141,7 +147,7 @@ class Relay:
     async def _last_words(self) -> None:
         """The client has said all it will; what it asked last is still answered, if that takes no time."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS):
+            async with asyncio.timeout(_LAST_ANSWERS):
                 while self._memory.busy:
                     self._more.clear()
                     await self._more.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -9,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from doorward.command import Command, Undo
+from doorward.command import Command, Undo, shortened
 from doorward.doors.rest import reading
 from doorward.doors.rest.bodies import Explain, Me, Offer, Offers, Run
 from doorward.doors.rest.governed import DOOR, Governed, answered, as_json
@@ -19,7 +20,16 @@ from doorward.errors import BadParams
 from doorward.model import Request as Asked
 from doorward.store.command_index import CommandIndex
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
+_MISFIT = re.compile(r"Expected `([^`]+)`(?: of length ([<>])= (\d+))?(?:, got `([^`]+)`)? - at `\$\.(\w+)`")
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+}
 
 
 class Asking:
@@ -103,7 +113,7 @@ class Asking:
         if room:
             self._gate.enter(caller, room)
         offered = sorted(self._gate.offered(caller, room), key=lambda one: one.name)
-        if "search" in query:
+        if query.get("search", "").strip():
             offered = await self._found(query["search"], offered, caller.tenant)
         page = offered[start : start + limit]
         end = start + len(page)
@@ -118,11 +128,30 @@ class Asking:
 
 
 def read(body: bytes, kind: type[T]) -> T:
-    """A body as what it must be."""
+    """A body as what it must be. Its values are not repeated, since one of them may be a password."""
+    given = reading.parsed(body)
+    fields = {field.encode_name: field.required for field in msgspec.structs.fields(kind)}
+    for name in given:
+        if name not in fields:
+            raise BadParams(f"The body has no field {shortened(name)}; valid: {', '.join(fields)}.")
+    for name, required in fields.items():
+        if required and name not in given:
+            raise BadParams(f"The body lacks `{name}`; valid: {', '.join(fields)}; given {', '.join(given) or 'none'}.")
     try:
-        return msgspec.convert(reading.parsed(body), kind)
+        return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        raise BadParams(f"The body is not as it should be: {error}.") from error
+        raise BadParams(_misfit(str(error))) from error
+
+
+def _misfit(told: str) -> str:
+    """What is wrong with a field of a body, in the words of this house and not in those of the reader of types."""
+    found = _MISFIT.match(told)
+    if found is None:
+        return f"The body is not as it should be: {told}."
+    expected, bound, length, given, field = found.groups()
+    valid = " or ".join(_KINDS.get(one, one) for one in expected.split(" | "))
+    size = f" of at {'most' if bound == '<' else 'least'} {length} characters" if length else ""
+    return f"The field `{field}` must be {valid}{size}" + (f"; given {_KINDS.get(given, given)}." if given else ".")
 
 
 def _offer(one: Command) -> Offer:

@@ -11,9 +11,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from doorward import __version__
+from doorward import __version__, strictjson
 from doorward.command import Command
 from doorward.doors.rest.components import HEALTH, KEY, LAST, PROBLEM, REFERENCE, STATUSES, TAGS, problem_responses
+from doorward.doors.rest.curl import SAMPLE
 from doorward.doors.rest.operation import Operation, names_in, shown_path
 from doorward.doors.rest.own import OWN, ROOM, Own
 from doorward.doors.rest.reading import EVENT_STREAM, JSON
@@ -76,7 +77,8 @@ def build(registry: Registry) -> dict[str, Any]:
 
 def _of_table(operation: Operation, command: Command, schemas: dict[str, Any]) -> dict[str, Any]:
     specs = command.schema["properties"]
-    parameters = [_in_path(name, specs[name]) for name in operation.named]
+    samples = _samples(operation, command)
+    parameters = [_in_path(name, specs[name], samples.get(name)) for name in operation.named]
     parameters.append(_in_query("room", ROOM, required=False))
     free = operation.free(command)
     required = [name for name in command.schema.get("required", []) if name in free]
@@ -85,7 +87,9 @@ def _of_table(operation: Operation, command: Command, schemas: dict[str, Any]) -
             _in_query(name, {**match.schema, "description": match.says}, required=False)
             for name, match in operation.matches.items()
         ]
-        parameters += [_in_query(name, spec, required=name in required) for name, spec in free.items()]
+        parameters += [
+            _in_query(name, spec, required=name in required, sample=samples.get(name)) for name, spec in free.items()
+        ]
     described: dict[str, Any] = {
         "operationId": operation.id,
         "tags": [operation.tag],
@@ -95,7 +99,8 @@ def _of_table(operation: Operation, command: Command, schemas: dict[str, Any]) -
         "x-doorward-command": command.name,
     }
     if operation.whole:
-        described["requestBody"] = {"required": True, "content": {JSON: {"schema": {"type": "object"}}}}
+        content = {"schema": {"type": "object"}, "example": strictjson.loads(samples[operation.whole])}
+        described["requestBody"] = {"required": True, "content": {JSON: content}}
     elif not operation.in_query:
         schema: dict[str, Any] = {"type": "object", "properties": free, "additionalProperties": False}
         if required:
@@ -116,7 +121,7 @@ def _of_table(operation: Operation, command: Command, schemas: dict[str, Any]) -
 
 
 def _of_own(own: Own, schemas: dict[str, Any]) -> dict[str, Any]:
-    parameters = [_in_path(name, own.named[name]) for name in names_in(own.path)]
+    parameters = [_in_path(name, own.named[name], own.named[name].get(SAMPLE)) for name in names_in(own.path)]
     parameters += [_in_query(name, spec, required=False) for name, spec in own.query.items()]
     if own.formats == (EVENT_STREAM,):
         parameters.append(LAST)
@@ -177,13 +182,23 @@ def _lifted(schema: dict[str, Any], name: str, schemas: dict[str, Any]) -> dict[
     return dict(turned(schema))
 
 
-def _in_path(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, **_described(spec), "schema": _text_of(spec)}
+def _samples(operation: Operation, command: Command) -> dict[str, Any]:
+    """A value for each parameter that an example of the command has one for; the first that fits counts most."""
+    fixed = operation.fixed
+    fitting = [one.params for one in command.facts.examples if one.params == {**one.params, **fixed}]
+    return {name: value for params in reversed(fitting) for name, value in params.items()}
 
 
-def _in_query(name: str, spec: Any, *, required: bool) -> dict[str, Any]:
+def _in_path(name: str, spec: Mapping[str, Any], sample: Any) -> dict[str, Any]:
+    shown = {"name": name, "in": "path", "required": True, **_described(spec), **_sampled(sample)}
+    return {**shown, "schema": _text_of(spec)}
+
+
+def _in_query(name: str, spec: Any, *, required: bool, sample: Any = None) -> dict[str, Any]:
     schema = _without_null(dict(spec))
     shown: dict[str, Any] = {"name": name, "in": "query", "required": required, **_described(schema)}
+    if required:
+        shown |= _sampled(sample)
     if _is_plain(schema):
         return {**shown, "schema": schema}
     return {**shown, "content": {JSON: {"schema": schema}}}
@@ -191,6 +206,10 @@ def _in_query(name: str, spec: Any, *, required: bool) -> dict[str, Any]:
 
 def _described(spec: Mapping[str, Any]) -> dict[str, str]:
     return {"description": spec["description"]} if "description" in spec else {}
+
+
+def _sampled(sample: Any) -> dict[str, Any]:
+    return {} if sample is None else {SAMPLE: sample}
 
 
 def _text_of(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,13 +23,17 @@ from doorward.doors.rest.bodies import (
     Run,
     Told,
 )
+from doorward.doors.rest.curl import SAMPLE
 from doorward.doors.rest.operation import Method
 from doorward.doors.rest.reading import EVENT_STREAM, JSON
 from doorward.rooms.sessions import Grant
 
 ROOM = {"type": "string", "maxLength": 200, "description": "The room you act in; people may leave it out"}
 _TEXT: dict[str, Any] = {"type": "string"}
-_ROOM_NAME: dict[str, Any] = {**_TEXT, "maxLength": 63, "description": "The room's name"}
+_ROOM_NAME: dict[str, Any] = {**_TEXT, "maxLength": 63, "description": "The room's name", SAMPLE: "general"}
+_COMMAND = {**_TEXT, "maxLength": 200, "description": "The command's name; data_list is data/list", SAMPLE: "data_list"}
+_EXECUTION = {**_TEXT, "maxLength": 64, "description": "The execution", SAMPLE: "01k9x2m4q7ab3cde"}
+_FILE = {**_TEXT, "maxLength": 64, "description": "The file", SAMPLE: "01k9x2m4q7ab3cde"}
 BYTES = "application/octet-stream"
 _YES: dict[str, Any] = {"type": "boolean", "default": False}
 
@@ -75,7 +79,7 @@ OWN = (
         path="/commands/{command:path}/run",
         tag="commands",
         summary="Run the command that the path names; the body is its parameters",
-        named={"command": {**_TEXT, "maxLength": 200, "description": "The command's name; data_list is data/list"}},
+        named={"command": _COMMAND},
         query={
             "room": ROOM,
             "ticket": {**_TEXT, "maxLength": 64, "description": "Resumes what a person has approved meanwhile"},
@@ -127,7 +131,7 @@ OWN = (
         path="/executions/{execution}/stream",
         tag="executions",
         summary="Follow an execution: its state, what it wrote and writes, and its end",
-        named={"execution": {**_TEXT, "maxLength": 64, "description": "The execution"}},
+        named={"execution": _EXECUTION},
         query={
             "room": ROOM,
             "offset": {
@@ -198,7 +202,7 @@ OWN = (
         path="/rooms/{name}/attachments/{id}",
         tag="rooms",
         summary="The bytes of a file that came with a message",
-        named={"name": _ROOM_NAME, "id": {**_TEXT, "maxLength": 64, "description": "The file"}},
+        named={"name": _ROOM_NAME, "id": _FILE},
         query={"room": ROOM},
         answer={"type": "string", "format": "binary"},
         formats=("*/*",),

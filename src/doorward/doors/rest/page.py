@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from doorward.doors.rest import problems
+from doorward.doors.rest.curl import curl
 from doorward.doors.statuses import HTTP_STATUS
 
 STYLE = """
@@ -41,6 +42,7 @@ td:first-child { white-space: nowrap }
 """
 
 
+_CODE = re.compile("`([^`]+)`")
 _HERE = "{here}"
 """Stands for the address of this server until somebody asks, since it is the one that they asked at."""
 
@@ -106,7 +108,7 @@ def _operation(method: str, path: str, one: Mapping[str, Any], document: Mapping
     yield f'<section><h3 id="{one["operationId"]}"><span class="method">{method}</span> '
     yield f"<code>{escape(path)}</code></h3><p>{escape(one['summary'])}.</p>"
     if "description" in one:
-        yield f'<p class="quiet">{escape(one["description"])}</p>'
+        yield f'<p class="quiet">{_words(one["description"])}</p>'
     rows = [
         (
             spec["name"],
@@ -123,12 +125,12 @@ def _operation(method: str, path: str, one: Mapping[str, Any], document: Mapping
         yield _table("name", "in", "type", "what it is")
         for name, where, spec, needed in rows:
             said = next((p.get("description", "") for p in one["parameters"] if p["name"] == name), "")
-            words = escape(str(spec.get("description") or said))
+            words = _words(str(spec.get("description") or said))
             mark = " <strong>required</strong>" if needed else ""
             yield f"<tr><td><code>{escape(name)}</code></td><td>{where}</td><td>{escape(_kind(spec))}</td>"
             yield f"<td>{words}{mark}</td></tr>"
         yield "</tbody></table></div>"
-    yield _block(_curl(method, path, one, rows, body))
+    yield _block(curl(method, path, one, body, _HERE))
     yield "</section>"
 
 
@@ -148,28 +150,6 @@ def _kind(spec: Mapping[str, Any]) -> str:
     return str(spec.get("type", "any"))
 
 
-def _curl(
-    method: str,
-    path: str,
-    one: Mapping[str, Any],
-    rows: list[tuple[str, str, Mapping[str, Any], bool]],
-    body: Mapping[str, Any],
-) -> str:
-    needed = [name for name, where, _, must in rows if where == "query" and must]
-    query = "?" + "&".join(f"{name}=…" for name in needed) if needed else ""
-    lines = ["curl" if method == "GET" else f"curl -X {method}"]
-    if one.get("security") != []:
-        lines.append('-H "Authorization: Bearer $TOKEN"')
-    if "requestBody" in one:
-        example = next(iter(one["requestBody"]["content"].values())).get("example")
-        if example is None:
-            example = dict.fromkeys(body.get("required", []), "…")
-        lines.append("-H 'Content-Type: application/json'")
-        lines.append(f"-d '{json.dumps(example, ensure_ascii=False)}'")
-    lines.append(f"'{_HERE}{path}{query}'")
-    return " \\\n  ".join(lines)
-
-
 def _problems() -> Iterator[str]:
     yield '<h2 id="problems">problems</h2><p>Problem details (RFC 9457). The code says what kind of problem it is.</p>'
     yield _table("code", "status", "what it means")
@@ -183,6 +163,11 @@ def _problems() -> Iterator[str]:
 def _table(*heads: str) -> str:
     cells = "".join(f"<th>{head}</th>" for head in heads)
     return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>'
+
+
+def _words(text: str) -> str:
+    """A sentence, in which what stands between backticks is shown as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _block(text: str) -> str:

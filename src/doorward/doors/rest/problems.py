@@ -12,7 +12,7 @@ from starlette.responses import Response
 from doorward.doors import problem
 from doorward.doors.problem import MEDIA_TYPE, Problem
 from doorward.doors.statuses import HTTP_STATUS
-from doorward.errors import DoorwardError
+from doorward.errors import DoorwardError, Failed
 from doorward.model import Outcome
 
 CHALLENGE = 'Bearer realm="doorward"'
@@ -87,7 +87,16 @@ class HttpProblem(Exception):
 
 def of_error(error: DoorwardError) -> Response:
     """An error that no call stands behind."""
-    return _of(error.code, error.message, error.retry_after, retry=error.retry, effect=error.effect, hint=error.hint)
+    return _of(
+        error.code,
+        error.message,
+        error.retry_after,
+        outcome="failed" if isinstance(error, Failed) else "refused",
+        retry=error.retry,
+        effect=error.effect,
+        hint=error.hint,
+        rule=error.rule,
+    )
 
 
 def of_outcome(outcome: Outcome) -> Response:

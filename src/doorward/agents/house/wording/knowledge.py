@@ -48,6 +48,10 @@ class Wordings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The same behind one."""
     places: str
     """How a part begins that narrows the request, and is no talk beside it."""
+    fronted: str
+    """What narrows a request and stands before it (`a`), so that it can be put behind it (`b`)."""
+    early: tuple[tuple[str, str], ...]
+    """Other verbs and turns for the same, put into the known ones before the request is looked for in a message."""
     stops: str
     """Talk beside a request that speaks against changing anything."""
     rules: tuple[tuple[str, str], ...]
@@ -80,6 +84,11 @@ def pattern(text: str) -> re.Pattern[str]:
 @cache
 def patterns(which: str) -> tuple[re.Pattern[str], ...]:
     return tuple(pattern(one) for one in getattr(wordings(), which))
+
+
+@cache
+def early() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((pattern(one), means) for one, means in wordings().early)
 
 
 @cache

@@ -74,7 +74,7 @@ async def search(speaker: Speaker, options: Options) -> None:
     given = await speaker.ask("help/search", query=" ".join(options.words)[:500], limit=most)
     speaker.table(given["items"], ["command", "score", "summary"])
     if not given["items"]:
-        speaker.ends(1)
+        speaker.complain("no command that you may run here fits these words; `commands` lists them all")
 
 
 @builtin("suggest", "word…", ["count", "the", "rooms"], group=_GROUP)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from doorward.backends.session.builtins.builtin import ASKS, Kind, builtin
 from doorward.backends.session.builtins.options import Options, Usage
 from doorward.backends.session.builtins.speaking import Speaker
 from doorward.command import NoUndo
 from doorward.facts import Effects, Safety, Tier
+from doorward.model import KEEPER
 from doorward.visible import visible
 
 _GROUP = "Rooms and people"
@@ -44,7 +47,7 @@ async def messages(speaker: Speaker, options: Options) -> None:
     most = options.number("-n", 20, least=1, most=200)
     given = await speaker.ask("room/messages", name=_room(speaker, options), limit=most)
     for one in sorted(given["items"], key=lambda one: str(one.get("at", ""))):
-        speaker.line(f"{one.get('at', '')[:16]}  {one['sender']}: {_indented(one.get('text', ''))}")
+        speaker.line(f"{one.get('at', '')[:16]}  {_sender(one)}: {_indented(one.get('text', ''))}")
 
 
 @builtin("say", "[-r room] word…", ["-r", "general", "Hello."], group=_GROUP, kind=_SAYS, options={"-r ROOM": "Where"})
@@ -73,6 +76,12 @@ async def whoami(speaker: Speaker, options: Options) -> None:
     for_whom = f" for {caller.on_behalf_of}" if caller.on_behalf_of else ""
     where = f" in room {room}" if room else ""
     speaker.line(f"{caller.id}{for_whom}, {caller.access.label} access, tenant {caller.tenant}{where}")
+
+
+def _sender(message: dict[str, Any]) -> str:
+    """Who said it. The keepers of two people have one name, so whose it is stands beside it."""
+    behalf = message.get("onBehalfOf") if message["sender"] == KEEPER else ""
+    return visible(f"{message['sender']} for {behalf}" if behalf else message["sender"], lines=False)
 
 
 def _indented(text: str) -> str:

@@ -11,14 +11,18 @@ from doorward.backends.session.builtins.builtin import REMOVES, STORES, Kind, bu
 from doorward.backends.session.builtins.options import Options, Usage
 from doorward.backends.session.builtins.showing import as_json
 from doorward.backends.session.builtins.speaking import Speaker
+from doorward.clock import iso
 from doorward.command import shortened
-from doorward.errors import NotFound
+from doorward.errors import DoorwardError, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
 
 _GROUP = "Data"
 _CONDITION = re.compile(r"([^=!<>~]+?)(!=|>=|<=|=|>|<|~)(.*)", re.DOTALL)
 _OPERATORS = {"!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "~": "$contains"}
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?")
+_NAME = re.compile(r"\w+")
+_LATEST = 253_402_300_800
+"""The seconds of the year 10000, which no time that is written as one reaches."""
 _WORDS = {"true": True, "false": False, "null": None}
 _WHERE = {"-w --where CONDITION": "Only where field=value, also != > >= < <= and ~ (contains); several with commas"}
 _JSON = {"--json": "As JSON"}
@@ -158,7 +162,7 @@ async def delete(speaker: Speaker, options: Options) -> None:
     "sql [--json]",
     ["SELECT id, recipe FROM rooms"],
     group=_GROUP,
-    options={"-d --database NAME": "An attached database", **_JSON},
+    options={"-d --database NAME": "An attached database", "--json": "As JSON, with times in seconds since 1970"},
 )
 async def query(speaker: Speaker, options: Options) -> None:
     """Run one SELECT over the collections and print what it gives as a table."""
@@ -167,13 +171,35 @@ async def query(speaker: Speaker, options: Options) -> None:
         raise Usage("a SELECT is missing")
     more = {"database": options.values["-d"]} if "-d" in options else {}
     given = await speaker.ask("data/query", sql=sql, **more)
-    rows = given["items"] if "items" in given else given["rows"]
+    rows = given["items"]
     if "--json" in options:
         speaker.say(as_json(rows))
     else:
-        speaker.table(rows)
+        times = await _times(speaker, sql) if not more and any(_numbers(row) for row in rows) else frozenset()
+        speaker.table([{name: _readable(value, name in times) for name, value in row.items()} for row in rows])
         if not rows:
             speaker.remark("there are no such rows")
+    if given["more"]:
+        speaker.remark(f"only the first {len(rows)} rows are shown; LIMIT and OFFSET in the SELECT give others")
+
+
+async def _times(speaker: Speaker, sql: str) -> frozenset[str]:
+    """The fields that hold times in the collections that a SELECT names; a SELECT itself gives them as numbers."""
+    named = set(_NAME.findall(sql))
+    try:
+        items = (await speaker.ask("data/describe"))["items"]
+    except DoorwardError:  # who may ask and not describe sees the numbers
+        return frozenset()
+    fields = (one["fields"].items() for one in items if one["collection"] in named)
+    return frozenset(name for each in fields for name, kind in each if kind == "time")
+
+
+def _numbers(row: dict[str, Any]) -> bool:
+    return any(isinstance(value, int | float) for value in row.values())
+
+
+def _readable(value: Any, is_time: bool) -> Any:
+    return iso(value) if is_time and isinstance(value, int | float) and 0 <= value < _LATEST else value
 
 
 def piped_json(speaker: Speaker) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from doorward.backends.session.builtins.builtin import LOOKS, WRITES, Kind, builtin
@@ -10,7 +11,7 @@ from doorward.backends.session.builtins.speaking import Speaker
 from doorward.command import NoUndo
 from doorward.errors import DoorwardError
 from doorward.facts import Effects, Safety, Tier
-from doorward.store.before_images import open_changes
+from doorward.store.before_images import Change, open_changes
 
 _GROUP = "What runs"
 _SOME = "01k9x2m4q7ab3cde"
@@ -22,6 +23,7 @@ _STOPS = Kind(
     undo=NoUndo("what was stopped can only be asked for again"),
 )
 _MOST_CHANGES = 10
+_MOST_NAMES = 5
 _WAITS = Kind(timeout=600)
 
 
@@ -73,28 +75,47 @@ async def output(speaker: Speaker, options: Options) -> None:
         offset = piece["next"] if piece["text"] else None
 
 
-@builtin("undo", "[execution…]", [_SOME], group=_GROUP, kind=WRITES, says="take back what it changed")
+@builtin(
+    "undo",
+    "[-l] [execution…]",
+    [_SOME],
+    group=_GROUP,
+    kind=WRITES,
+    options={"-l --list": "Only list the newest that can be taken back"},
+    says="take back what it changed",
+)
 async def undo(speaker: Speaker, options: Options) -> None:
-    """Take back what executions changed, in the order given; without any, list the newest that can be taken back."""
-    if not options.words:
-        await _could_be_undone(speaker)
+    """Take back what executions changed, in the order given; without any, your last change here."""
+    if options.words and "-l" not in options:
+        for id in _ids(options):
+            done = await speaker.ask("undo", execution=id)
+            speaker.line(f"{id}: {done['command']} is taken back")
         return
-    for id in _ids(options):
-        done = await speaker.ask("undo", execution=id)
-        speaker.line(f"{id}: {done['command']} is taken back")
-
-
-async def _could_be_undone(speaker: Speaker) -> None:
-    """Which one is meant is for whoever asks to say: several sessions of one person change things."""
-    caller = speaker.ctx.caller
-    made = await open_changes(
-        speaker.ctx.store, caller.tenant, (caller.id, caller.on_behalf_of), speaker.ctx.call.room, limit=_MOST_CHANGES
-    )
+    if options.words:
+        raise Usage("-l takes no execution")
+    made = await _could_be_undone(speaker)
     if not made:
         speaker.complain("there is nothing of yours here that could be taken back")
-        return
-    speaker.table([{"execution": one.call, "command": one.command, "changed": ", ".join(one.targets)} for one in made])
-    speaker.remark("undo EXECUTION takes one of these back")
+    elif "-l" in options or speaker.ctx.caller.keeper:  # whose sessions are several, so that it has to say which
+        rows = [{"execution": one.call, "command": one.command, "changed": ", ".join(one.targets)} for one in made]
+        speaker.table(rows)
+        speaker.remark("undo EXECUTION takes one of these back")
+    else:
+        last = made[0]
+        await speaker.ask("undo", execution=last.call)
+        speaker.line(f"{last.call}: {last.command} of {_named(last.targets)} is taken back")
+
+
+async def _could_be_undone(speaker: Speaker) -> list[Change]:
+    """The newest changes of whoever asks, in this room or, outside rooms, there."""
+    caller, room = speaker.ctx.caller, speaker.ctx.call.room
+    by = caller.id, caller.on_behalf_of
+    return await open_changes(speaker.ctx.store, caller.tenant, by, room, limit=_MOST_CHANGES)
+
+
+def _named(targets: Sequence[str]) -> str:
+    more = len(targets) - _MOST_NAMES
+    return ", ".join([*targets[:_MOST_NAMES], *([f"{more} more"] if more > 0 else [])])
 
 
 def _ids(options: Options, most: int = 100) -> list[str]:

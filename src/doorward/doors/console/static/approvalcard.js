@@ -3,6 +3,7 @@
 
 import { get, part, post } from "./api.js";
 import { Diff } from "./diff.js";
+import { goesSomewhere } from "./keys.js";
 import {
   Badge,
   Button,
@@ -78,7 +79,8 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   const approve = async () => (approval.safety === "dangerous" ? setSure(true) : decide("approve"));
   const mayDecide = waits && !approval.cannotDecide;
   const keys = (event) => {
-    if (event.target !== card.current || event.ctrlKey || event.metaKey || event.altKey || !mayDecide || busy) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !mayDecide || busy) return;
+    if (goesSomewhere() || event.target.closest("dialog")) return;
     if (event.key === "a" || event.key === "d") {
       event.preventDefault();
       event.stopPropagation();

@@ -14,6 +14,12 @@ export const PLACES = [
   ["t", "settings", "Settings"],
 ];
 
+const TOGETHER = 1500;
+let begun = 0; // when g was pressed, as long as the second key has not come
+
+/** Whether the next key is the second of two that lead to a page, and so means nothing else. */
+export const goesSomewhere = () => Date.now() - begun < TOGETHER;
+
 const typing = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog[open]");
 
 /** Out of what one writes in. What is in a dialog, a panel or a room has its own word about that. */
@@ -36,14 +42,13 @@ function moveInList(event) {
 export function useKeys(navigate) {
   const [help, setHelp] = useState(false);
   useEffect(() => {
-    let going = 0;
     const pressed = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
       if (event.key === "Escape") leaveField(event.target);
       if (typing(event.target)) return;
       if (event.key === "ArrowDown" || event.key === "ArrowUp") moveInList(event);
-      if (going && Date.now() - going < 1500) {
-        going = 0;
+      if (goesSomewhere()) {
+        begun = 0;
         const place = PLACES.find(([key]) => key === event.key);
         if (place) {
           event.preventDefault();
@@ -51,7 +56,7 @@ export function useKeys(navigate) {
         }
         return;
       }
-      if (event.key === "g") going = Date.now();
+      if (event.key === "g") begun = Date.now();
       else if (event.key === "?") setHelp(true);
       else if (event.key === "/") {
         const search = document.querySelector("main [type=search], main [data-search]");

@@ -4,10 +4,10 @@ import { post, Problem } from "./api.js";
 
 /** Run, or resume with a ticket; `told(notice)` hears of started, output, progress, logged and asked. Gives the outcome.
  *
- * What is refused or fails is thrown as a Problem, as it is without a stream. Aborting cancels what was asked for. */
-export async function runTelling(command, params, { room = "", ticket = "", signal } = {}, told = () => {}) {
+ * What is refused or fails is thrown as a Problem, as it is without a stream. Closing the page cancels what was asked for. */
+export async function runTelling(command, params, { room = "", ticket = "" } = {}, told = () => {}) {
   const body = { ...(ticket ? { ticket } : { command, params }), ...(room ? { room } : {}) };
-  const answer = await post("/run", body, { headers: { Accept: "text/event-stream" }, raw: true, signal });
+  const answer = await post("/run", body, { headers: { Accept: "text/event-stream" }, raw: true });
   for await (const { event, data } of events(answer.body)) {
     if (event === "outcome") return whole(data.outcome);
     if (event === "error") throw new Problem(data);

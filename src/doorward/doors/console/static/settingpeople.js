@@ -15,11 +15,19 @@ import {
   Time,
   toast,
   useLoad,
+  useRef,
   useState,
   Visible,
 } from "./ui.js";
 
 const LEVELS = ["read", "edit", "full", "root"];
+const SHORTEST = 12;
+
+/** What is wrong with a password before it is sent; nothing where none is given. */
+export const passwordFault = (password) =>
+  password && [...password].length < SHORTEST
+    ? `A password has at least ${SHORTEST} characters; this one has ${[...password].length}.`
+    : "";
 
 export function People({ who }) {
   const found = useLoad(async () => (await get("/users")).items, []);
@@ -72,9 +80,12 @@ function Change({ user, self, onClose, onDone }) {
   const [active, setActive] = useState(user.active);
   const [password, setPassword] = useState("");
   const [problem, setProblem] = useState(null);
+  const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
   const submit = async (event) => {
     event.preventDefault();
+    setWrong(passwordFault(password));
+    if (passwordFault(password)) return;
     setBusy(true);
     setProblem(null);
     try {
@@ -97,7 +108,7 @@ function Change({ user, self, onClose, onDone }) {
       <label class="tick"><input type="checkbox" checked=${active}
         onChange=${(event) => setActive(event.target.checked)} /> may act at all</label>
       ${!self && html`<${Field} label="New password" type="password" value=${password}
-        onInput=${(event) => setPassword(event.target.value)} autocomplete="new-password"
+        onInput=${(event) => setPassword(event.target.value)} autocomplete="new-password" error=${wrong}
           hint="Leave it empty to leave it as it is. A new one ends all of their sessions." />`}
       <${ErrorBox} problem=${problem} />
       <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Change it</${Button}><${Button}
@@ -109,17 +120,23 @@ function Change({ user, self, onClose, onDone }) {
 function Add({ onClose, onDone }) {
   const [facts, setFacts] = useState({ id: "", name: "", access: "read", password: "" });
   const [problem, setProblem] = useState(null);
+  const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
+  const made = useRef(""); // who was added, should only the password have been refused
   const typed = (name) => (event) => setFacts({ ...facts, [name]: event.target.value });
   const submit = async (event) => {
     event.preventDefault();
+    setWrong(passwordFault(facts.password));
+    if (passwordFault(facts.password)) return;
     setBusy(true);
     setProblem(null);
+    const id = facts.id.trim();
     try {
-      await post("/users", { id: facts.id.trim(), access: facts.access, ...(facts.name.trim()
-        ? { name: facts.name.trim() } : {}) });
+      if (made.current === id) await patch(`/users/${part(id)}`, { access: facts.access });
+      else await post("/users", { id, access: facts.access, ...(facts.name.trim() ? { name: facts.name.trim() } : {}) });
+      made.current = id;
       await onDone();
-      if (facts.password) await post(`/users/${part(facts.id.trim())}/password`, { password: facts.password });
+      if (facts.password) await post(`/users/${part(id)}/password`, { password: facts.password });
       toast(`${facts.id} was added.`);
       onClose();
     } catch (error) {
@@ -135,7 +152,7 @@ function Add({ onClose, onDone }) {
         />
       <${Field} label="Access" options=${LEVELS} value=${facts.access} onChange=${typed("access")} />
       <${Field} label="First password" type="password" value=${facts.password} onInput=${typed("password")}
-        autocomplete="new-password"
+        autocomplete="new-password" error=${wrong}
           hint="At least 12 characters; they log in with it and change it. Without one they cannot come in yet." />
       <${ErrorBox} problem=${problem} />
       <div class="actions start"><${Button} kind="primary" type="submit" busy=${busy}>Add them</${Button}><${Button}

@@ -3,6 +3,7 @@
 import { get, session } from "./api.js";
 import { onEvent, onMissed } from "./live.js";
 import { notify } from "./notify.js";
+import { senderOf } from "./room/sender.js";
 import { signal } from "./signal.js";
 import { say } from "./ui.js";
 import { visibleText } from "./visible.js";
@@ -98,7 +99,7 @@ function heard(data) {
   if (data.room !== openRoom.value)
     rooms.set(rooms.value.map((one) => (one === found ? { ...one, unread: (one.unread ?? 0) + 1 } : one)));
   notify(
-    `${visibleText(data.sender)} in ${visibleText(found.title || found.room)}`,
+    `${visibleText(senderOf(data))} in ${visibleText(found.title || found.room)}`,
     visibleText(data.text ?? ""),
     `/console/rooms/${encodeURIComponent(data.room)}`,
     `room-${data.room}`,

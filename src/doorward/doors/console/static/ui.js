@@ -225,6 +225,7 @@ const TONES = {
   ok: "good",
   completed: "good",
   approved: "good",
+  used: "good",
   connected: "good",
   ready: "good",
   running: "info",
@@ -242,9 +243,12 @@ const TONES = {
   broken: "bad",
 };
 
+/** States whose own word says too little. */
+const WORDS = { used: "approved and run" };
+
 /** A state as a badge. */
 export const State = ({ state, words }) =>
-  html`<${Badge} tone=${TONES[state] ?? "calm"}>${words ?? String(state ?? "").replaceAll("_", " ")}</${Badge}>`;
+  html`<${Badge} tone=${TONES[state] ?? "calm"}>${words ?? WORDS[state] ?? String(state ?? "").replaceAll("_", " ")}</${Badge}>`;
 
 const SPANS = [
   [60, "second", 1],

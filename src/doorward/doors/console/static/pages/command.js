@@ -156,10 +156,10 @@ function Tried({ found }) {
   </section>`;
 }
 
-/** One run of the command, through waiting for a person to its end. */
+/** One run of the command, through waiting for a person to its end. It goes on when one leaves for another page, such as
+ * that of its execution, where it can be stopped. */
 function useRun(command, room) {
   const [state, set] = useState({ busy: false });
-  const abort = useRef(null);
   const change = (next) => set((before) => ({ ...before, ...next }));
   const told = (notice) => {
     if (notice.type === "started") change({ execution: notice.execution, queued: notice.queued });
@@ -171,16 +171,14 @@ function useRun(command, room) {
     else if (notice.type === "asked") change({ asked: notice });
   };
   const go = async (params, ticket) => {
-    abort.current = new AbortController();
     set({ busy: true, written: NOTHING, ticket });
     try {
-      const outcome = await runTelling(command, params, { room, ticket, signal: abort.current.signal }, told);
+      const outcome = await runTelling(command, params, { room, ticket }, told);
       change({ busy: false, outcome, parked: outcome.status === "parked" ? outcome.ticket : "" });
     } catch (problem) {
-      if (problem.name !== "AbortError") change({ busy: false, problem });
+      change({ busy: false, problem });
     }
   };
-  useEffect(() => () => abort.current?.abort(), []);
   return {
     ...state,
     start: (params) => go(params, ""),

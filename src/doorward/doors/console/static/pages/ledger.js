@@ -117,7 +117,8 @@ function Search({ query, navigate }) {
     ${page.items === null && !problem && html`<${Loading} />`}
     ${page.items && html`<${Table} caption="Records, newest first" columns=${COLUMNS} rows=${page.items}
         onOpen=${(row) => navigate(`/console/ledger/${row.id}`)}
-        empty=${html`<${Empty} title="No record fits"><p>Nothing was asked in this span that fits all of these conditions.</p></${Empty}>`} />
+        empty=${html`<${Empty} title="No record fits"><p>Nothing was asked in this span that fits all of these conditions.</p>
+          ${filters.command && html`<p>A command is looked for by its whole name, such as <code>file/write</code>.</p>`}</${Empty}>`} />
       <${More} more=${page.cursor} busy=${busy} onMore=${more} words="Show older ones" />`}
     ${timeline?.oldest && new Date(timeline.oldest) > new Date(span.since) && html`<p class="quiet">The oldest record here is of${" "}
       <${Time} at=${timeline.oldest} form="exact" />. If there were older ones, they were moved out to files; <code>doorward audit export</code> reads those too.</p>`}

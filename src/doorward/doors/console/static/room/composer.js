@@ -4,6 +4,7 @@ import { Problem, request } from "../api.js";
 import { Button, ErrorBox, html, toast, useEffect, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
 import { shortName } from "./filewords.js";
+import { senderOf } from "./sender.js";
 
 const MOST_FILES = 8;
 const BETWEEN_TYPING = 2000;
@@ -103,7 +104,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
         setFiles((now) => [...now, { id: taken.id, name: taken.name ?? name }]);
         setProblem(null);
       } catch (error) {
-        setProblem(error);
+        setProblem(new Problem({ ...error, title: `${visibleText(shortName(file.name || "The file"))} was not brought`, detail: error.detail || error.message }));
       } finally {
         coming.current -= 1;
         setBringing((count) => count - 1);
@@ -157,7 +158,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
     }}
     onDragLeave=${() => setOver(false)} onDrop=${drop}>
     <${ErrorBox} problem=${problem} />
-    ${replying && html`<p class="replying">↪ Answering <strong><${Visible} text=${replying.sender} /></strong>: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
+    ${replying && html`<p class="replying">↪ Answering <strong><${Visible} text=${senderOf(replying)} /></strong>: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
       <${Button} kind="small plain" onClick=${onUnreply}>Not as an answer</${Button}></p>`}
     ${files.length > 0 && html`<ul class="brought">${files.map((one) => html`<li key=${one.id} title=${visibleText(one.name)}>${shortName(visibleText(one.name))}
       <${Button} kind="small plain icon" aria-label=${`Leave out ${visibleText(one.name)}`} onClick=${() => setFiles(files.filter((other) => other !== one))}>✕</${Button}></li>`)}</ul>`}

@@ -5,6 +5,7 @@ import { Button, Empty, ErrorBox, html, useEffect, useLayoutEffect, useMemo, use
 import { Asking } from "./asking.js";
 import { Draft, Said, Sending } from "./message.js";
 import { discard } from "./outbox.js";
+import { senderOf } from "./sender.js";
 import { PAGE, withMessages } from "./timeline.js";
 
 export function History({ path, facts, state, sending, setState, ready, mentions, firstUnread, onReply }) {
@@ -60,6 +61,11 @@ export function History({ path, facts, state, sending, setState, ready, mentions
       box.removeEventListener("unfolded", read);
     };
   }, []);
+  // Whoever says something wants to see it, and what comes of it.
+  const newest = sending.at(-1)?.key;
+  useLayoutEffect(() => {
+    if (newest) toEnd();
+  }, [newest]);
   const seenBefore = useRef(last);
   useEffect(() => {
     if (seenBefore.current && last !== seenBefore.current && !atEnd.current) setBehind((count) => count + 1);
@@ -99,7 +105,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
       ${list.map((one) => {
         const day = new Date(one.at).toDateString();
         const dayBefore = previous && new Date(previous.at).toDateString();
-        const joined = previous && previous.sender === one.sender && day === dayBefore && !previous.deletedAt && new Date(one.at) - new Date(previous.at) < 300_000;
+        const joined = previous && senderOf(previous) === senderOf(one) && day === dayBefore && !previous.deletedAt && new Date(one.at) - new Date(previous.at) < 300_000;
         const unread = firstUnread >= 0 && one.position > firstUnread && (!previous || previous.position <= firstUnread) && one.sender !== me;
         previous = one;
         return html`${day !== dayBefore && html`<p class="day" key=${`day-${day}`}><span>${new Date(one.at).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" })}</span></p>`}

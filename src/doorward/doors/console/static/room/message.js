@@ -8,6 +8,7 @@ import { Attached } from "./attached.js";
 import { CallCard } from "./card.js";
 import { shortName } from "./filewords.js";
 import { Folded } from "./folded.js";
+import { senderOf } from "./sender.js";
 
 const HUES = 12;
 
@@ -42,15 +43,15 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
       toast(problem.detail || problem.message);
     }
   };
-  return html`<article class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${`${visibleText(message.sender)}`}>
+  return html`<article class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${visibleText(senderOf(message))}>
     ${!joined && html`<${Face} id=${message.sender} kind=${message.kind} />`}
     <div class="said-body">
       ${joined
-        ? html`<span class="unseen"><${Visible} text=${message.sender} />, <${Time} at=${message.at} form="day" /></span>`
-        : html`<p class="said-head"><strong><${Visible} text=${message.sender} /></strong>
+        ? html`<span class="unseen"><${Visible} text=${senderOf(message)} />, <${Time} at=${message.at} form="day" /></span>`
+        : html`<p class="said-head"><strong><${Visible} text=${senderOf(message)} /></strong>
             ${message.kind !== "human" && html`<span class="kind-word">${message.kind === "ai" ? "AI" : "program"}</span>`}
             <span class="quiet"><${Time} at=${message.at} form="day" /></span></p>`}
-      ${answered && html`<a class="answers" href=${`#m-${answered.id}`}>↪ ${answered.sender ? html`<strong><${Visible} text=${answered.sender} /></strong> <${Visible} text=${(answered.text || "a message").slice(0, 120)} />` : "an earlier message"}</a>`}
+      ${answered && html`<a class="answers" href=${`#m-${answered.id}`}>↪ ${answered.sender ? html`<strong><${Visible} text=${senderOf(answered)} /></strong> <${Visible} text=${(answered.text || "a message").slice(0, 120)} />` : "an earlier message"}</a>`}
       ${gone
         ? html`<p class="quiet gone">Taken back by <${Visible} text=${message.deletedBy} />.</p>`
         : editing
@@ -64,7 +65,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
       ${trace && html`<div class="trace">${trace.length ? trace.map((one) => html`<p><span class="quiet"><${Time} at=${one.at} /></span> <${Visible} text=${one.text} lines /></p>`) : html`<p class="quiet">Nothing earlier is kept.</p>`}</div>`}
     </div>
     ${!gone && !editing && !facts.archived && html`<div class="said-actions">
-      <${Button} kind="small plain" onClick=${() => onReply(message)}>Reply<span class="unseen"> to ${visibleText(message.sender)}</span></${Button}>
+      <${Button} kind="small plain" onClick=${() => onReply(message)}>Reply<span class="unseen"> to ${visibleText(senderOf(message))}</span></${Button}>
       ${mine && !cards.length && html`<${Button} kind="small plain" onClick=${() => setEditing(true)}>Edit</${Button}>`}
       ${(mine || keeps) && html`<${Button} kind="small plain" onClick=${() => setDeleting(true)}>Take back</${Button}>`}
     </div>`}

@@ -4,6 +4,7 @@ import { del, get, part, put, run, session } from "../api.js";
 import { Badge, Button, Confirm, Dialog, Empty, ErrorBox, Field, html, Loading, More, Time, useEffect, useLoad, useRef, useState, Visible } from "../ui.js";
 import { loadRooms } from "../state.js";
 import { Face } from "./message.js";
+import { senderOf } from "./sender.js";
 
 export function Panel({ kind, onClose, ...rest }) {
   const place = useRef(null);
@@ -138,7 +139,7 @@ function Search({ facts }) {
     <${ErrorBox} problem=${problem} />
     ${found && !found.items.length && html`<${Empty} title="Nothing was found">Try fewer or other words.</${Empty}>`}
     <ul class="found" aria-live="polite">${found?.items.map((one) => html`<li key=${one.id}>
-      <p class="said-head"><strong><${Visible} text=${one.sender} /></strong> <span class="quiet"><${Time} at=${one.at} form="exact" /></span></p>
+      <p class="said-head"><strong><${Visible} text=${senderOf(one)} /></strong> <span class="quiet"><${Time} at=${one.at} form="exact" /></span></p>
       <p><${Visible} text=${one.text.slice(0, 400)} lines /></p></li>`)}</ul>
     <${More} more=${found?.next} busy=${busy} onMore=${() => search(found.next)} />`;
 }

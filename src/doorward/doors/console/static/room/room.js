@@ -22,6 +22,7 @@ import { Composer } from "./composer.js";
 import { History } from "./history.js";
 import { outbox, outgoing, send, settle } from "./outbox.js";
 import { Panel } from "./panel.js";
+import { senderOf } from "./sender.js";
 import { EMPTY, heard, PAGE, unseen, withMessages } from "./timeline.js";
 
 const TYPING = 4000;
@@ -105,7 +106,7 @@ export function Room({ name, navigate }) {
       if (kind === "ready" && data?.whole === false) loadNewest().catch(() => {});
       if (kind === "ready") setState((before) => ({ ...before, typing: {}, drafts: [], thinking: {}, here: data?.here ?? before.here }));
       if (kind === "message" && data.sender !== session.value.user && !latest.current.messages.some((one) => one.id === data.id))
-        say(`${visibleText(data.sender)}: ${visibleText(data.text).slice(0, 300)}`);
+        say(`${visibleText(senderOf(data))}: ${visibleText(data.text).slice(0, 300)}`);
       setState((before) => heard(before, kind, data));
     };
     begin();
@@ -134,9 +135,10 @@ export function Room({ name, navigate }) {
 
   const say_ = async (text, attachments) => {
     const after = latest.current.messages.at(-1)?.position ?? 0;
+    setProblem(null);
     const said = await send(name, { text, attachments, replyTo: replying?.id ?? "", after });
     setReplying(null);
-    if (said?.note) setProblem(new Problem({ title: "Nothing was decided", detail: said.note }));
+    if (said?.note) setProblem(new Problem({ title: "No decision", detail: said.note }));
   };
 
   if (problem && !facts)

@@ -1,0 +1,88 @@
+"""Whether everything that a request says about records went into what is asked for: nothing is passed over in silence.
+
+An answer that leaves out a condition, an order or a second collection is one to another question, told as if it were
+the right one. So a word that turns the meaning and was made nothing of is named, and nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from doorward.agents.house import knowledge
+from doorward.agents.house.conditions import Clause
+from doorward.agents.house.entities import stem
+from doorward.agents.house.fields import Table, parts, singular
+from doorward.agents.house.said import Said
+from doorward.agents.house.tables import Meant
+from doorward.agents.house.wanted import Shape
+
+_DENIES = knowledge.words("accounting: denies")
+_RANKS = knowledge.words("accounting: ranks")
+_LIMITS = knowledge.words("accounting: limits")
+
+
+def unused(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
+    """The first word of a request that nothing was made of though it turns the meaning; empty when there is none."""
+    return _other(said, meant, wanted, clauses, known) or _denied(said, clauses) or _ranked(said, wanted)
+
+
+def _other(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
+    """Another collection, which is no field of this one either."""
+    own = {stem(word) for word in (meant.table.name, *meant.table.noun)}
+    names = {stem(word): one for one in known if one.kind != "system" for word in (one.name, *one.noun)}
+    values = {stem(word) for one in clauses for word in _words(one.where)}
+    for place, word in enumerate(said.words):
+        if place in meant.places or word.stem in own or word.stem not in names:
+            continue
+        if word.stem in values or place in wanted.places or _is_used(meant.table, word.lower, wanted, clauses):
+            continue
+        return word.lower
+    return ""
+
+
+def _is_used(table: Table, word: str, wanted: Shape, clauses: Sequence[Clause]) -> bool:
+    """Whether a word names a field of the records that something was made of."""
+    used = {wanted.group, wanted.field, *wanted.also_by, *wanted.fields, wanted.order.lstrip("-")}
+    used |= {field for one in clauses for field in one.where}
+    return any(field in used for field in table.fields if stem(singular(word)) in map(stem, parts(field)))
+
+
+def _denied(said: Said, clauses: Sequence[Clause]) -> str:
+    """A `not` or `without` that no condition has."""
+    denies = next((word.lower for word in said.words if word.lower in _DENIES or word.lower.endswith("n't")), "")
+    return denies if denies and not any(_denies(one.where) for one in clauses) else ""
+
+
+def _denies(where: Any) -> bool:
+    """Whether a condition says what is not so, or what there is none of."""
+    if isinstance(where, dict):
+        return any(key in ("$not", "$ne", "$nin", "$lt", "$lte") or _denies(value) for key, value in where.items())
+    if isinstance(where, list):
+        return any(map(_denies, where))
+    return where is None or where is False or where in (0, "")
+
+
+def _ranked(said: Said, wanted: Shape) -> str:
+    """A word such as `slowest` that nothing was ordered or measured by, or a number of groups that there are none of."""
+    first = said.entity("limit")
+    if wanted.count and wanted.limit and not wanted.group and first is not None:
+        return first.words
+    if wanted.order or wanted.measure or wanted.limit:
+        return ""
+    at_least = {
+        place + 1 for place, word in enumerate(said.words[:-1]) if word.lower == "at" or said.words[place].lower == "the"
+    }
+    for place, word in enumerate(said.words):
+        if word.lower in _RANKS and not (word.lower in _LIMITS and place in at_least):
+            return word.lower
+    return ""
+
+
+def _words(where: Any) -> list[str]:
+    """The words of the values of a condition."""
+    if isinstance(where, dict):
+        return [word for value in where.values() for word in _words(value)]
+    if isinstance(where, list):
+        return [word for value in where for word in _words(value)]
+    return where.lower().strip("%").split() if isinstance(where, str) else []

@@ -1,0 +1,116 @@
+"""A request that is like an example of how people say something becomes the plan for what that means.
+
+The guards hold for what was really said: an example never makes a change of a sentence that asks for none, and what
+stands beside a request in the same message may speak against it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from doorward.agents.house.entities import Reading
+from doorward.agents.house.entities.knowledge import vocabulary
+from doorward.agents.house.phrasing import Found, found
+from doorward.agents.house.phrasing.items import of_said, sharp
+from doorward.agents.house.plan import Plan
+from doorward.agents.house.said import Said, said
+from doorward.agents.house.wording import worded
+
+if TYPE_CHECKING:
+    from doorward.agents.house.understanding import Mind
+
+_SURE = 0.86
+"""From here on an example is nearer than any other way to read a request."""
+_PART = 0.05
+"""What it costs that an example is like a part of the message only."""
+_NARROW = {"span": "time", "age": "time", "size": "size", "path": "path", "glob": "path", "command": "path"}
+_NARROW |= {"quoted": "quoted", "id": "id", "kind": "kind"}
+"""What narrows a request, wherever it stands, and what it may become in other words."""
+_HAPPENED = "told what happened"
+_UNDO = "undo that"
+"""To take something back is also what somebody asks for who says no, or tells what happened."""
+
+
+class Likened(msgspec.Struct, frozen=True):
+    plan: Plan | str
+    sure: bool
+
+
+class _Way(msgspec.Struct, frozen=True):
+    """One way to read a message."""
+
+    text: str
+    cost: float = 0.0
+    may_change: bool = False
+
+
+def likened(mind: Mind, text: str) -> Likened | None:
+    """The plan of the nearest example; None where none is near, or where what it means cannot be planned."""
+    near = nearest(mind, text)
+    made = mind.read(near.means) if near is not None else None
+    if near is None or made is None or (isinstance(made, str) and not made.startswith("@")):
+        return None
+    if isinstance(made, Plan) and made.changes is not near.frame.changes:
+        return None
+    return Likened(made, near.score >= _SURE)
+
+
+def nearest(mind: Mind, text: str) -> Found | None:
+    """The example that is nearest to one of the ways in which a message may be read."""
+    best: Found | None = None
+    follows = bool(mind.seen.earlier)
+    for way in _ways(mind, text):
+        near = found(said(way.text, mind.now, mind.zone), mind.tools, follows=follows)
+        if near is None or (near.frame.changes and not way.may_change and near.means != _UNDO):
+            continue
+        near = msgspec.structs.replace(near, score=near.score - way.cost)
+        if best is None or near.score > best.score:
+            best = near
+    return best
+
+
+def _ways(mind: Mind, text: str) -> Iterator[_Way]:
+    """The message whole, then what is left of it without the talk around it."""
+    whole, known = said(text, mind.now, mind.zone).reading, worded(text)
+    free = known.calm and _is_free(whole)
+    for one in dict.fromkeys((text, known.mended, known.whole)):
+        yield _Way(one, may_change=free)
+    order = known.order
+    if order is not None and order.request and not whole.held_back:
+        beside = said(order.beside, mind.now, mind.zone).reading.held_back if order.beside.strip() else ""
+        asked = said(order.request, mind.now, mind.zone).reading
+        happened = {one.why for one in vocabulary().guards if one.name == _HAPPENED}
+        yield _Way(order.request, _PART if order.beside.strip() else 0.0, may_change=_is_free(asked) and beside in {"", *happened})
+    if len(known.mended.split()) > _FEW:
+        for reading in known.readings:
+            part = said(reading, mind.now, mind.zone)
+            if 3 * len(reading) > len(text) and not leaves_out(mind, known.whole, part, words=True):
+                yield _Way(reading, _PART)
+
+
+def leaves_out(mind: Mind, whole: str, part: Said, *, words: bool = False) -> bool:
+    """Whether a reading lacks what was said beside it and narrows it: a time, a name of a file, an id.
+
+    With `words`, also those that turn the meaning, such as `each` and `not`.
+    """
+    whole_items = of_said(said(whole, mind.now, mind.zone), mind.tools)
+    part_items = of_said(part, mind.tools)
+    if Counter(_NARROW[item.kind] for item in whole_items if item.kind in _NARROW) - Counter(
+        _NARROW[item.kind] for item in part_items if item.kind in _NARROW
+    ):
+        return True
+    keys = {key for item in part_items for key in item.keys}
+    return words and any(item.keys & sharp() and not item.keys & keys for item in whole_items)
+
+
+def _is_free(reading: Reading) -> bool:
+    """Whether nothing in it speaks against a change."""
+    return not reading.held_back and not reading.changes_nothing
+
+
+_FEW = 4
+"""Words that are a request and nothing around it."""
