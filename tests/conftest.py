@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from doorward import commands
@@ -23,6 +24,36 @@ from doorward.store import migrations
 
 _MEMORY = Path("/dev/shm")
 _ENOUGH = 4 * 1024**3
+_LONGEST = (
+    "test_console_pages",
+    "test_escapes",
+    "test_kill",
+    "test_client_conformance",
+    "test_bench_measures",
+    "test_sandbox_degraded",
+    "test_faults",
+    "test_python_sdk",
+    "test_house_questions",
+    "test_console_rooms",
+    "test_real_servers",
+    "test_policy_differential",
+    "test_transactions_random",
+    "test_approvals",
+    "test_console_many",
+    "test_console_restart",
+    "test_conformance",
+    "test_rest_page",
+    "test_real_servers_story",
+    "test_readme_tour",
+)
+"""Files that take longest, begun first, so that no processor has to wait for the last of them at the end."""
+
+
+hypothesis.settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("steady")
+"""Neither chance nor how busy the machine is decides whether a test passes: what fails, fails again."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +61,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.basetemp is None and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH:
         config.option.basetemp = tempfile.mkdtemp(prefix="doorward-tests-", dir=_MEMORY)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -98,7 +98,7 @@ def test_a_file_that_is_not_valid_is_refused_by_name(text: str, file: Path) -> N
     assert refusal.value.hint
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=list(HealthCheck), max_examples=200)
 @given(text=st.binary(max_size=60) | st.text("[]=\n.'\"serverpot019{},# ", max_size=60).map(str.encode))
 def test_any_bytes_give_settings_or_a_sentence(text: bytes, tmp_path: Path) -> None:
     file = tmp_path / "any.toml"

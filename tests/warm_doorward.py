@@ -68,7 +68,7 @@ def run(
     ).encode()
     with contextlib.ExitStack() as stack, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
         line.settimeout(patience)
-        line.connect(_address())
+        line.connect(_forking()[0])
         ours = [os.pipe() for _ in range(3)]
         (read, write), out, err = ours
         feeding = stack.enter_context(os.fdopen(write, "wb", buffering=0))
@@ -106,39 +106,33 @@ def run(
 def completed(home: Path | bytes, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
     """The same for one home folder, in the environment of the tests."""
     environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(home)}
-    code, out, err = run(arguments, env=environment, cwd=Path.cwd(), stdin=None, patience=60)
+    code, out, err = run(arguments, env=environment, cwd=Path.cwd(), stdin=None, patience=120)
     return subprocess.CompletedProcess(["doorward", *arguments], code, out.decode(), err.decode())
 
 
-@functools.cache
 def stand_in() -> Path:
     """A program that a shell can start; who starts it with WARM_LEADS gives a terminal, which it then controls."""
-    folder = Path(tempfile.mkdtemp(prefix="doorward-stand-in-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    program = folder / PROGRAM.name
-    program.write_text(_STAND_IN.format(python=sys.executable, address=_address()))
-    program.chmod(0o755)
-    return program
+    return _forking()[1]
 
 
 @functools.cache
-def _address() -> str:
-    """Where the process listens from which commands are forked; it ends with this one."""
+def _forking() -> tuple[str, Path]:
+    """Where the process listens from which commands are forked, and its stand-in; both end with this one."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
         [sys.executable, __file__], stdin=theirs, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}
     )
     theirs.close()
     assert process.stdout is not None
-    name = process.stdout.readline().decode().strip()
+    name, program = process.stdout.readline().decode().split()
     process.stdout.close()
-    process.wait(10)
+    process.wait(120)
     atexit.register(ours.close)
-    return f"\0{name}"
+    return f"\0{name}", Path(program)
 
 
 def _serve() -> None:
-    """Fork for whoever asks, and tell them how it ended, until the tests are over."""
+    """Fork for whoever asks, and tell them how it ended, until the tests are over, however they ended."""
     from doorward import cli  # noqa: PLC0415 - this is what the other side must not have to read
 
     for module in pkgutil.iter_modules(cli.__path__):
@@ -148,7 +142,10 @@ def _serve() -> None:
     name = f"doorward-tests-{os.getpid()}"
     listening.bind(f"\0{name}")
     listening.listen(64)
-    print(name, flush=True)
+    program = Path(tempfile.mkdtemp(prefix="doorward-stand-in-")) / PROGRAM.name
+    program.write_text(_STAND_IN.format(python=sys.executable, address=f"\0{name}"))
+    program.chmod(0o755)
+    print(name, program, flush=True)
     os.dup2(2, 1)
     waiting = selectors.DefaultSelector()
     waiting.register(0, selectors.EVENT_READ, None)
@@ -158,6 +155,7 @@ def _serve() -> None:
             if waiting.get_map().get(key.fileobj) is not key:  # it went with one that came before it
                 continue
             if key.data is None:
+                shutil.rmtree(program.parent)
                 return
             if key.data is listening:
                 line, _ = listening.accept()

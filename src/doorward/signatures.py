@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from doorward import names
 
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/{name}"
+
+Value = TypeVar("Value")
+
+_annotations: dict[Any, dict[str, Any]] = {}
+_parameters: dict[Any, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {}
+_results: dict[Any, dict[str, Any] | None] = {}
+"""What was worked out before. Nobody changes a schema that was given out."""
 
 
 def signature_schema(run: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The JSON Schema of a typed function's parameters (after the context), and wire name to argument name."""
-    hints = typing.get_type_hints(run, include_extras=True)
-    fields: list[Any] = []
+    kinds = _kinds(run)
+    parameters = list(inspect.signature(run).parameters.values())[1:]
+    given = tuple(kinds[one.name] for one in parameters)
+    schemas, definitions = _once(_parameters, given, lambda: _components(given))
     arguments: dict[str, str] = {}
-    for parameter in list(inspect.signature(run).parameters.values())[1:]:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for parameter, schema in zip(parameters, schemas, strict=True):
         wire = names.camel(parameter.name)
         arguments[wire] = parameter.name
-        kind = hints[parameter.name]
         if parameter.default is inspect.Parameter.empty:
-            fields.append((wire, kind))
+            required.append(wire)
+            properties[wire] = schema
         else:
-            fields.append((wire, kind, msgspec.field(default=parameter.default)))
-    shape = msgspec.defstruct("Params", fields, forbid_unknown_fields=True, kw_only=True)
-    return _whole_schema(shape), arguments
+            properties[wire] = {**schema, "default": msgspec.to_builtins(parameter.default, str_keys=True)}
+    shape = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return _with({"$schema": _DIALECT, **shape}, definitions), arguments
 
 
 def result_schema(run: Callable[..., Any]) -> dict[str, Any] | None:
     """The JSON Schema of a typed function's result as doors give it, always of an object; see `command.as_object`."""
-    kind = typing.get_type_hints(run, include_extras=True).get("return", Any)
+    kind = _kinds(run).get("return", Any)
+    return _once(_results, kind, lambda: _of_result(kind))
+
+
+def _of_result(kind: Any) -> dict[str, Any] | None:
     schema = _whole_schema(kind)
     if schema.get("type") == "object":
         return schema
@@ -41,18 +56,53 @@ def result_schema(run: Callable[..., Any]) -> dict[str, Any] | None:
     if not schema or any(one.get("type", "object") == "object" for one in schema.get("anyOf", ())):
         return None  # it may be an object or not, so nothing holds of both forms
     wrapped = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-    return {"$schema": dialect, **wrapped, **({"$defs": definitions} if definitions else {})}
+    return _with({"$schema": dialect, **wrapped}, definitions)
+
+
+def _kinds(run: Callable[..., Any]) -> dict[str, Any]:
+    """What each parameter and the result are annotated with. Functions that one and the same text makes share it."""
+    key = (getattr(run, "__code__", run), *getattr(run, "__annotations__", {}).items())
+    return _once(_annotations, key, lambda: inspect.get_annotations(run, eval_str=True))
+
+
+def _once(kept: dict[Any, Value], key: Any, make: Callable[[], Value]) -> Value:
+    """Work something out once for all that is alike; many functions take and give the same."""
+    try:
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
+    except TypeError:
+        if _is_hashable(key):
+            raise
+        return make()  # what cannot be compared is taken for itself
+
+
+def _is_hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
 
 
 def _whole_schema(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a type, which says what it says at its top and not through a reference."""
-    (schema,), components = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
+    (schema,), components = _components((kind,))
     name = schema.pop("$ref", "").removeprefix(_REFERENCE.format(name=""))
     if name:
         schema = {**components.pop(name), **schema}
         if f'"{_REFERENCE.format(name=name)}"'.encode() in msgspec.json.encode([schema, components]):
             raise TypeError(f"{name} is made of itself, which the schema of a command cannot say")
-    for one in (schema, *components.values()):
+    return _with({"$schema": _DIALECT, **schema}, components)
+
+
+def _components(kinds: tuple[Any, ...]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """The schemas of some types, and the definitions that they refer to, without titles that only repeat a name."""
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
+    for one in (*schemas, *components.values()):
         one.pop("title", None)
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    return {**whole, "$defs": components} if components else whole
+    return schemas, components
+
+
+def _with(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    return {**schema, "$defs": definitions} if definitions else schema

@@ -141,6 +141,7 @@ async def test_what_two_people_say_at_once_is_done_for_each_by_itself(driver: An
         await driver.owner("room/say", name="general", text="@guide good morning")
         await thinking.wait()
         await say(driver, bob, "@guide write a note")
+        await _heard(house)
         await driver.owner("room/say", name="general", text="@guide good evening")
         await _heard(house)
         go_on.set()

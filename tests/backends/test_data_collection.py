@@ -21,6 +21,18 @@ def house(tmp_path: Path) -> Iterator[DataHouse]:
     house.store.close()
 
 
+async def test_where_a_schema_names_no_fields_those_of_its_records_are_described(house: DataHouse) -> None:
+    await house.run("collection/define", name="free", schema={"type": "object"})
+    await house.run("data/create", collection="free", id="a", data={"city": "Oslo", "total": 7, "tags": []})
+    await house.run("data/create", collection="free", id="b", data={"paid": True})
+    own = {"city": "text", "total": "number", "tags": "json", "paid": "boolean"}
+    described = await house.run("data/describe", collection="free")
+    assert {name: described["fields"][name] for name in own} == own
+    assert described["fields"]["createdAt"] == "time"
+    listed = (await house.run("data/describe"))["items"][-1]
+    assert (listed["collection"], listed["fields"]) == ("free", described["fields"])
+
+
 async def test_a_collection_is_defined_and_redefined(house: DataHouse) -> None:
     assert await house.run("collection/define", name="notes", schema=NOTE) == {
         "collection": "notes",

@@ -271,7 +271,7 @@ async def perform(house: FileHouse, model: Model, step: tuple[Any, ...]) -> Any:
     return await house.run("file/undo", execution=known)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_any_sequence_of_changes_and_undos_equals_the_model(steps: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -99,3 +99,17 @@ async def test_it_changes_nothing_and_is_for_people(driver):
     await preview(driver, text=edited(driver, tiers=[]))
     assert driver.house.services.recipes.text(ID) == before
     assert (await driver.ask("recipe/preview", params={"id": ID})).code == "not_permitted"
+
+
+async def test_a_pattern_that_fits_no_command_is_said_by_the_preview_and_when_it_is_put_in_force(driver):
+    rules = {
+        "enabled": True,
+        "whitelist": ["data/*", "data/lst"],
+        "blacklist": ["shel/*", "data/lst"],
+        "requireApproval": {"file/write": True, "fille/*": True},
+        "parameterRules": {"*": {"path": {"maxLength": 9}}},
+    }
+    text = json.dumps({"recipeId": "typed", "displayName": "Typed", "strategy": {"aiCommands": rules}})
+    shown = (await driver.owner("recipe/preview", id="typed", text=text)).result
+    assert (shown["valid"], shown["idle"]) == (True, ["data/lst", "shel/*", "fille/*"])
+    assert (await driver.owner("recipe/put", id="typed", text=text)).result["idle"] == shown["idle"]

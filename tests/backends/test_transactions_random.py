@@ -174,7 +174,7 @@ def arena(opened: Any) -> Iterator[Arena]:
 
 
 @settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     database=None,
     derandomize=True,

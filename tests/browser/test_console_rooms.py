@@ -116,8 +116,8 @@ def test_whoever_reads_further_up_and_says_something_sees_it(console: Console) -
     page.set_viewport_size({"width": 360, "height": 420})
     say(page, "word by word\n\n" * 20)
     say(page, "the end")
-    expect(log(page).get_by_text("the end")).to_be_in_viewport()
-    log(page).evaluate("(box) => { box.scrollTop = 0; }")
+    expect(log(page).locator("article:not(.sending)").last).to_contain_text("the end")
+    log(page).evaluate("(box) => { box.scrollTop = 0; box.dispatchEvent(new Event('scroll')); }")
     expect(log(page).get_by_text("the end")).not_to_be_in_viewport()
     say(page, "approve")
     expect(log(page).get_by_text("approve", exact=True)).to_be_in_viewport()
@@ -159,6 +159,16 @@ def test_what_an_agent_from_outside_asks_is_decided_in_the_room(console: Console
     assert console.owner.ask("", ticket=asked["ticket"], by="helper", room="general")["status"] == "done"
     expect(card).to_contain_text("It ran as execution")
     expect(here).not_to_contain_text("waits")
+
+
+def test_on_a_phone_too_an_ai_that_waits_is_seen_and_can_be_stopped(console: Console) -> None:
+    page = console.page("rooms/general")
+    page.set_viewport_size({"width": 360, "height": 740})
+    say(page, 'write phone.txt saying "two words"')
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    page.get_by_role("button", name="Stop guide").click()
+    expect(log(page).get_by_role("article", name="guide").last).to_contain_text("owner stopped it.")
+    expect(page.get_by_role("button", name="Stop guide")).to_have_count(0)
 
 
 def test_fifty_browsers_in_one_room_all_have_what_is_said(console: Console) -> None:

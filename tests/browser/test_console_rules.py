@@ -133,3 +133,20 @@ def test_a_dialog_gives_the_focus_back_and_says_what_was_done(console: Console) 
     page.get_by_role("region", name="Records, newest first").press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("row").nth(2)).to_be_focused()
+
+
+def test_a_persona_is_checked_before_it_is_made_and_then_lives_in_its_room(console: Console) -> None:
+    page = console.page("personas/new")
+    main = page.get_by_role("main")
+    main.get_by_label("Id").fill("scribe")
+    main.get_by_label("Name", exact=True).fill("Scr\u202eibe")
+    main.get_by_label("general").check()
+    main.get_by_role("button", name="Check only").click()
+    expect(main.get_by_role("alert")).to_contain_text("without control characters")
+    expect(main).not_to_contain_text("This is valid")
+    main.get_by_label("Name", exact=True).fill("Scribe")
+    main.get_by_role("button", name="Check only").click()
+    expect(main).to_contain_text("This is valid")
+    main.get_by_role("button", name="Save").click()
+    expect(page).to_have_url(f"{console.url}/console/personas/scribe")
+    assert console.owner.result("room/show", name="general")["members"]["scribe"] == "member"

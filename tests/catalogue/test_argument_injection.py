@@ -216,7 +216,7 @@ def test_what_is_not_declared_does_not_exist(name: str) -> None:
         assert "one argument too many" in refused(command, extra) or "must be" in refused(command, extra)
 
 
-@hypothesis_settings(max_examples=800, deadline=None)
+@hypothesis_settings(max_examples=400, deadline=None)
 @given(name=st.sampled_from(sorted(COMMANDS)), data=st.data())
 def test_whatever_words_are_given_no_foreign_option_comes_of_them(name: str, data: st.DataObject) -> None:
     command = COMMANDS[name]

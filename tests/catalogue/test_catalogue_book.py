@@ -179,7 +179,7 @@ async def test_the_longest_time_there_is_leaves_the_catalogue_valid(folder: Path
 
 
 async def test_a_program_that_does_not_end_is_stopped_and_shows_what_it_wrote(folder: Path) -> None:
-    async with open_house(Home(folder), changes=Settings(sandbox=Sandbox(wall_seconds=0.5))) as house:
+    async with open_house(Home(folder), changes=Settings(sandbox=Sandbox(wall_seconds=3))) as house:
         outcome = await ask(house, "bash", command="echo so far; while true; do :; done")
         assert (outcome.status, outcome.code) == ("failed", "timed_out")
         assert outcome.result["stdout"] == "so far\n"

@@ -135,7 +135,7 @@ def test_a_line_of_progress_shows_in_silence_and_is_gone_at_the_end(doorward: Do
     terminal = run(doorward, on_stage)
     talker = on_stage.talker()
     talker.tell("progress", 0.42, "half\x1b[2J way")
-    terminal.until("1 s  42%  half\\u001b[2J way")
+    terminal.until(" s  42%  half\\u001b[2J way")
     talker.tell("stdout", "ready\n")
     talker.tell("end", 0)
     assert terminal.end() == 0

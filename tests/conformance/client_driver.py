@@ -53,7 +53,7 @@ def entry(url: str, scenario: str, context: dict[str, Any]) -> ServerConfig:
     if "client_id" in context:
         kind: Any = "client_credentials" if "client-credentials" in scenario else "oauth"
         auth = Auth(type=kind, client_id=context["client_id"], client_secret=context.get("client_secret", ""))
-    return ServerConfig(id="suite", name="suite", transport="http", url=url, auth=auth, timeout_seconds=10)
+    return ServerConfig(id="suite", name="suite", transport="http", url=url, auth=auth, timeout_seconds=60)
 
 
 async def use(server: Server, scenario: str, context: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ _COMMON: dict[str, Any] = {
     "access": Access.READ,
     "safety": Safety.SAFE,
     "cost": 1,
-    "timeout": 10,
+    "timeout": 60,
     "examples": [Example("try it", {})],
 }
 _READS = {"tier": Tier.INFORMATION, "effects": Effects.READ, "undo": READS_ONLY, **_COMMON}

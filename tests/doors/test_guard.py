@@ -166,7 +166,7 @@ async def test_several_origins_are_refused_even_when_each_is_ours():
 async def test_a_refusal_says_what_would_be_taken_and_repeats_nothing_of_the_request():
     code, kind, body = await answer(("host", "<script>evil"))
     assert (code, kind) == (403, "application/problem+json")
-    assert b"as one of: 127.0.0.1, [::1], localhost." in body
+    assert b"as one of: 127.0.0.1, [::1], localhost; the setting is allowed_hosts." in body
     assert b"evil" not in body
 
 

@@ -140,7 +140,7 @@ async def test_cancelling_both_at_once_ends_both(theatre, puppets, first):
 
 
 async def test_the_outer_one_s_time_stops_the_inner_one(theatre, puppets):
-    async with theatre(timeoutSeconds=0.05) as driver:
+    async with theatre(timeoutSeconds=1) as driver:
         outcome = await asked(driver, "puppet/ask", "puppet/ask puppet/change one")
         ends = [(row["command"], row["code"]) for row in await driver.ledger() if row["phase"] == "end"][-3:]
     assert outcome.code == "timed_out"

@@ -186,6 +186,19 @@ async def test_the_keeper_of_one_person_does_not_learn_what_another_wants(keeper
     assert ticket not in (await keeper.run("event/list", token=bob, only="approval")).text
 
 
+async def test_undo_alone_takes_back_what_the_keeper_did_last_in_this_session(keeper: Kept) -> None:
+    await keeper.done("file/write", path="tmp/own.txt", content="mine")
+    session = (await keeper.done("session/open"))["session"]
+    keeper.says([call("write_file", path="tmp/kept.txt", content="its")], "Done.")
+    await keeper.ask("write it down", session=session)
+    elsewhere = await keeper.done("shell/script", script="undo -l", session="new")
+    assert "tmp/kept.txt" not in elsewhere["stdout"]
+    for last in ("tmp/kept.txt", "tmp/own.txt"):
+        undone = await keeper.done("shell/script", script="undo", session=session)
+        assert undone["stdout"].endswith(f"file/write of {last} is taken back\n"), undone
+        assert (await keeper.run("file/stat", path=last)).code == "not_found"
+
+
 async def test_the_keeper_of_one_person_does_not_change_what_that_of_another_said(keeper: Kept) -> None:
     anna, bob = await kitchen(keeper)
     await told(keeper, anna, run("room/say", name="kitchen", text="anna wants tea", key="tea"))

@@ -102,7 +102,7 @@ AI = "strategy.aiCommands"
     ("ai_commands", "field", "words"),
     [
         ({"whitlist": []}, f"{AI}.whitlist", ["'whitlist' is unknown", "did you mean 'whitelist'?", "blacklist"]),
-        ({"zzz": 1}, f"{AI}.zzz", ["'zzz' is unknown", "Valid: enabled, whitelist"]),
+        ({"zzz": 1}, f"{AI}.zzz", ["'zzz' is unknown", "valid: enabled, whitelist"]),
         ({"enabled": "yes"}, f"{AI}.enabled", ["'yes'", "boolean"]),
         ({"enabled": 1}, f"{AI}.enabled", ["boolean"]),
         ({"enabled": None}, f"{AI}.enabled", ["null", "boolean"]),

@@ -28,7 +28,7 @@ from doorward.sandbox.program import Program
 from doorward.sandbox.sandbox import Sandbox
 from doorward.sandbox.seccomp.machines import machines
 
-_SECONDS = 20.0
+_SECONDS = 120.0
 _HERE = -100
 _OF_THE_SANDBOX = ("probe-", "scratch-", "workspace")
 """Names in the home folder that are not secret, and that come and go."""

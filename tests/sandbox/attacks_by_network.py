@@ -21,7 +21,7 @@ NETWORK = (
     Attack(
         "connect to a port of the machine by an address in another",
         """
-sock = socket.socket(socket.AF_INET6); sock.settimeout(2)
+sock = socket.socket(socket.AF_INET6); sock.settimeout(20)
 sock.connect(("::ffff:127.0.0.1", T["tcp"]))
 """,
         reaches,
@@ -34,7 +34,7 @@ sock.connect(("::ffff:127.0.0.1", T["tcp"]))
     Attack(
         "connect while sending",
         """
-sock = socket.socket(); sock.settimeout(2)
+sock = socket.socket(); sock.settimeout(20)
 sock.sendto(b"x", 0x20000000, ("127.0.0.1", T["tcp"]))
 """,
         reaches,
@@ -42,7 +42,7 @@ sock.sendto(b"x", 0x20000000, ("127.0.0.1", T["tcp"]))
     Attack(
         "connect over several paths",
         """
-sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262); sock.settimeout(2)
+sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262); sock.settimeout(20)
 sock.connect(("127.0.0.1", T["tcp"]))
 """,
         reaches,
@@ -59,7 +59,7 @@ sock.connect(("127.0.0.1", T["tcp"]))
     Attack(
         "be reached from outside",
         """
-sock = socket.create_server(("0.0.0.0", T["free"])); sock.settimeout(0.7)
+sock = socket.create_server(("0.0.0.0", T["free"])); sock.settimeout(3)
 if sock.accept()[0].recv(9): print("ESCAPED")
 """,
         poked=True,

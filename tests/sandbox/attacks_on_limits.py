@@ -75,7 +75,7 @@ try:
         child = os.fork()
         if not child: signal.pause()
         children.append(child)
-    time.sleep(0.5)  # as root they are not refused but seen, a moment later
+    time.sleep(3)  # as root they are not refused but seen, a moment later
     print("ESCAPED", flush=True)
 finally:
     for child in children: os.kill(child, signal.SIGKILL)

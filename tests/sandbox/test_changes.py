@@ -18,11 +18,15 @@ from doorward.settings import Settings
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def sandbox(tmp_path: Path) -> AsyncIterator[Sandbox]:
-    home = tmp_path / "home"
-    home.mkdir()
-    sandbox = Sandbox(home, Settings())
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def sandbox(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sandbox]:
+    """One for all tests, each of which has a workspace of its own."""
+    sandbox = Sandbox(tmp_path_factory.mktemp("home"), Settings())
     yield sandbox
     await sandbox.close()
 

@@ -17,7 +17,7 @@ from attack import Attack
 from attacks import for_user
 from users import AS_ROOT, USERS, as_user, own_folder
 
-_PATIENCE = 300.0
+_PATIENCE = 900.0
 TRIED = {who: for_user(who, lent=AS_ROOT and who == "user") for who in USERS}
 
 Table = dict[str, Any]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -77,13 +79,16 @@ while not os.path.exists("enough"):
     ready = asyncio.Event()
     environment = {"OUTSIDE": str(box.workspace.parent)}
     running = asyncio.create_task(
-        box.python(swapping, environment=environment, seconds=20, on_output=lambda *_: ready.set())
+        box.python(swapping, environment=environment, seconds=2 * PATIENCE, on_output=lambda *_: ready.set())
     )
     read: set[str] = set()
 
     def look() -> None:
         with Root(box.workspace) as root:
-            for _ in range(3_000):
+            end = time.monotonic() + PATIENCE
+            for number in itertools.count():
+                if number >= 3_000 and (len(read) > 1 or time.monotonic() > end):
+                    return
                 try:
                     read.add(root.read("swapped/secret.txt", _LARGEST).data.decode())
                 except DoorwardError as error:

@@ -19,6 +19,7 @@ from doorward.backends.session.builtins.showing import in_columns
 from doorward.backends.session.builtins.speaking import MOST
 from doorward.backends.shell.catalogue_command import CatalogueCommand
 from doorward.model import Credential
+from doorward.rooms.message import Card
 
 OWNER = Credential(owner=True)
 CANARY = "tapir-9043"
@@ -259,6 +260,19 @@ async def test_a_message_of_several_lines_cannot_pass_for_several(shell):
     await shell.owner("room/say", name="general", text="one\nowner: two")
     said = (await typed(shell, "messages", "general", "-n", "1")).result["stdout"]
     assert said.endswith("owner: one\n    owner: two\n")
+
+
+async def test_messages_without_words_show_what_hangs_on_them(shell):
+    services = shell.house.services
+    room = services.rooms.get("local", "general")
+    await services.messages.say(room, "guide", "ai", "", attachments=(Card(command="data/list", state="done"),))
+    gone = (await shell.owner("room/say", name="general", text="never mind")).result["message"]
+    await shell.owner("room/delete", name="general", message=gone)
+    said = (await typed(shell, "messages", "general", "-n", "2")).result["stdout"]
+    assert [line.partition("  ")[2] for line in said.splitlines()] == [
+        "guide: [data/list: done]",
+        "owner: (taken back)",
+    ]
 
 
 async def test_a_record_for_a_collection_that_is_not_there_says_how_to_make_one(shell):

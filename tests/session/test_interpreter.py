@@ -239,6 +239,8 @@ async def test_a_pattern_that_would_look_everywhere_is_refused(typing: Typing) -
     [
         ("echo " + "[" * 60_000, "a pattern has at most 500 characters"),
         ("echo " + "*a" * 30_000, "a pattern has at most 500 characters"),
+        ("echo /**/*.md", "** looks through one part of the tree; begin in one, as in /workspace/**, or use find"),
+        ("echo /home/**", "** looks through one part of the tree"),
         ("echo " + "**/" * 20_000, "a pattern has at most 500 characters in each of at most 50 names"),
         ("echo" + " *" * 30_000, "one text holds at most 200 patterns of names"),
         ("echo" + " $(echo *)" * 201, "one text holds at most 200 patterns of names"),

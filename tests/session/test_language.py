@@ -260,7 +260,7 @@ _pieces = st.sampled_from(
 
 
 @given(st.lists(_pieces, max_size=40).map("".join))
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_every_text_is_a_script_or_a_fault_and_a_script_is_written_as_itself(text: str) -> None:
     try:
         script = parse(text)

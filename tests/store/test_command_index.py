@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable
+from importlib import resources
 from typing import Any
 
 import pytest
 
+from doorward import catalogue
+from doorward.catalogue.parse import parse
 from doorward.command import READS_ONLY, Command, Example, Facts
 from doorward.commands import ALIASES, FAMILIES
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.registry import Registry
+from doorward.store import command_texts
 from doorward.store.command_index import CommandIndex
 from doorward.store.stems import Stems
 
@@ -71,10 +76,26 @@ def house() -> CommandIndex:
         ("what happened last", "event/list"),
         ("approve what waits", "approval/approve"),
         ("cancel what runs", "execution/cancel"),
+        ("who is online", "room/who"),
+        ("search and replace", "file/edit"),
+        ("give somebody more rights", "user/change"),
+        ("sum of a column", "data/aggregate"),
+        ("send a message", "room/say"),
     ],
 )
 def test_the_command_for_a_purpose_is_among_the_first(house: CommandIndex, query: str, wanted: str) -> None:
     assert wanted in names(house, query, limit=5)
+
+
+def test_what_people_say_is_known_of_commands_that_there_are() -> None:
+    phrasings = json.loads(resources.files(command_texts.__package__).joinpath("command_phrasings.json").read_bytes())
+    shipped = resources.files(catalogue).joinpath("commands.json").read_bytes()
+    known = {one.name for one in Registry(list(FAMILIES), ALIASES)} | {
+        f"shell/{one.name}" for one in parse(shipped, "shipped")
+    }
+    assert set(phrasings) <= known | {"bash"}
+    assert len(phrasings) > 100
+    assert all(2 < len(one) < 100 for says in phrasings.values() for one in says)
 
 
 def test_every_hit_says_how_well_it_fits_and_why(house: CommandIndex) -> None:

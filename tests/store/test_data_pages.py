@@ -54,7 +54,7 @@ bodies = st.lists(st.dictionaries(st.sampled_from("ab"), values | st.lists(value
 orders = st.lists(st.sampled_from(["a", "-a", "b", "-b", "id", "-id", "-version"]), max_size=3)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(bodies, orders, st.integers(1, 5))
 def test_pages_of_records_give_every_row_once_and_in_order(
     some: list[dict[str, Any]], order: list[str], limit: int
@@ -80,7 +80,7 @@ cells = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(cells, st.none() | st.text("aAbB", max_size=2)), max_size=12),
     st.sampled_from(["a", "-b", "b,-a"]),
@@ -96,7 +96,7 @@ def test_pages_of_a_table_without_a_key_give_every_row_once(
     assert sorted(item["rowid"] for item in paged) == list(range(1, len(some) + 1))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sets(st.tuples(st.text("ab", max_size=2), st.text("ab", max_size=2)), max_size=8), st.integers(1, 4))
 def test_pages_of_a_table_with_two_key_columns_give_every_row_once(some: set[tuple[str, str]], limit: int) -> None:
     db = database()
@@ -143,7 +143,7 @@ def test_a_cursor_belongs_to_its_collection_filter_and_order() -> None:
             rows.page(database(), NOTES, SCOPE, cursor=cursor, **other)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=4)))
 def test_a_forged_cursor_is_refused_or_harmless(forged: Any) -> None:
     mark = rows.paging.fingerprint("notes", None, None)

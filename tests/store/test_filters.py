@@ -180,13 +180,13 @@ filters = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(bodies, filters)
 def test_filters_find_what_the_model_finds(some: list[dict[str, Any]], where: dict[str, Any]) -> None:
     assert ids(some, where) == [number for number, body in enumerate(some) if passes(body, where)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(bodies, filters)
 def test_not_is_the_exact_complement(some: list[dict[str, Any]], where: dict[str, Any]) -> None:
     db = house(some)

@@ -26,7 +26,7 @@ def config(id: str, *flags: str, write: tuple[str, ...] = (), **more: Any) -> Se
     surroundings = Surroundings(read=(str(SCRIPT),), write=write)
     args = ("-I", "-S", str(SCRIPT), *flags)
     return ServerConfig(
-        id=id, name=id, command=python, args=args, sandbox=surroundings, **{"start_seconds": 15, **more}
+        id=id, name=id, command=python, args=args, sandbox=surroundings, **{"start_seconds": PATIENCE, **more}
     )
 
 

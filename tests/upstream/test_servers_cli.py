@@ -106,6 +106,8 @@ def test_a_tool_that_changed_is_approved_after_a_look_at_the_change(echoing: Doo
     assert shown.code == 0
     for told in ("-description: Says what it is told.", "+description: Says it, and more.", "Approved: echo."):
         assert told in shown.out
+    nothing = echoing("servers", "approve", "echo")
+    assert (nothing.code, nothing.json["result"]["effect"]["tools"]) == (0, []), "a script reads that nothing waits"
 
 
 def test_one_that_does_not_work_says_why_and_ends_so(echoing: Doorward) -> None:

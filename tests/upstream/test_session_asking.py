@@ -57,14 +57,14 @@ async def test_a_question_among_several_calls_for_one_person_reaches_that_person
     session, wire, _ = await opened()
     person = Asked(Given(action="accept", content={"name": "x"}))
     person.waits = asyncio.Event()
-    older, newer = [calling(session, hooks=hooks, within=0.05) for hooks in _of(person, "ada", "ada")]
+    older, newer = [calling(session, hooks=hooks, within=0.5) for hooks in _of(person, "ada", "ada")]
     await turns()
     wire.say({"id": 1, "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
     await turns()
     wire.answer(wire.sent[1], {"content": []})
     await newer
     with pytest.raises(TimedOut):  # by then the older one would be over as well, were nobody asked
-        await calling(session, within=0.1)
+        await calling(session, within=1.0)
     person.waits.set()
     await turns()
     assert len(person.wanted) == 1
@@ -125,11 +125,11 @@ async def test_the_time_of_a_call_stands_still_while_a_person_thinks() -> None:
     session, wire, _ = await opened()
     person = Asked(Given(action="decline"))
     person.waits = asyncio.Event()
-    task = calling(session, hooks=Hooks(ask=person), within=0.05)
+    task = calling(session, hooks=Hooks(ask=person), within=0.5)
     await turns()
     wire.say({"id": 1, "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
     with pytest.raises(TimedOut):  # another call, just as patient, made later
-        await calling(session, within=0.05)
+        await calling(session, within=0.5)
     assert not task.done()
     person.waits.set()
     await turns()

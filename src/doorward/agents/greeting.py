@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from doorward.agents.house.smalltalk import greeting
 from doorward.backends.context import Services
 from doorward.rooms.people import LOCAL
 from doorward.store import keepsakes
@@ -20,6 +19,8 @@ async def greet(services: Services) -> None:
     room = next((one for one in rooms if one is not None and GUIDE in one.members and not one.archived), None)
     if room is None:
         return
+    from doorward.agents.house.smalltalk import greeting  # noqa: PLC0415 - it is wanted once in the life of a house
+
     said = keepsakes.put(_GREETED, room.id)
     if await services.messages.revision(room):
         await services.store.write(said)

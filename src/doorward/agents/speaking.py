@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from doorward.agents.house.listening import concerns
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
@@ -53,7 +52,7 @@ def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thin
         return True
     if pattern == "on-mention" or verdict(message.text) is not None:
         return False
-    if thinks_by_rules and not asks(message.text) and not concerns(message.text, _names(persona)):
+    if thinks_by_rules and not asks(message.text) and not _concerns(message.text, persona):
         return False
     if pattern == "always" or room.direct or _alone_with(room, persona.id):
         return True
@@ -96,6 +95,12 @@ def asks(text: str) -> bool:
         return True
     words = re.findall(r"\w+", text[:200].lower())
     return bool(words) and (_ASKING.fullmatch(words[0]) is not None or "please" in words)
+
+
+def _concerns(text: str, persona: Persona) -> bool:
+    from doorward.agents.house.listening import concerns  # noqa: PLC0415 - it is large, and rules seldom think
+
+    return concerns(text, _names(persona))
 
 
 def _names(persona: Persona) -> tuple[str, str]:

@@ -194,7 +194,10 @@ def _why(ctx: Context, approval: Approval, command: Command | None) -> str:
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server, and each call of it asks a person."
     if not approval.room or (approval.kind != "human" and not_to_be_taken_back(command)):
-        return f"The keeper wants to run {command.name}, and what it wants that cannot be taken back asks a person."
+        return (
+            f"The keeper wants to run {command.name}: what destroys something, reaches beyond this machine or "
+            "cannot be undone asks a person first."
+        )
     return f"When this was asked for, {command.name} needed a person's word; as things stand now it would not."
 
 

@@ -9,10 +9,11 @@ from msgspec import Meta
 
 from doorward import strictjson
 from doorward.backends.context import Context
+from doorward.backends.recipe_draft import Idle, idle_in
 from doorward.command import READS_ONLY, Example, Family, Undo
 from doorward.errors import BadParams, Conflict, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
-from doorward.recipes.recipe import BadRecipe, parse
+from doorward.recipes.recipe import BadRecipe, Recipe, parse
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 
@@ -42,6 +43,7 @@ class InForce(TypedDict):
     id: str
     now: Literal["in force"]
     replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
+    idle: Idle
 
 
 class Removed(TypedDict):
@@ -115,12 +117,13 @@ async def put(
     """Check a recipe and put it in force. A recipe that is not valid changes nothing."""
     old = ctx.house.recipes.text(id)
     new = text.encode()
-    _checked(id, new)
+    recipe = _checked(id, new)
     await ctx.store.write(
         before_images.keep(ctx.call, kind="recipe", target=id, before=old, after=_digest(new), at=ctx.house.clock.now())
     )
     await ctx.house.recipes.save(id, new)
-    return {"id": id, "now": "in force", "replaced": old is not None}
+    idle = idle_in(recipe, (one.name for one in ctx.house.registry))
+    return {"id": id, "now": "in force", "replaced": old is not None, "idle": idle}
 
 
 @put.shows_effect
@@ -179,9 +182,9 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     return {"recipe": id, "now": "as before"}
 
 
-def _checked(id: str, text: bytes) -> None:
+def _checked(id: str, text: bytes) -> Recipe:
     try:
-        parse(text, f"{id}.json")
+        return parse(text, f"{id}.json")
     except BadRecipe as error:
         raise BadParams(error.message, hint=error.hint) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -14,13 +15,19 @@ from doorward.edited import jsontext
 from doorward.edited.jsontext import Node
 from doorward.edited.unreadable import Unreadable
 from doorward.errors import BadParams, NotFound
+from doorward.recipes import patterns
 from doorward.recipes.policy import Policy
-from doorward.recipes.recipe import LARGEST, BadRecipe, is_recipe_id, parse
+from doorward.recipes.recipe import LARGEST, BadRecipe, Recipe, is_recipe_id, parse
 
 _NAMELESS = "draft"
 _LINE = re.compile(r"line (\d{1,9}), column (\d{1,9})")
 Text = Annotated[
     str, Meta(description="The recipe as JSON; left out, the one that is in force under the id", max_length=LARGEST)
+]
+
+
+Idle = Annotated[
+    list[str], Meta(description="Patterns in it that no command fits that there is at this moment: look for mistakes")
 ]
 
 
@@ -58,6 +65,14 @@ def drafted(id: str, text: str) -> Policy:
         if name:
             raise
         raise BadRecipe("that was given", error.field, error.reason) from error
+
+
+def idle_in(recipe: Recipe, names: Iterable[str]) -> list[str]:
+    """Patterns of a recipe that fit none of these commands. That is no fault: what they mean may come later."""
+    rules = recipe.strategy.ai_commands
+    if rules is None:
+        return []
+    return patterns.idle([*rules.whitelist, *rules.blacklist, *rules.require_approval, *rules.parameter_rules], names)
 
 
 def fault_in(text: str, error: BadRecipe) -> Fault:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from doorward.backends.context import Context
-from doorward.backends.recipe_draft import Fault, Text, drafted, fault_in
+from doorward.backends.recipe_draft import Fault, Idle, Text, drafted, fault_in, idle_in
 from doorward.backends.room import looked_at
 from doorward.command import READS_ONLY, Command, Example, Family
 from doorward.errors import NotFound
@@ -63,6 +63,7 @@ class Preview(TypedDict):
     known: Annotated[bool, Meta(description="Whether a recipe of that id is in force")]
     rooms: Annotated[list[str], Meta(description="The rooms of yours that it governs, or the one that was asked for")]
     commands: int
+    idle: Idle
     items: list[Rights]
 
 
@@ -107,6 +108,7 @@ async def preview(
         "known": in_force is not None,
         "rooms": [one.id for one in rooms],
         "commands": len(_commands(ctx)),
+        "idle": [],
         "items": [],
     }
     if not text and in_force is None:
@@ -117,6 +119,7 @@ async def preview(
     except BadRecipe as error:
         return {**shown, "valid": False, "fault": fault_in(text, error)}
     if new is not None:
+        shown["idle"] = idle_in(new.recipe, (one.name for one in _commands(ctx)))
         old = ctx.house.recipes.policy(rooms[0].recipe) if in_room else in_force
         shown["items"] = _items(ctx, new, old, _agents(ctx, rooms))
     return shown

@@ -11,12 +11,12 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 import httptools
-from uvicorn._types import ASGI3Application, HTTPScope
-from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn._types import ASGI3Application, ASGIVersions, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from doorward.doors import heads
 from doorward.doors.cycle import Cycle
+from doorward.doors.flow import Flow
 from doorward.doors.problem import MEDIA_TYPE, NO_SUCH_CODING, NOT_HTTP, TOO_LARGE, TOO_MANY, TOO_SLOW, Problem
 
 if TYPE_CHECKING:
@@ -29,32 +29,15 @@ _SLICE = 8_192
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 1024 * 1024
 """What is still read, and thrown away, of a client that was refused: closing at once would take the answer from it."""
+_ASGI: ASGIVersions = {"version": "3.0", "spec_version": "2.3"}
 _WEIGHED = frozenset({b"expect", b"content-length", b"transfer-encoding"})
-
-
-class _Flow(FlowControl):
-    """Reading that stays paused while too many requests wait, whoever asks for more."""
-
-    held = False
-
-    def hold(self) -> None:
-        self.held = True
-        self.pause_reading()
-
-    def release(self) -> None:
-        self.held = False
-        self.resume_reading()
-
-    def resume_reading(self) -> None:
-        if not self.held:
-            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
     """A connection that is refused, timed out or cut off when it costs more than one may."""
 
     server_state: Connections
-    flow: _Flow
+    flow: Flow
 
     _since = 0.0
     """When it began to wait for whatever it waits for now."""
@@ -72,6 +55,8 @@ class Connection(HttpToolsProtocol):
     """What came and is read when fewer requests wait."""
     _unsent = 0
     _unsent_since = 0.0
+    _again: heads.Again | None = None
+    """The last head, while the next request may begin with the same bytes."""
     _running: RequestResponseCycle | None = None
     """The request that is being answered, while `cycle` is the newest that came."""
 
@@ -86,7 +71,7 @@ class Connection(HttpToolsProtocol):
             transport.close()
             return
         super().connection_made(transport)
-        self.flow = _Flow(transport)
+        self.flow = Flow(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         unanswered = [self._running, *(cycle for cycle, _ in self.pipeline)]
@@ -105,6 +90,12 @@ class Connection(HttpToolsProtocol):
             if self._thrown_away > _LINGER_BYTES:
                 self.transport.abort()
             return
+        again = self._again
+        if again is not None and again.begins(data) and not self._in_head and not self._in_body:
+            self._repeated(again, data)
+            if len(self.pipeline) > _MOST_WAITING:
+                self.flow.hold()
+            return
         for start in range(0, len(data), _SLICE):
             if not self._read(data[start : start + _SLICE] if len(data) > _SLICE else data):
                 return
@@ -116,6 +107,8 @@ class Connection(HttpToolsProtocol):
     def _read(self, data: bytes) -> bool:
         """Read a slice; False when nothing that follows it shall be read."""
         newest, in_body, body_bytes = self.cycle, self._in_body, self._body_bytes
+        between = not in_body and not (self._in_head and self._head_bytes)
+        self._again = None
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -132,9 +125,26 @@ class Connection(HttpToolsProtocol):
         elif self._in_body:
             # Fields may follow a body, and come without end like those before it.
             self._head_bytes = self._head_bytes + len(data) if in_body and self._body_bytes == body_bytes else 0
+        elif between and self.cycle is not newest and self.cycle.keep_alive and not self.expect_100_continue:
+            self._again = heads.again(data, self._body_bytes, self.cycle.scope)
         if self._head_bytes > self.server_state.limits.largest_head:
             self._refuse(*heads.too_large(self.server_state.limits.largest_head))
         return not self._deaf
+
+    def _repeated(self, again: heads.Again, data: bytes) -> None:
+        """Take a request that differs from the last in nothing but its body, as the parser would find it.
+
+        What the parser makes of a head depends on nothing but its bytes, and it stands between two requests.
+        """
+        if self._running is None:
+            self._since = self.loop.time()
+        scope = again.scope.copy()
+        scope["state"] = {}
+        before = self.cycle
+        self.cycle = cycle = Cycle(self, scope, True)
+        cycle.whole = data[len(again.text) :]
+        cycle.more_body = False
+        self._begin(cycle, before)
 
     # What the parser finds.
 
@@ -149,7 +159,7 @@ class Connection(HttpToolsProtocol):
         self._chunked = False
         self.url = b""
         self.expect_100_continue = False
-        self.headers = []
+        self.headers = heads.Fields()
 
     def on_url(self, url: bytes) -> None:
         if self._refusal is None:
@@ -188,6 +198,10 @@ class Connection(HttpToolsProtocol):
         before = self.cycle
         stays = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
         self.cycle = cycle = Cycle(self, self._scope(version), stays)
+        cycle.waiting_for_100_continue = self.expect_100_continue
+        self._begin(cycle, before)
+
+    def _begin(self, cycle: Cycle, before: RequestResponseCycle | None) -> None:
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, self.app)
         else:
@@ -199,7 +213,7 @@ class Connection(HttpToolsProtocol):
         path = target.path.decode("ascii")
         return {
             "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "asgi": _ASGI,
             "http_version": version,
             "server": self.server,
             "client": self.client,
@@ -235,9 +249,15 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        task = self.loop.create_task(cycle.run_asgi(app))
+        task = self.loop.create_task(self._answered(cycle, app))
         self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+
+    async def _answered(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Let the application answer. A callback at the end of the task would cost more than this does."""
+        try:
+            await cycle.run_asgi(app)
+        finally:
+            self.tasks.discard(asyncio.current_task(self.loop))
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -245,14 +265,15 @@ class Connection(HttpToolsProtocol):
         if self._lingers or self.transport.is_closing():
             return
         self._since = self.loop.time()
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         elif self.flow.held:
             put_off, self._put_off = self._put_off, b""
             self.flow.release()
             self.loop.call_soon(self.data_received, put_off)
-        elif self._in_body:
+        elif self._in_body and (self.expect_100_continue or not heads.ends_soon(self.headers, self._body_bytes)):
             self._linger()  # the answer was there before the request was: nobody wants the rest of it
 
     # How connections end.
@@ -278,6 +299,9 @@ class Connection(HttpToolsProtocol):
             elif self._in_body and waited > limits.body_seconds:
                 detail = f"The body did not come whole within {limits.body_seconds:g} s; {self._body_bytes} bytes came."
                 self._refuse(TOO_SLOW, detail)
+        elif self._in_body:
+            if waited > _LINGER_SECONDS:
+                self.transport.close()
         elif self._in_head:
             if waited > limits.head_seconds:
                 self._refuse(TOO_SLOW, f"The head of the request did not come within {limits.head_seconds:g} s.")

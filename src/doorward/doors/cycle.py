@@ -6,10 +6,11 @@ An answer that is whole at once leaves in one piece and costs no more than that;
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 from starlette.types import Send
-from uvicorn._types import HTTPScope
+from uvicorn._types import ASGIReceiveEvent, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 
@@ -21,6 +22,9 @@ class Cycle(RequestResponseCycle):
     response_complete = False
     chunked_encoding: bool | None = None
     expected_content_length = 0
+    waiting_for_100_continue = False
+    whole: bytes | None = None
+    """The body of a request that came in one piece, until the application has taken it."""
 
     def __init__(self, connection: Any, scope: HTTPScope, keep_alive: bool) -> None:
         """What a request begins with, as its base class has it; most of that is the same for all."""
@@ -29,11 +33,24 @@ class Cycle(RequestResponseCycle):
         self.flow = connection.flow
         self.logger = connection.logger
         self.default_headers = connection.server_state.default_headers
-        self.message_event = asyncio.Event()
         self.on_response = connection.on_response_complete
         self.keep_alive = keep_alive
-        self.waiting_for_100_continue = connection.expect_100_continue
-        self.body = bytearray()
+
+    @functools.cached_property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """Set when there is something new for the application; made when somebody waits for that."""
+        return asyncio.Event()
+
+    @functools.cached_property
+    def body(self) -> bytearray:  # type: ignore[override]
+        """What has come of a body in pieces and was not taken yet."""
+        return bytearray()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        if self.whole is not None and not self.disconnected and not self.response_complete:
+            body, self.whole = self.whole, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await super().receive()
 
     def answer(self, status: int, fields: bytes, body: bytes) -> bool:
         """Answer with all of it; False, and nothing done, when it must go the usual way.
@@ -50,7 +67,8 @@ class Cycle(RequestResponseCycle):
         self.transport.write(
             b"%b%b%bcontent-length: %d\r\n\r\n%b" % (STATUS_LINE[status], head, fields, len(body), body)
         )
-        self.message_event.set()
+        if "message_event" in self.__dict__:
+            self.message_event.set()
         self.on_response()
         return True
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from doorward.doors.heads import Fields
 from doorward.doors.problem import MEDIA_TYPE, OTHER_HOST, OTHER_ORIGIN, Problem
 from doorward.errors import Unusable
 from doorward.settings import Server
@@ -34,30 +35,38 @@ class HostGuard:
         self._known: set[bytes] = set()
         """Host headers that were found good; most clients send the same."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
+        head = scope["headers"]
+        if type(head) is not Fields:
+            return self._judged(scope)(scope, receive, send)
+        if head.passed is not self:
+            refusal = self._judged(scope)
+            if refusal is not self._app:
+                return refusal(scope, receive, send)
+            head.passed = self
+        return self._app(scope, receive, send)
+
+    def _judged(self, scope: Scope) -> ASGIApp:
+        """What answers: the application, or a refusal."""
         fields = [field for field in scope["headers"] if field[0] in _WEIGHED]
         if len(fields) == 1 and fields[0][1] in self._known and fields[0][0] == b"host":
-            await self._app(scope, receive, send)
-            return
+            return self._app
         hosts = [value.decode("latin-1") for name, value in fields if name == b"host"]
         origins = [value.decode("latin-1") for name, value in fields if name == b"origin"]
         address = _address(hosts[0], scope.get("scheme", "http")) if len(hosts) == 1 else None
         if address is None or address[0] not in self._allowed:
             valid = ", ".join(sorted(self._allowed))
-            await _refuse(OTHER_HOST, f"The Host header must name this server, as one of: {valid}.")(
-                scope, receive, send
-            )
-        elif origins and not (len(origins) == 1 and self._is_ours(origins[0], scope.get("scheme", "http"), address)):
-            await _refuse(
+            said = f"The Host header must name this server, as one of: {valid}; the setting is allowed_hosts."
+            return _refuse(OTHER_HOST, said)
+        if origins and not (len(origins) == 1 and self._is_ours(origins[0], scope.get("scheme", "http"), address)):
+            return _refuse(
                 OTHER_ORIGIN, "Requests from pages of another origin are not taken; the setting is allowed_origins."
-            )(scope, receive, send)
-        else:
-            if len(self._known) < _MOST_KNOWN:
-                self._known.update(value for name, value in fields if name == b"host")
-            await self._app(scope, receive, send)
+            )
+        if len(self._known) < _MOST_KNOWN:
+            self._known.update(value for name, value in fields if name == b"host")
+        return self._app
 
     def _is_ours(self, origin: str, scheme: str, address: tuple[str, int]) -> bool:
         """Whether a page of this very server asks, or one that the settings name."""

@@ -1,14 +1,51 @@
-"""What forbids to take a request whose head has come: too much of it, or two ways to read it."""
+"""The head of a request: what forbids to take it, be it too much of it or two ways to read it, and what was read of it.
+
+A client that stays sends the same head again and again, to the last byte. Reading it once is enough then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from uvicorn._types import HTTPScope
 
 from doorward.doors.problem import HEAD_TOO_LARGE, NO_SUCH_VERSION, NOT_HTTP, Problem
 
 MOST_FIELDS = 100
+_SHORT_REST = 65_536
+"""How much of a request that was answered early is read past, so that its connection can be used again."""
 
 Fault = tuple[Problem, str]
+
+
+class Fields(list[tuple[bytes, bytes]]):
+    """The fields of a head, and what applications have read from them, which is the same whenever the head is.
+
+    Nothing may be noted here that anything but the bytes of the head decides.
+    """
+
+    __slots__ = ("passed", "read")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed: object = None
+        """The guard that let it pass."""
+        self.read: Any = None
+        """What the MCP endpoint has read."""
+
+
+class Again(NamedTuple):
+    """A head that came with a whole request in one piece, in case that the next request begins with the same bytes."""
+
+    text: bytes
+    length: int
+    """How many bytes the whole request had, body included, which its head tells."""
+    scope: HTTPScope
+
+    def begins(self, data: bytes) -> bool:
+        """Whether this is another whole request with the same head, and nothing else."""
+        return len(data) == self.length and data.startswith(self.text)
 
 
 def fault(url: bytes, fields: Sequence[tuple[bytes, bytes]], version: str, chunked: bool, most: int) -> Fault | None:
@@ -29,6 +66,15 @@ def fault(url: bytes, fields: Sequence[tuple[bytes, bytes]], version: str, chunk
     return None
 
 
+def again(data: bytes, body: int, scope: HTTPScope) -> Again | None:
+    """What to know the next request by, if these bytes were one whole request with a body of the length it told."""
+    size = len(data) - body
+    told = [int(value) for name, value in scope["headers"] if name == b"content-length"]
+    if told != [body] or data.find(b"\r\n\r\n") != size - 4:
+        return None
+    return Again(data[:size], len(data), scope.copy())
+
+
 def too_large(most: int) -> Fault:
     return HEAD_TOO_LARGE, f"The head of a request has at most {MOST_FIELDS} fields and {most} bytes."
 
@@ -39,3 +85,12 @@ def _is_for_its_host(url: bytes, fields: Sequence[tuple[bytes, bytes]]) -> bool:
     authority = rest.partition(b"/")[0].partition(b"?")[0]
     hosts = [value.lower() for name, value in fields if name == b"host"]
     return bool(found) and scheme.lower() == b"http" and [authority.lower()] == hosts
+
+
+def ends_soon(fields: Sequence[tuple[bytes, bytes]], came: int) -> bool:
+    """Whether only a little is missing of a request that is answered already, and of whose body so much came.
+
+    It is read past: many clients send a body behind its head, and go on with the same connection after a refusal.
+    """
+    told = [int(value) for name, value in fields if name == b"content-length"]
+    return len(told) == 1 and told[0] - came <= _SHORT_REST

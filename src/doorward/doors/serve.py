@@ -112,6 +112,7 @@ async def _end(calls: Executions) -> None:
 def _listener(app: ASGIApp, connections: Connections) -> _Listener:
     config = uvicorn.Config(
         app,
+        interface="asgi3",
         http=Connection,
         ws="none",
         lifespan="off",

@@ -92,8 +92,8 @@ class Published:
 
 def _unknown_key(key: str, valid: list[str]) -> str:
     near = difflib.get_close_matches(key[:100], valid, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]!r}?" if near else ";"
-    return f"the key {shortened(key)} is unknown{meant} Valid: {', '.join(valid)}"
+    meant = f"; did you mean {near[0]!r}? Valid" if near else "; valid"
+    return f"the key {shortened(key)} is unknown{meant}: {', '.join(valid)}"
 
 
 def _not_an_option(given: Any, options: list[Any]) -> str:

@@ -241,7 +241,8 @@ class Execution:
         """It is over, whether or not that is recorded yet; from here on nobody can stop it."""
         self.state = state
         self.ended_at = self._means.clock.steady()
-        self._doing = self.message
+        if self._doing:
+            self._doing = self.message
         if self.written is not None:
             self._tell("stdout", self.written.finish("stdout"))
             self._tell("stderr", self.written.finish("stderr"))

@@ -15,8 +15,7 @@ from doorward.registry import Registry
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
-NO_SUCH_ROOM = "house: no such room"
-"""The rule by which a room is not there, or is not one that the caller may know of. Its sentence names those that are."""
+_NO_SUCH_ROOM = "house: no such room"
 _MOST_NAMED = 10
 _KEEPER_ASKS = "house: what the keeper wants that cannot be taken back asks first"
 
@@ -84,7 +83,8 @@ class Authorizer:
 
     def offered(self, caller: Caller, room: str) -> list[Command]:
         """Exactly the commands that `rule` allows."""
-        return [command for command in self._registry if self.rule(caller, room, command).allowed]
+        policy = self.policy(caller, room) if room else None
+        return [command for command in self._registry if self._rule(caller, room, command, policy).allowed]
 
     def command(self, name: str) -> Command:
         return self._registry[name]
@@ -94,9 +94,11 @@ class Authorizer:
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
         if ruling.allowed and policy is not None:
-            ruling = policy.judge(call.command, call.params)
+            narrowed = policy.check_params(call.command, call.params)
+            ruling = ruling if narrowed.allowed else narrowed
         if not ruling.allowed:
-            raise NotPermitted(ruling.reason, rule=ruling.rule, hint=self._why(call))
+            reason = self.with_rooms(call.caller, ruling) if ruling.rule == _NO_SUCH_ROOM else ruling.reason
+            raise NotPermitted(reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
     def terms(self, caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
@@ -114,23 +116,22 @@ class Authorizer:
             return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=_KEEPER_ASKS)
         return asked
 
+    def with_rooms(self, caller: Caller, barred: Ruling) -> str:
+        """Why a room is closed to a caller, and which are not. `rule` does without: it is asked for each command."""
+        seen = (one.id for one in self._rooms.of(caller.tenant) if one.seen_by(caller))
+        names = sorted(room for room in seen if self.barred(caller, room) is None)
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return f"{barred.reason.rstrip('.')}; yours: {', '.join(names[:_MOST_NAMED]) or 'none'}{more}."
+
     def policy(self, caller: Caller, room: str) -> Policy | None:
         found = self._rooms.get(caller.tenant, room)
         return self._recipes.policy(found.recipe) if found is not None else None
-
-    def _open_to(self, caller: Caller) -> str:
-        """The rooms that are not closed to a caller, as words."""
-        reached = (one.id for one in self._rooms.of(caller.tenant) if caller.reaches(one.id))
-        names = sorted(room for room in reached if self.barred(caller, room) is None)
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        return (", ".join(names[:_MOST_NAMED]) or "none") + more
 
     def barred(self, caller: Caller, room: str) -> Ruling | None:
         """The ruling when the room itself is closed to this caller, else None."""
         found = self._rooms.get(caller.tenant, room)
         if found is None or not caller.reaches(room):
-            yours = self._open_to(caller)
-            return _denied(NO_SUCH_ROOM, f"There is no room {room[:80]!r} that you may act in; yours: {yours}.")
+            return _denied(_NO_SUCH_ROOM, f"There is no room {room[:80]!r} that you may act in.")
         if found.archived:
             return _denied(f"room {room}: archived", f"The room {room!r} is archived; nothing runs in it.")
         if found.member(caller) is None or (caller.persona and caller.id not in found.members):

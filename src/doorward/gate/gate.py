@@ -91,9 +91,9 @@ class Gate:
         self._deadlines = Deadlines()
         self._dry_run = DryRun(authorizer, self._approver, context_for, self._deadlines)
 
-    async def handle(self, request: Request, watch: Watch | None = None) -> Outcome:
+    def handle(self, request: Request, watch: Watch | None = None) -> Coroutine[Any, Any, Outcome]:
         """Pass one request through the gate; every way it can end is an Outcome. `watch` is told what goes on."""
-        return await self._answer(request, watch, None)
+        return self._answer(request, watch, None)
 
     async def within(self, call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         """A call inside another: by its caller (or its keeper), in its room and place, through every other step."""
@@ -126,7 +126,7 @@ class Gate:
     async def _pass(self, request: Request, seen: _Seen, watch: Watch | None, parent: Execution | None) -> Outcome:
         inside = self._vouching.inside(parent) if parent else None
         caller = seen.caller = inside or self._authenticator.caller(request.credential)
-        ticket = await self._ticket(caller, request)
+        ticket = await self._ticket(caller, request) if request.ticket else None
         call = seen.call = self._resolver.call(caller, request, ticket)
         if request.dry_run:
             return await self._try_out(request, call)
@@ -146,10 +146,12 @@ class Gate:
                     permit = await self._approved(permit, ticket)
                     spend = [self._approver.spend(call, terms, ticket)]
                 execution = self._executions.open(call, watch, parent)
+                if parent is None:
+                    self._vouching.begin(call, request.credential)
                 try:
-                    with self._vouching.during(call, request.credential, inside=parent is not None):
-                        return await self._run(permit, execution, place, reservation, spend, request.cache)
+                    return await self._run(permit, execution, place, reservation, spend, request.cache)
                 finally:
+                    self._vouching.end(call)
                     if parent and call.command.facts.works_by_calls and not execution.made_calls:
                         self._throttle.made_none(call)
                     self._executions.close(execution)
@@ -312,10 +314,11 @@ class Gate:
         return self._authorizer.offered(caller, caller.acts_in(room))
 
     def enter(self, caller: Caller, room: str) -> None:
-        """Refuse a room that is closed to this caller, in the words that any call there is refused with."""
+        """Refuse a room that is closed to this caller, in the words that any call there is refused with, and name those
+        that are not closed."""
         barred = self._authorizer.barred(caller, room)
         if barred is not None:
-            raise NotPermitted(barred.reason, rule=barred.rule)
+            raise NotPermitted(self._authorizer.with_rooms(caller, barred), rule=barred.rule)
 
     def caller(self, credential: Credential) -> Caller:
         return self._authenticator.caller(credential)
@@ -330,10 +333,8 @@ class Gate:
         )
         return outcomes.tried_out(call, shown)
 
-    async def _ticket(self, caller: Caller, request: Request) -> Approval | None:
+    async def _ticket(self, caller: Caller, request: Request) -> Approval:
         """The approval that a request refers to; only whoever asked for it may use it."""
-        if not request.ticket:
-            return None
         approval = await self._approvals.find(caller.tenant, request.ticket)
         if (approval.caller, approval.kind, approval.behalf) != (caller.id, caller.kind, caller.on_behalf_of):
             raise NotApproved("This ticket was given to another caller.", hint=outcomes.whose(approval, caller))

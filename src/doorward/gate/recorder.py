@@ -150,7 +150,7 @@ class Recorder:
             spent=spent,
             status=status,
             code=code,
-            note=thought(_note(note, call.secrets) if note else "", call.thought_in),
+            note=thought(_note(note, call.secrets), call.thought_in) if note or call.thought_in else "",
             duration=duration,
         )
 

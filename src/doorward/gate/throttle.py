@@ -52,16 +52,18 @@ class Throttle:
             self._windows.move_to_end(key)
         while window and window[0] <= now - MINUTE:
             window.popleft()
-        calls = self._of_client(call, now)
+        calls = self._of_client(call, now) if call.door == _LINE else None
         if policy is None:
-            self._per_minute(window, self._limits.per_minute, now, "outside rooms")
+            self._per_minute(window, self._limits.per_minute, now, call)
         else:
-            where = f"in room {call.room!r}"
-            if _can_loop(call):
+            limits = policy.limits
+            if call.digest in self._repeats and _can_loop(call):
                 self._loop(call, now)
-            self._per_response(call, policy.limits.per_response)
-            self._per_minute(window, policy.limits.per_minute, now, where)
-            self._per_second(window, policy.limits.per_second, now, where)
+            if call.response:
+                self._per_response(call, limits.per_response)
+            self._per_minute(window, limits.per_minute, now, call)
+            if limits.per_second is not None:
+                self._per_second(window, limits.per_second, now, call)
         if inside and call.command.facts.works_by_calls:
             return
         if call.response and policy is not None:
@@ -119,8 +121,8 @@ class Throttle:
             self._repeats[key] = _Repeat(times, text)
 
     def _of_client(self, call: Call, now: float) -> deque[float] | None:
-        """The calls of one client of the line door, whatever it calls and in whichever room; None elsewhere."""
-        if call.door != _LINE or call.command.name.startswith(_ABOUT_CALLS):
+        """The calls of one client of the line door, whatever it calls and in whichever room; None: uncounted."""
+        if call.command.name.startswith(_ABOUT_CALLS):
             return None
         key = f"{_LINE}\x00{call.session}"
         window = self._windows.get(key)
@@ -141,9 +143,7 @@ class Throttle:
         return window
 
     def _loop(self, call: Call, now: float) -> None:
-        repeat = self._repeats.get(call.digest)
-        if repeat is None:
-            return
+        repeat = self._repeats[call.digest]
         recent = [at for at in repeat.at if at > now - self._limits.loop_seconds]
         if call.command.reads_only:  # what is read after a change may be another thing
             changed = self._changed.get(call.caller.tenant, 0.0)
@@ -160,8 +160,6 @@ class Throttle:
         )
 
     def _per_response(self, call: Call, most: int) -> None:
-        if not call.response:
-            return
         key = f"{_counted_as(call)}\x00{call.response}"
         if self._responses.get(key, 0) >= most:
             raise TooFast(
@@ -171,26 +169,24 @@ class Throttle:
             )
 
     @staticmethod
-    def _per_minute(window: deque[float], most: int, now: float, where: str) -> None:
+    def _per_minute(window: deque[float], most: int, now: float, call: Call) -> None:
         if len(window) >= most:
             wait = window[len(window) - most] + MINUTE - now
             raise TooFast(
-                f"At most {most} commands a minute {where}; try again in {wait:.1f} s.",
+                f"At most {most} commands a minute {_where(call)}; try again in {wait:.1f} s.",
                 retry_after=wait,
                 rule=f"maxCommandsPerMinute {most}",
             )
 
     @staticmethod
-    def _per_second(window: deque[float], most: float | None, now: float, where: str) -> None:
-        if most is None:
-            return
+    def _per_second(window: deque[float], most: float, now: float, call: Call) -> None:
         span = max(1.0, 1.0 / most)
         allowed = max(1, int(most * span))
         recent = [at for at in window if at > now - span]
         if len(recent) >= allowed:
             wait = recent[len(recent) - allowed] + span - now
             raise TooFast(
-                f"At most {most:g} actions a second {where}; try again in {wait:.2f} s.",
+                f"At most {most:g} actions a second {_where(call)}; try again in {wait:.2f} s.",
                 retry_after=wait,
                 rule=f"maxActionsPerSecond {most:g}",
             )
@@ -209,8 +205,12 @@ class _Repeat:
 def _counted_as(call: Call) -> str:
     """Whose window a call falls into: its caller's in its room, and the keeper's apart for each whom it acts for."""
     caller = call.caller
-    who = f"{caller.id} for {caller.whose}" if caller.whose != caller.id else caller.id
+    who = f"{caller.id} for {caller.whose}" if caller.keeper and caller.whose != caller.id else caller.id
     return f"{caller.tenant}\x00{who}\x00{call.room}"
+
+
+def _where(call: Call) -> str:
+    return f"in room {call.room!r}" if call.room else "outside rooms"
 
 
 def _can_loop(call: Call) -> bool:

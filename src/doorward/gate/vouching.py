@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from doorward.errors import NotAuthenticated
@@ -23,17 +22,14 @@ class Vouching:
         self._authenticator = authenticator
         self._held: dict[str, Credential] = {}
 
-    @contextlib.contextmanager
-    def during(self, call: Call, credential: Credential, *, inside: bool) -> Iterator[None]:
-        """Remember what vouched for this call while it runs, if it came in by a door and makes others."""
-        if inside or not (call.command.facts.thinks or call.command.facts.works_by_calls):
-            yield
-            return
-        self._held[call.id] = credential
-        try:
-            yield
-        finally:
-            del self._held[call.id]
+    def begin(self, call: Call, credential: Credential) -> None:
+        """Remember what vouched for this call, which came in by a door, if it makes others."""
+        if call.command.facts.thinks or call.command.facts.works_by_calls:
+            self._held[call.id] = credential
+
+    def end(self, call: Call) -> None:
+        """To be called when the call is over, however it ended."""
+        self._held.pop(call.id, None)
 
     def inside(self, parent: Execution) -> Caller:
         """Who asks for a call inside that one: its own caller or, where it thinks, the keeper on their behalf."""

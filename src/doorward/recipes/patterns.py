@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import functools
+from collections.abc import Container, Iterable
 
 
+@functools.lru_cache(4_096)
 def from_specific_to_general(name: str) -> tuple[str, ...]:
     """Every pattern that matches this command, the most specific first."""
     steps = name.split("/")
@@ -17,3 +19,9 @@ def match(patterns: Container[str], name: str) -> str | None:
         if pattern in patterns:
             return pattern
     return None
+
+
+def idle(patterns: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Those of these patterns that match none of these commands, each once: misspelt, or ahead of their commands."""
+    known = {pattern for name in names for pattern in from_specific_to_general(name)}
+    return [pattern for pattern in dict.fromkeys(patterns) if pattern not in known]

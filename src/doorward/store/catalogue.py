@@ -26,6 +26,10 @@ Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection, Any], Result]
 
 MOST_NAMES = 60
+_LOOKED_AT = 50
+_MOST_LOOKED_AT = 1_000_000
+"""How many records are looked at for their fields, and how many bytes of them, where no schema names them."""
+_KINDS = {str: "text", bool: "boolean", int: "number", float: "number"}
 
 
 class Catalogue(msgspec.Struct, frozen=True):
@@ -99,13 +103,25 @@ class Catalogue(msgspec.Struct, frozen=True):
         return described
 
     def described(self, db: sqlite3.Connection, collection: Collection) -> dict[str, Any]:
+        fields: dict[str, str] = {field.name: field.kind for field in collection.fields}
+        if isinstance(collection, ManagedCollection) and not collection.schema.get("properties"):
+            fields = {**self._met(db, collection), **fields}
         return {
             "collection": collection.name,
             "kind": collection.kind,
             "key": collection.key,
-            "fields": {field.name: field.kind for field in collection.fields},
+            "fields": fields,
             "count": rows.count(db, collection, self.scope),
         }
+
+    def _met(self, db: sqlite3.Connection, collection: ManagedCollection) -> dict[str, str]:
+        """The fields of some of its records, where a schema names none: otherwise nobody would know of them."""
+        found: dict[str, str] = {}
+        for record in rows.page(db, collection, self.scope, limit=_LOOKED_AT, most_bytes=_MOST_LOOKED_AT).items:
+            for name, value in record.items():
+                if len(found) < MOST_NAMES and not name.startswith("access_"):
+                    found.setdefault(name, _KINDS.get(type(value), "json"))
+        return found
 
     def _table_names(self, database: str) -> list[str]:
         try:

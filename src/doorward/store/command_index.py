@@ -23,7 +23,7 @@ from doorward.store import command_meanings
 from doorward.store.accepted import Accepted
 from doorward.store.command_meanings import CommandMeanings
 from doorward.store.command_ranking import Asked, Fields, Term, fit, why
-from doorward.store.command_texts import Texts, lexicon, texts, words
+from doorward.store.command_texts import Texts, lexicon, sayings, texts, words
 from doorward.store.stems import Stems
 
 _COLUMNS = ", ".join(Texts._fields)
@@ -276,12 +276,13 @@ class CommandIndex:
     def _cut(self, command: Command, found: Texts) -> Fields:
         """The words of a command as stems, all of them at once since the stems of new ones are a question each."""
         stop = lexicon().stop
-        said = [[word for word in words(one.says) if word not in stop] for one in command.facts.examples]
+        says = sayings(command)
+        said = [[word for word in words(one) if word not in stop] for one in says]
         lists = [*map(words, found), *said]
         stems = iter(self._stems.of(itertools.chain.from_iterable(lists)))
         cut = [list(itertools.islice(stems, len(one))) for one in lists]
         telling = map(frozenset, cut[len(found) :])
-        return Fields(cut[: len(found)], tuple(zip((one.says for one in command.facts.examples), telling, strict=True)))
+        return Fields(cut[: len(found)], tuple(zip(says, telling, strict=True)))
 
     @functools.cache  # noqa: B019 (one index for the house)
     def _alike(self) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """The words a command is found by, field by field, and the words of a question about one.
 
-What is left out of questions and which words mean nearly the same is data, in `command_words.json`.
+What is left out of questions and which words mean nearly the same is data, in `command_words.json`, and so is what
+people say who mean one of our own commands, beside its examples, in `command_phrasings.json`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,17 @@ def lexicon() -> Lexicon:
     return msgspec.json.decode(resources.files(__package__).joinpath("command_words.json").read_bytes(), type=Lexicon)
 
 
+@functools.cache
+def _phrasings() -> dict[str, tuple[str, ...]]:
+    text = resources.files(__package__).joinpath("command_phrasings.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, tuple[str, ...]])
+
+
+def sayings(command: Command) -> tuple[str, ...]:
+    """What somebody says who wants a command: its examples and, of our own commands, more of the kind."""
+    return (*(one.says for one in command.facts.examples), *_phrasings().get(command.name, ()))
+
+
 def words(text: str) -> list[str]:
     """The words of a text in lower case, those of names in one word as well: `getUserName`, `user_name`."""
     return _WORD.findall(spelt(text).lower())
@@ -57,7 +69,7 @@ def spelt(text: str) -> str:
 def texts(command: Command) -> Texts:
     """What a command is found by. The same command always gives the same, since the index forgets it by this."""
     name = f"{command.name} {spelt(command.wire)}" if command.wire != command.name else command.name
-    said = " . ".join(one.says for one in command.facts.examples)
+    said = " . ".join(sayings(command))
     behind = command.description.removeprefix(command.summary)
     return Texts(
         name=" ".join(dict.fromkeys(words(name))),

@@ -263,8 +263,7 @@ class Store:
         for start in range(0, whole, _ROWS_AT_ONCE):
             many = [value for row in rows[start : start + _ROWS_AT_ONCE] for value in row]
             self._db.execute(_INSERT_MANY, many)
-        for row in rows[whole:]:
-            self._db.execute(_INSERT_ONE, row)
+        self._db.executemany(_INSERT_ONE, rows[whole:])
         for entry in entries:
             if entry.phase == "start":
                 self._db.execute("INSERT INTO open_calls (call) VALUES (?)", (entry.call,))

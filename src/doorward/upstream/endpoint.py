@@ -52,8 +52,8 @@ class Endpoint:
         """Why there is no message of the protocol in an answer; `words` are what it says instead."""
         says = f" It says: {words}" if words else ""
         if answer.status < 400:
-            what = f"{answer.status}, of the type {answer.kind[:80] or 'that it does not say'!r}"
-            return Rejected(f"{self.where} answered with {what}, and not with a message of MCP.")
+            kind = f"of the type {answer.kind[:80]!r}" if answer.kind else "without a type"
+            return Rejected(f"{self.where} answered with {answer.status}, {kind}, and not with a message of MCP.")
         if answer.status in (429, 503) or answer.status >= 500:
             after = answer.headers.get("retry-after", "")
             return Unreachable(

@@ -293,3 +293,8 @@ def test_what_a_command_says_of_itself_has_no_line_breaks_of_its_source(ask):
 )
 def test_a_password_that_is_too_short_is_said_before_anybody_is_added_with_it(ask, password, says):
     assert ask("settingpeople.js", "passwordFault", password) == says
+
+
+def test_a_token_is_made_for_no_room_of_two_and_for_none_that_is_closed(ask):
+    rooms = [{"room": "pair", "direct": True}, {"room": "old", "archived": True}, {"room": "general", "direct": False}]
+    assert ask("settingtokens.js", "tokenRooms", rooms) == [rooms[2]]

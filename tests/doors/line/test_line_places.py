@@ -71,7 +71,7 @@ async def test_whoever_is_told_to_go_and_goes_on_sending_is_not_listened_to_for_
 
 
 async def test_a_place_is_free_again_as_soon_as_its_client_was_told_to_go(line):
-    async with line(clients=1, idle_seconds=0.1) as house:
+    async with line(clients=1, idle_seconds=1.0) as house:
         stays = await house.wire()
         await stays.asked(1, "initialize")
         closed = await stays.line()

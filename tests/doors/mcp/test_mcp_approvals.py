@@ -148,7 +148,7 @@ async def test_a_question_without_an_answer_expires_with_the_approval_which_is_a
     async with open_house(home, families=furnish(home)) as opened:
         house = McpHouse(opened)
         await house.move_in()
-        commands = {**RECIPE["strategy"]["aiCommands"], "requireApproval": {"file/write": {"timeoutSeconds": 0.1}}}
+        commands = {**RECIPE["strategy"]["aiCommands"], "requireApproval": {"file/write": {"timeoutSeconds": 2}}}
         write_recipe(house.home, {**RECIPE, "strategy": {"aiCommands": commands}})
         await house.services.recipes.load()
         web = await house.web(app=app(house), capabilities=CAN)

@@ -89,7 +89,7 @@ _METHODS = ("initialize", "ping", "tools/list", "tools/call", "resources/read", 
 _PARAMS = ("name", "arguments", "_meta", "uri", "cursor", "ref", "argument", "protocolVersion", "capabilities", "level")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     frame=st.fixed_dictionaries(
         {"jsonrpc": st.just("2.0") | _VALUES, "method": st.sampled_from(_METHODS) | _VALUES},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -47,7 +48,10 @@ async def test_a_room_of_another_tenant_does_not_exist(house: McpHouse, rival: W
     nowhere = Web(rival.app, rival.token, "/mcp/nowhere")
     for web, name in ((spy, ROOM), (nowhere, "nowhere")):
         for answer in (await web.initialize(), await web.ask("tools/list")):
-            assert answer.error["message"].replace(name, "X") == "There is no room 'X' that you may act in."
+            assert (
+                answer.error["message"].replace(name, "X")
+                == "There is no room 'X' that you may act in; yours: workshop."
+            )
         refused = await web.call("probe_number")
         assert f"There is no room '{name}'" in refused.said
 
@@ -70,7 +74,7 @@ async def test_resources_are_those_of_the_own_tenant(house: McpHouse, rival: Web
     await house.owner("room/say", text="ours", name="workshop")
     for uri in ("doorward://files/", "doorward://rooms/workshop/messages", "doorward://ledger"):
         (contents,) = (await rival.ask("resources/read", {"uri": uri})).result["contents"]
-        assert "ours" not in contents["text"], uri
+        assert not re.search(r"\bours\b", contents["text"]), uri
     for uri in ("doorward://files/ours.md", f"doorward://rooms/{ROOM}/messages"):
         assert (await rival.ask("resources/read", {"uri": uri})).error["code"] == -32602
 

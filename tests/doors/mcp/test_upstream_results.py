@@ -122,6 +122,15 @@ def test_whatever_a_server_sends_a_message_stays_below_half_a_mebibyte(era: Era)
     assert blocks.MOST < HALF
 
 
+def test_what_can_only_be_told_in_words_is_told_though_the_server_sent_none():
+    bare = Blocks(content=[], structured_content=[1, 2])
+    told: dict[str, Any] = {"status": "done", "code": "ok", "message": "", "call": "c", "command": "m"}
+    outcome = Outcome(result=bare, text=present.as_text(bare), **told)
+    older, newer = (json.loads(tool_result(era, outcome)) for era in (Era.SESSIONS, Era.STATELESS))
+    assert json.loads(older["content"][0]["text"]) == [1, 2], "before 2026-07-28 only an object is structured"
+    assert (newer["content"], newer["structuredContent"]) == ([], [1, 2])
+
+
 def outcomes() -> list[Outcome]:
     given = Blocks(content=[{"type": "text", "text": "words"}, {"type": "image", "data": "AAAA", "mimeType": "a/b"}])
     told: dict[str, Any] = {"call": "c", "command": "mcp/a/b", "result": given}

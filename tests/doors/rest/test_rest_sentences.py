@@ -11,7 +11,10 @@ from rest_door import Rest
 async def test_a_room_that_is_not_there_is_refused_and_not_shown_empty(rest: Rest):
     agent = await rest.agent()
     answer = await agent.get("/api/commands", params={"room": "nope"})
-    assert (answer.status_code, answer.json()["detail"]) == (403, "There is no room 'nope' that you may act in.")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        403,
+        "There is no room 'nope' that you may act in; yours: general.",
+    )
     assert (await agent.get("/api/commands", params={"room": "general"})).json()["total"] > 0
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import socket
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.doors.mcp_stdio import frames
+from doorward.doors.mcp_stdio import frames, relay
 from doorward.doors.mcp_stdio.frames import Lines
+from doorward.doors.mcp_stdio.hello import Hello
 from doorward.doors.mcp_stdio.memory import Memory
+from doorward.doors.mcp_stdio.streams import Streams
+from waiting import PATIENCE
 
 
 def frame(method: str = "", id: Any = None, **more: Any) -> bytes:
@@ -121,3 +127,35 @@ def test_a_call_that_its_client_took_back_is_waited_for_and_told_of_no_more() ->
     calls, _ = memory.lost()
     assert [asked.id for asked in calls] == ["1"]
     assert not memory.waiting
+
+
+@pytest.mark.parametrize("piped", [True, False])
+async def test_what_is_piped_in_is_answered_and_what_a_client_leaves_behind_is_cancelled(
+    piped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The house answers only after a client that hangs up would have been given up."""
+    monkeypatch.setattr(relay, "_AT_ONCE", PATIENCE if piped else -1.0)
+    monkeypatch.setattr(relay, "_LAST_WORDS", 0.01)
+    ours, house = socket.socketpair()
+    (source, given), (answers, sink) = os.pipe(), os.pipe()
+    os.write(given, frame("tools/call", 1) + b"\n")
+    os.close(given)
+
+    async def reach(_: Hello) -> socket.socket:
+        return ours
+
+    async def slow() -> None:
+        reader, writer = await asyncio.open_connection(sock=house)
+        await reader.readline()
+        await asyncio.wait([asyncio.ensure_future(reader.read())], timeout=0.05)
+        writer.write(frame(id=1, result={}) + b"\n")
+        writer.close()
+
+    async with asyncio.timeout(PATIENCE):
+        answering = asyncio.create_task(slow())
+        await relay.Relay(Streams(source, sink), Hello(), reach, asyncio.Event()).run()
+        await answering
+    said = json.loads(os.read(answers, 65_536))
+    assert (said.get("result") == {}, said.get("error", {}).get("code")) == ((True, None) if piped else (False, -32000))
+    for descriptor in (source, answers, sink):
+        os.close(descriptor)

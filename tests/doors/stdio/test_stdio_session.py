@@ -14,7 +14,7 @@ from stdio_client import StdioClient
 
 from doorward.doors.mcp_stdio.frames import LARGEST
 from doorward_process import BIN, Doorward
-from waiting import PATIENCE
+from waiting import AT_LEISURE, PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -137,18 +137,18 @@ def test_the_end_of_a_client_cancels_its_calls_and_leaves_their_records(way: str
     with StdioClient(doorward, "--as", way) as client:
         client.initialize()
         client.begin_call("shell_sleep", seconds=30)
-        seen = (doorward("executions", "list", "--json").out for _ in range(50))
-        assert any(f'"{way}"' in out for out in seen)
+        wait_until(lambda: f'"{way}"' in doorward("executions", "list", "--json").out, AT_LEISURE)
         if way == "closed":
             code, said = client.close()
         else:
             client.process.send_signal(signal.SIGTERM)
             code, said = client.process.wait(PATIENCE), ""
         assert (code, said) == (0, "")
-    ended = (
-        [line for line in records(doorward) if line["caller"] == way and line["phase"] != "start"] for _ in range(50)
-    )
-    assert any("cancelled" in {line["code"] for line in lines} for lines in ended)
+
+    def ends() -> set[str]:
+        return {line["code"] for line in records(doorward) if line["caller"] == way and line["phase"] != "start"}
+
+    assert wait_until(lambda: "cancelled" in ends(), AT_LEISURE)
 
 
 def test_requests_in_a_file_are_answered(doorward: Doorward, tmp_path: Path) -> None:

@@ -13,10 +13,25 @@ from doorward.agents.house import knowledge
 from doorward.agents.house.conditions import Clause
 from doorward.agents.house.entities import stem
 from doorward.agents.house.fields import Table, parts, singular
+from doorward.agents.house.knowledge import Intent
+from doorward.agents.house.matching import Match
 from doorward.agents.house.said import Said
 from doorward.agents.house.tables import Meant
 from doorward.agents.house.wanted import Shape
 
+_TELLING = ("span", "age", "size", "order", "group", "limit")
+_MARKS = {"limit": ("@limit",), "span": ("@span", "@since", "@until", "@lately")}
+_PLANNED = {
+    "files": "limit order group measure span age size kind glob",
+    "read part": "limit number",
+    "word count": "kind",
+    "failures": "span limit",
+    "activity": "span limit",
+    "room messages": "span limit",
+}
+"""What the planners make something of."""
+_TURNS = knowledge.words("accounting: turns")
+_PERSONS = ("they", "he", "she", "him")
 _DENIES = knowledge.words("accounting: denies")
 _RANKS = knowledge.words("accounting: ranks")
 _LIMITS = knowledge.words("accounting: limits")
@@ -24,7 +39,52 @@ _LIMITS = knowledge.words("accounting: limits")
 
 def unused(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
     """The first word of a request that nothing was made of though it turns the meaning; empty when there is none."""
-    return _other(said, meant, wanted, clauses, known) or _denied(said, clauses) or _ranked(said, wanted)
+    return (
+        _pronoun(said, meant)
+        or _other(said, meant, wanted, clauses, known)
+        or _denied(said, clauses)
+        or _ranked(said, wanted)
+    )
+
+
+def _pronoun(said: Said, meant: Meant) -> str:
+    """Somebody or something that was spoken of before and is not known here: `they`, `that customer`."""
+    if said.joined_at:
+        return ""
+    for place, word in enumerate(said.words):
+        behind = said.words[place + 1].lower if place + 1 < len(said.words) else ""
+        named = word.lower in ("that", "this") and behind == meant.table.noun[0].lower()
+        if word.lower in _PERSONS or named:
+            return f"{word.lower} {behind}" if named else word.lower
+    return ""
+
+
+def passed_over(said: Said, match: Match) -> str:
+    """What an intent makes nothing of though the request says it: a `not`, a `most`, a time, an order; else empty."""
+    intent = match.intent
+    if not match.explained:
+        return ""
+    uses = _uses(intent)
+    for one in said.reading.found:
+        if one.kind in _TELLING and one.kind not in uses and not said.inside(one) <= match.explained:
+            return one.words
+    held = {place for one in said.reading.found if one.kind in uses for place in said.inside(one)}
+    for place, word in enumerate(said.words):
+        turns = word.lower in _TURNS or word.lower in _RANKS or word.lower.endswith("n't")
+        if turns and place not in match.explained | held and not _at_least(said, place):
+            return word.lower
+    return ""
+
+
+def _at_least(said: Said, place: int) -> bool:
+    return place > 0 and said.words[place - 1].lower == "at"
+
+
+def _uses(intent: Intent) -> frozenset[str]:
+    """The kinds of finds that an intent makes something of."""
+    written = str(intent.ways) + intent.plan
+    kinds = {kind for kind, marks in _MARKS.items() if any(mark in written for mark in marks)}
+    return frozenset(kinds | set(_PLANNED.get(intent.plan, "").split()))
 
 
 def _other(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
@@ -64,14 +124,16 @@ def _denies(where: Any) -> bool:
 
 
 def _ranked(said: Said, wanted: Shape) -> str:
-    """A word such as `slowest` that nothing was ordered or measured by, or a number of groups that there are none of."""
+    """A word such as `slowest` that nothing was ordered by, or a number of groups where there are none."""
     first = said.entity("limit")
     if wanted.count and wanted.limit and not wanted.group and first is not None:
         return first.words
     if wanted.order or wanted.measure or wanted.limit:
         return ""
     at_least = {
-        place + 1 for place, word in enumerate(said.words[:-1]) if word.lower == "at" or said.words[place].lower == "the"
+        place + 1
+        for place, word in enumerate(said.words[:-1])
+        if word.lower == "at" or said.words[place].lower == "the"
     }
     for place, word in enumerate(said.words):
         if word.lower in _RANKS and not (word.lower in _LIMITS and place in at_least):

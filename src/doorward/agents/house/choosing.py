@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from doorward.agents.house import taught
-from doorward.agents.house.asking import talk
+from doorward.agents.house.asking import is_told, talk
 from doorward.agents.house.entities.knowledge import vocabulary
 from doorward.agents.house.likening import leaves_out, likened
 from doorward.agents.house.plan import Plan
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _BESIDE = ("told not to", "told not to, first", "what is not so", "told what happened")
 """Guards that speak only of the part of a message in which they stand, where nothing is changed."""
 
+_ASKED = ("how to", "what is not so", "told what happened")
+"""Guards that do not speak against looking something up for an answer."""
 _FEW = 2
 _HAPPENED = ("told what happened",)
 """What may be said beside a request for a change."""
@@ -35,17 +37,21 @@ def chosen(mind: Mind, text: str) -> Plan | str:
         return mind.read(text)
     if not whole.english or not text.strip() or not found.readings:
         return mind.read(text)
-    near = likened(mind, text)
+    # Whatever in the whole message speaks against a change, no other wording of it makes one.
+    only_looks = bool(whole.held_back or whole.changes_nothing) or not found.calm
+    near = likened(mind, text) if whole.held_back in ("", *_lenient(_ASKED)) and not is_told(one) else None
     if near is not None and near.sure:
-        return near.plan
+        ways = _ways(mind, found.whole, found.readings, only_looks=True)
+        others = iter(()) if whole.held_back else ways
+        return near.plan if isinstance(near.plan, str) or near.plan.changes else tried(near.plan, others)
     plain = _plain_change(mind, text)
     if plain is not None:
         return plain
-    # Whatever in the whole message speaks against a change, no other wording of it makes one.
-    only_looks = bool(whole.held_back or whole.changes_nothing) or not found.calm
     if whole.held_back and (whole.held_back not in _lenient() or whole.of("path", "quoted")):
         return mind.read(text)
-    ways = chain(_ways(mind, found.whole, found.readings, only_looks=only_looks), (near.plan,) if near is not None else ())
+    ways = chain(
+        _ways(mind, found.whole, found.readings, only_looks=only_looks), (near.plan,) if near is not None else ()
+    )
     sentence = ""
     for made in ways:
         if isinstance(made, Plan):

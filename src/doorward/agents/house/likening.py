@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from doorward.agents.house import knowledge
 from doorward.agents.house.entities import Reading
 from doorward.agents.house.entities.knowledge import vocabulary
 from doorward.agents.house.phrasing import Found, found
@@ -30,6 +31,7 @@ _PART = 0.05
 _NARROW = {"span": "time", "age": "time", "size": "size", "path": "path", "glob": "path", "command": "path"}
 _NARROW |= {"quoted": "quoted", "id": "id", "kind": "kind"}
 """What narrows a request, wherever it stands, and what it may become in other words."""
+_ORDERS = knowledge.words("likening: orders")
 _HAPPENED = "told what happened"
 _UNDO = "undo that"
 """To take something back is also what somebody asks for who says no, or tells what happened."""
@@ -51,6 +53,8 @@ class _Way(msgspec.Struct, frozen=True):
 def likened(mind: Mind, text: str) -> Likened | None:
     """The plan of the nearest example; None where none is near, or where what it means cannot be planned."""
     near = nearest(mind, text)
+    if near is not None and not near.means:
+        return Likened(mind.unknown(said(text, mind.now, mind.zone)), near.score >= _SURE)
     made = mind.read(near.means) if near is not None else None
     if near is None or made is None or (isinstance(made, str) and not made.startswith("@")):
         return None
@@ -64,13 +68,24 @@ def nearest(mind: Mind, text: str) -> Found | None:
     best: Found | None = None
     follows = bool(mind.seen.earlier)
     for way in _ways(mind, text):
-        near = found(said(way.text, mind.now, mind.zone), mind.tools, follows=follows)
+        one = said(way.text, mind.now, mind.zone)
+        near = found(one, mind.tools, follows=follows)
+        if near is not None and not near.frame.changes and _speaks_of_a_change(one, near):
+            continue
         if near is None or (near.frame.changes and not way.may_change and near.means != _UNDO):
             continue
         near = msgspec.structs.replace(near, score=near.score - way.cost)
         if best is None or near.score > best.score:
             best = near
     return best
+
+
+def _speaks_of_a_change(one: Said, near: Found) -> bool:
+    """Whether a request has a verb that changes something and the example has it not: then it wants no look."""
+    known = near.says.lower().split()
+    if one.words and one.words[0].lower in _ORDERS and one.words[0].lower != known[0]:
+        return True
+    return any(word.lower in _ORDERS and word.lower not in known for word in one.words)
 
 
 def _ways(mind: Mind, text: str) -> Iterator[_Way]:
@@ -84,7 +99,11 @@ def _ways(mind: Mind, text: str) -> Iterator[_Way]:
         beside = said(order.beside, mind.now, mind.zone).reading.held_back if order.beside.strip() else ""
         asked = said(order.request, mind.now, mind.zone).reading
         happened = {one.why for one in vocabulary().guards if one.name == _HAPPENED}
-        yield _Way(order.request, _PART if order.beside.strip() else 0.0, may_change=_is_free(asked) and beside in {"", *happened})
+        yield _Way(
+            order.request,
+            _PART if order.beside.strip() else 0.0,
+            may_change=_is_free(asked) and beside in {"", *happened},
+        )
     if len(known.mended.split()) > _FEW:
         for reading in known.readings:
             part = said(reading, mind.now, mind.zone)

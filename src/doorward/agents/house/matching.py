@@ -25,6 +25,8 @@ class Match(msgspec.Struct, frozen=True):
     caught: dict[str, str] = {}
     unexplained: tuple[str, ...] = ()
     """Words that say something about which the intent knows nothing."""
+    explained: frozenset[int] = frozenset()
+    """The places of the words that it knows."""
 
 
 class _Group(msgspec.Struct, frozen=True):
@@ -77,7 +79,7 @@ def _match(intent: Intent, slots: Slots) -> Match | None:
     score += intent.weight - _UNEXPLAINED * len(left)
     if score < _LEAST or len(left) > _MOST_UNEXPLAINED:
         return None
-    return Match(intent, score, unexplained=words)
+    return Match(intent, score, unexplained=words, explained=frozenset(explained))
 
 
 def _caught(intent: Intent, slots: Slots) -> dict[str, str] | None:

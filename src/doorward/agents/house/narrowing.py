@@ -20,6 +20,8 @@ from doorward.agents.house.wanted import Shape
 _AGO = knowledge.form("records: ago")
 _EXCEPT = knowledge.form("narrowing: except")
 _EXCEPTING = knowledge.words("narrowing: excepting")
+_VALUES = knowledge.words("narrowing: values")
+"""Words that mostly say nothing, and are a value right before a field."""
 _FIELD_BEFORE = re.compile(r"(?P<field>[a-z]\w*)(?: of| is| at| =|:|=)?\s*[$€£]?\s*$", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -145,12 +147,15 @@ def _before_fields(said: Any, table: Table, used: set[int]) -> list[Unclear]:
         field = table.find([word.lower], ("text", "string"))
         if not field or not table.names(field, [word.lower]) or used & {place - 1, place} or before.shape != "word":
             continue
-        if before.stem in knowledge.stop() or before.lower in verbs() or _is_own(table, before.stem):
+        says_nothing = before.stem in knowledge.stop() and before.lower not in _VALUES
+        if says_nothing or before.lower in verbs() or _is_own(table, before.stem):
             continue
         introduced = place > 1 and said.words[place - 2].lower in ("with", "having", "has", "have", "of", "whose")
         later = said.is_later(before.start)
         op = "ne" if _is_denied(said, place - 1) else "eq"
-        found.append(Unclear(before.lower, op, field, weak=not introduced, later=later, at=before.start))
+        means_else = before.stem in knowledge.known_stems() or before.stem in knowledge.noise()
+        weak = not introduced and means_else
+        found.append(Unclear(before.lower, op, field, weak=weak, later=later, at=before.start))
         used |= {place - 1, place} if introduced else {place - 1}
     return found
 

@@ -166,9 +166,16 @@ def _body(table: Table, text: str) -> dict[str, Any]:
     spelt |= {word: name for word, name in (("called", "name"), ("named", "name"), ("titled", "title")) if name in own}
     spelt |= {word: "price" for word in ("costing", "costs", "priced at") if "price" in own}
     known = "|".join(re.escape(one) for one in sorted(spelt, key=len, reverse=True))
+    text = text.rstrip(" .!")
+    turned = re.findall(rf"\s*([^,;]+?) as (?:the |its )?({known})\b\s*(?:[,;]|and\b|$)", text, re.IGNORECASE)
+    if turned and len(turned) == len([one for one in re.split(r"[,;]|\band\b", text) if one.strip(" .")]):
+        return {
+            spelt[name.lower()]: typed(table.fields[spelt[name.lower()]], value.strip(" .")) for value, name in turned
+        }
     found = list(
         re.finditer(
-            rf"(?<!\w)(?:the |a |an |its |with |and |of )*(?P<field>{known})\b(?:\s*(?:is|=|:|of|being|set to))?\s*",
+            rf"(?<!\w)(?:the |a |an |its |with |and |of |it's |it is |in |whose |at )*(?P<field>{known})\b"
+            r"(?:'s|’s|\s*(?:is|=|:|of|being|set to))?\s*",
             text,
             re.IGNORECASE,
         )
@@ -179,7 +186,7 @@ def _body(table: Table, text: str) -> dict[str, Any]:
     for number, one in enumerate(found):
         end = found[number + 1].start() if number + 1 < len(found) else len(text)
         value = re.sub(
-            r"(?:[,;.]|\s+and|\s+with|\s+a|\s+the|\s+in|\s+at|\s+of|\s+for)*\s*$",
+            r"(?:[,;.]|\s+and|\s+with|\s+a|\s+the|\s+in|\s+at|\s+of|\s+for|\s+whose|\s+it's|\s+it is)*\s*$",
             "",
             text[one.end() : end].strip(),
             flags=re.IGNORECASE,

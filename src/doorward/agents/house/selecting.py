@@ -7,7 +7,17 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import accounting, conditions, dating, fields, figuring, knowledge, resolving, saying, smalltalk
+from doorward.agents.house import (
+    accounting,
+    conditions,
+    dating,
+    fields,
+    figuring,
+    knowledge,
+    resolving,
+    saying,
+    smalltalk,
+)
 from doorward.agents.house.counting import counted
 from doorward.agents.house.fetching import call
 from doorward.agents.house.fields import Table
@@ -32,6 +42,9 @@ def selected(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] 
     vague = said.words[first - 1].lower if first else ""
     if vague in _VAGUE and said.words[max(0, first - 2)].lower not in ("most", "least"):
         raise Unknown(smalltalk.beyond(f"I cannot tell from where on {table.noun[1]} are {vague}"))
+    ahead = around.slots.span()
+    if ahead is not None and ahead.since is not None and ahead.since > around.now and not dating.perhaps(table):
+        raise Unknown(smalltalk.beyond("I cannot tell what is still to come"))
     look = Step("data/list", {"collection": table.name, "limit": resolving.SAMPLE}, lookup=True)
     sample: Got | None = None
     if dating.perhaps(table) and dating.matters(said, table) and "data/list" in around.tools:

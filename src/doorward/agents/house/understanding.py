@@ -7,7 +7,17 @@ from datetime import tzinfo
 
 import msgspec
 
-from doorward.agents.house import answering, figuring, knowledge, records, retrieval, smalltalk, tables, taught
+from doorward.agents.house import (
+    accounting,
+    answering,
+    figuring,
+    knowledge,
+    records,
+    retrieval,
+    smalltalk,
+    tables,
+    taught,
+)
 from doorward.agents.house.asking import is_told, talk
 from doorward.agents.house.choosing import chosen
 from doorward.agents.house.filling import Missing
@@ -179,6 +189,9 @@ class Mind:
             if match.score < _SURE or (top is not None and match.score < top - 1.0):
                 break
             made = self._plan(match, self.around(one, match.caught))
+            over = accounting.passed_over(one, match) if isinstance(made, Plan) else ""
+            if over:
+                made = smalltalk.unused(over, match.intent.noun[1] or match.intent.thing)
             if isinstance(made, Plan):
                 return made
             if made is not None:

@@ -7,10 +7,8 @@ looked up, by calls inside this one that read and are made by whoever asks.
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
-from doorward.agents.house.model import HouseModel
-from doorward.agents.house.suggested import Suggested
-from doorward.agents.house.telling import Got
 from doorward.agents.keeper.briefing import Brief, offered_tool
 from doorward.agents.models.model import Tool
 from doorward.agents.surroundings import Models
@@ -18,10 +16,17 @@ from doorward.backends.context import Context
 from doorward.backends.help import spelling
 from doorward.backends.keeper_desk import Suggestion
 
+if TYPE_CHECKING:
+    from doorward.agents.house.model import HouseModel
+    from doorward.agents.house.suggested import Suggested
+    from doorward.agents.house.telling import Got
+
 _MOST_LOOKUPS = 12
 
 
 async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> Suggestion | None:
+    from doorward.agents.house.model import HouseModel  # noqa: PLC0415 - it is large, and many never ask it
+
     model = models.find("house")
     if not isinstance(model, HouseModel):
         return None
@@ -44,6 +49,8 @@ async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> S
 
 async def _known(ctx: Context, model: HouseModel, request: str, tools: list[Tool]) -> Suggested | None:
     """The call that is asked for, once all is looked up that has to be known for it."""
+    from doorward.agents.house.telling import Got  # noqa: PLC0415
+
     got: list[Got] = []
     now = ctx.house.clock.now()
     while True:

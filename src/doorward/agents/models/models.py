@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import importlib.util
 import os
 import re
@@ -12,7 +13,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import cast
 
 from doorward import settings
-from doorward.agents.house.model import HouseModel
 from doorward.agents.models.keys import key_of
 from doorward.agents.models.local import LOCAL, LocalModel, local_models
 from doorward.agents.models.model import Model, ModelFailed, Piece, Prompt, Text, Turn
@@ -46,9 +46,15 @@ class Models:
         self._environment = os.environ if environment is None else environment
         self._providers = configured(given, self._environment)
         self._now = now
-        self._house = HouseModel(wall)
+        self._wall = wall
         self._known: dict[tuple[str, str], RemoteModel] = {}
         self._local = local_models(given, self._environment)
+
+    @functools.cached_property
+    def _house(self) -> Model:
+        from doorward.agents.house.model import HouseModel  # noqa: PLC0415 - it is large, and many never ask it
+
+        return HouseModel(self._wall)
 
     def find(self, name: str) -> Model:
         """The model of this name, ready to be asked; `ModelFailed` says why there is none."""

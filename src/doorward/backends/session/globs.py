@@ -41,6 +41,10 @@ class _Name(msgspec.Struct, frozen=True):
         return self.text.startswith(".")
 
 
+_ABOVE = ("", "/home")
+"""Folders that hold nothing but parts of the tree, each of which is listed by itself."""
+
+
 def is_pattern(segments: Sequence[Segment]) -> bool:
     return any(active and _SIGNS.search(text) for text, active in segments)
 
@@ -59,6 +63,10 @@ async def fitting(ctx: Context, cwd: str, segments: Sequence[Segment]) -> list[s
     rest = [one for one in names[first:] if one.text]
     folders = typed.endswith("/")
     if any(one.pattern == "**" for one in rest):
+        if base.rstrip("/") in _ABOVE:
+            raise StageFault(
+                f"{typed}: ** looks through one part of the tree; begin in one, as in /workspace/**, or use find", 1
+            )
         found = await _at_any_depth(ctx, base, rest, folders=folders)
     else:
         found = await _level_by_level(ctx, base, rest, folders=folders)

@@ -43,7 +43,7 @@ class Desk:
         self._settings = services.settings.line
         self._tools = tools.Tools(services.registry)
         self._ids = Ids()
-        self._rooms = ClientRooms(gate, services.rooms, self._settings.room)
+        self._rooms = ClientRooms(gate, self._settings.room)
         self._audit = audit
 
     def client(self, visitor: Visitor, asked: Asked, room: str = "") -> Client:

@@ -141,8 +141,7 @@ def refusal(id: Id | None, fault: DoorwardError) -> bytes:
         "retry": fault.retry,
         "effect": fault.effect,
     }
-    if fault.hint:
-        body["hint"] = fault.hint
+    body |= {name: said for name, said in (("hint", fault.hint), ("rule", fault.rule)) if said}
     if fault.retry_after is not None:
         body["retry_after"] = round(fault.retry_after, 3)
     return error(id, body)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from doorward.errors import NotPermitted
-from doorward.gate.authorize import NO_SUCH_ROOM
 from doorward.gate.gate import Gate
 from doorward.model import Caller
-from doorward.rooms.rooms import Rooms
-
-_MOST_NAMED = 10
 
 
 class ClientRooms:
-    def __init__(self, gate: Gate, rooms: Rooms, usual: str) -> None:
+    def __init__(self, gate: Gate, usual: str) -> None:
         self._gate = gate
-        self._rooms = rooms
         self._usual = usual
 
     def meant(self, caller: Caller) -> str:
@@ -22,24 +17,12 @@ class ClientRooms:
         return caller.acts_in("") or self._usual
 
     def check(self, caller: Caller, room: str) -> None:
-        """Say so at once when a room is closed to a client, and name those that are not, rather than offer nothing."""
+        """Say so at once when a room is closed to a client, rather than offer nothing."""
         try:
             self._gate.enter(caller, room)
         except NotPermitted as fault:
             raise NotPermitted(
-                fault.message if fault.rule == NO_SUCH_ROOM else f"{fault.message} Yours: {self._open_to(caller)}.",
+                fault.message,
                 rule=fault.rule,
-                hint="Name one of them as `room`, or use a token that is good for the one you mean.",
+                hint="Name one of yours as `room`, or use a token that is good for the one you mean.",
             ) from fault
-
-    def _open_to(self, caller: Caller) -> str:
-        names = sorted(one.id for one in self._rooms.of(caller.tenant) if self._is_open(caller, one.id))
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        return (", ".join(names[:_MOST_NAMED]) or "none") + more
-
-    def _is_open(self, caller: Caller, room: str) -> bool:
-        try:
-            self._gate.enter(caller, room)
-        except NotPermitted:
-            return False
-        return True

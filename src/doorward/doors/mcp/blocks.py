@@ -34,6 +34,8 @@ def written(era: Era, outcome: Outcome, blocks: Blocks) -> tuple[bytes, bytes | 
     """The content and the structured result as they go out, and what was cut of the latter."""
     structured, cut = _structured(era, outcome, blocks.structured_content)
     content = blocks.content
+    if not content and structured is None and blocks.structured_content is not None:
+        content = [_text(fitting.shown(outcome.text))]
     if not all(map(is_whole, content)):
         content = [block if is_whole(block) else _odd(block) for block in content]
     whole = _encode(content)

@@ -3,6 +3,8 @@ other servers, and news of how far it is."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from doorward.backends.context import Services
 from doorward.doors.mcp.approving import Approving
 from doorward.doors.mcp.ask import Ask
@@ -44,13 +46,16 @@ class Carrying:
             raise NotAuthenticated(outcome.message, hint=outcome.hint)
         return outcome
 
-    async def _handle(self, ask: Ask, request: Request, resumes: bool) -> Outcome | bytes:
+    def _handle(self, ask: Ask, request: Request, resumes: bool) -> Awaitable[Outcome | bytes]:
         """Through the gate, telling the client what goes on if it wants to hear it and there is a way."""
         asks = resumes or self._questioning.may(ask)
         meta, peer = ask.meta, ask.peer
         tells = ask.channel.open and (meta.progress is not None or peer.level is not None or meta.level is not None)
-        if not tells:
-            return await (self._asking(ask, request, resumes, None) if asks else self._gate.handle(request))
+        if tells:
+            return self._told(ask, request, resumes, asks)
+        return self._asking(ask, request, resumes, None) if asks else self._gate.handle(request)
+
+    async def _told(self, ask: Ask, request: Request, resumes: bool, asks: bool) -> Outcome | bytes:
         watcher = Watcher(ask)
         try:
             if asks:

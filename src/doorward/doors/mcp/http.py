@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from doorward.doors.mcp import authorization, headerrules, incoming, results
 from doorward.doors.mcp.door import McpDoor, current_task
 from doorward.doors.mcp.hangup import Hangup, Waiting
-from doorward.doors.mcp.incoming import Turned
+from doorward.doors.mcp.incoming import Head, Turned
 from doorward.doors.mcp.peer import Peer
 from doorward.doors.mcp.sessions import Session, Sessions, principal_of
 from doorward.doors.mcp.streaming import Reply, Streams
@@ -73,8 +73,9 @@ class HttpEndpoint:
         reply = Reply(send, self._streams, self._settings.keep_alive_seconds)
         headers: Mapping[bytes, bytes] = {}
         try:
-            headers = incoming.headers_of(scope)
-            await self._handle(scope, receive, headers, reply)
+            head = incoming.head_of(scope)
+            headers = head.headers
+            await self._handle(scope, receive, head, reply)
         except Turned as turned:
             if turned.status == 405:
                 reply.headers.append((b"allow", METHODS))
@@ -98,15 +99,20 @@ class HttpEndpoint:
         finally:
             reply.release()
 
-    async def _handle(self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], reply: Reply) -> None:
+    def _handle(self, scope: Scope, receive: Receive, head: Head, reply: Reply) -> Awaitable[None]:
         method = scope["method"]
         if method not in ("POST", "GET", "DELETE"):
             raise Turned(405, f"{method} is no method of this endpoint; valid: {METHODS.decode()}.")
-        credential = self._credential_of(Headers(scope=scope)) if self._credential_of else authorization.bearer(headers)
+        credential = self._credential_of(Headers(scope=scope)) if self._credential_of else head.credential
         reply.who = lambda: principal_of(self._gate.caller(credential))
         if method == "POST":
-            await self._post(scope, receive, headers, credential, reply)
-            return
+            return self._post(scope, receive, head, credential, reply)
+        return self._of_a_session(scope, receive, head.headers, credential, reply)
+
+    async def _of_a_session(
+        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], credential: Credential, reply: Reply
+    ) -> None:
+        method = scope["method"]
         self._gate.caller(credential)
         if b"mcp-session-id" not in headers:
             raise Turned(405, f"{method} is only for sessions; send messages with POST.")
@@ -118,15 +124,13 @@ class HttpEndpoint:
             await self._door.close(session.peer)
             await reply.bare(204)
 
-    async def _post(
-        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], credential: Credential, reply: Reply
-    ) -> None:
-        incoming.check_post(headers)
-        if not incoming.is_small(headers):
+    async def _post(self, scope: Scope, receive: Receive, head: Head, credential: Credential, reply: Reply) -> None:
+        if not (head.may_post and head.is_small):
             self._gate.caller(credential)  # nobody is read much of before it is known who they are
-        reply.open = incoming.takes(headers, incoming.EVENTS)
+        headers = head.headers
+        reply.open = head.takes_events
         most = self._settings.largest_message
-        frame = frames.read(await incoming.body_of(receive, headers, most), most)
+        frame = frames.read(await incoming.body_of(receive, head, most), most)
         if isinstance(frame, Request):
             await self._request(scope, receive, headers, credential, reply, frame)
             return
@@ -240,14 +244,13 @@ class ShortWay:
         self._app = app
         self._endpoint: ASGIApp | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or not scope["path"].startswith(PATH) or not _ADDRESS.fullmatch(scope["path"]):
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         if self._endpoint is None:
             endpoints = [route.app for route in self._app.routes if isinstance(route, Route) and route.path == _ROOM]
             self._endpoint = endpoints[0]
-        await self._endpoint(scope, receive, send)
+        return self._endpoint(scope, receive, send)
 
 
 def mcp_routes(door: McpDoor) -> list[Route]:

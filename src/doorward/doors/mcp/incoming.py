@@ -5,10 +5,14 @@ How long a body may take is for the connection to say, which the server under us
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from starlette.types import Receive, Scope
 
+from doorward.doors.heads import Fields
+from doorward.doors.mcp import authorization
+from doorward.model import Credential
 from doorward.wire.codes import INVALID_REQUEST
 from doorward.wire.frames import Id, failure
 
@@ -46,6 +50,46 @@ class Turned(Exception):
         return failure(id, INVALID_REQUEST, self.message)
 
 
+class Head:
+    """What the head of a request says to this endpoint. None of it depends on anything else, so it is worked out once
+    for all requests that a client sends with the same head."""
+
+    def __init__(self, headers: Mapping[bytes, bytes]) -> None:
+        self.headers = headers
+
+    @functools.cached_property
+    def credential(self) -> Credential:
+        """What it shows for its sender, which proves nothing yet: the gate is asked about that with every request."""
+        return authorization.bearer(self.headers)
+
+    @functools.cached_property
+    def takes_events(self) -> bool:
+        return takes(self.headers, EVENTS)
+
+    @functools.cached_property
+    def may_post(self) -> bool:
+        """True, or Turned."""
+        check_post(self.headers)
+        return True
+
+    @functools.cached_property
+    def is_small(self) -> bool:
+        """Whether the body is known to be no larger than most messages are."""
+        announced = self.headers.get(b"content-length", b"")
+        return announced.isdigit() and len(announced) < 20 and int(announced) <= SMALL
+
+
+def head_of(scope: Scope) -> Head:
+    """The head of a request, as it was read before if a request came with the same."""
+    fields = scope["headers"]
+    if type(fields) is not Fields:
+        return Head(headers_of(scope))
+    if fields.read is None:
+        fields.read = Head(headers_of(scope))
+    head: Head = fields.read
+    return head
+
+
 def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
     """The headers that are looked at. One that is there twice could be read in two ways, so it is not read at all."""
     found: dict[bytes, bytes] = {}
@@ -71,14 +115,8 @@ def check_post(headers: Mapping[bytes, bytes]) -> None:
         raise Turned(406, "The Accept header must name application/json and text/event-stream.")
 
 
-def is_small(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether the body is known to be no larger than most messages are."""
-    announced = headers.get(b"content-length", b"")
-    return announced.isdigit() and len(announced) < 20 and int(announced) <= SMALL
-
-
-async def body_of(receive: Receive, headers: Mapping[bytes, bytes], most: int) -> bytes:
-    announced = headers.get(b"content-length", b"")
+async def body_of(receive: Receive, head: Head, most: int) -> bytes:
+    announced = b"" if head.is_small else head.headers.get(b"content-length", b"")
     if announced.isdigit() and len(announced) < 20 and int(announced) > most:
         raise _too_large(most)
     message = await receive()

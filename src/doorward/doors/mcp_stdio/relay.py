@@ -30,13 +30,11 @@ _LARGEST_ANSWER = 256 * 1024 * 1024
 _FIRST_WORDS = 1.0
 """Seconds in which a client that cannot be served may still say something, to be told why."""
 _LAST_WORDS = 0.5
-"""Seconds in which a client that has closed its end must read something of what is there for it."""
-_LAST_ANSWERS = 1.5
-"""Seconds that open requests are given when the client has closed its end; then they are cancelled.
-
-Whoever pipes requests into this program closes its end at once and wants their answers. Whoever ends it in good order
-waits about two seconds before it insists, and should not have to.
-"""
+"""Seconds that open requests are given when the client has closed its end; then they are cancelled."""
+_AT_ONCE = 0.1
+"""Seconds between the last request and the end of the input in which nobody could have changed their mind."""
+_LAST_ANSWERS = 30.0
+"""Seconds that requests are given which the end of the input follows at once: they were piped into this program."""
 _MOST_WAITING = 256
 """How many messages are read ahead of a house that takes them slowly."""
 _CUT_OFF = "The call was cut off: the process that kept the house has ended, or has handed the house to another."
@@ -53,6 +51,7 @@ class Relay:
         self._memory = Memory()
         self._more = asyncio.Event()
         self._closed = asyncio.Event()
+        self._piped = False
         self._over = False
         self._moving = False
         self._served = False
@@ -145,9 +144,10 @@ class Relay:
                 await self._more.wait()
 
     async def _last_words(self) -> None:
-        """The client has said all it will; what it asked last is still answered, if that takes no time."""
+        """The client has said all it will. What it asked last is still answered: if that takes no time, where a client
+        hangs up, and if it takes a while, where somebody wrote all requests down before."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_ANSWERS):
+            async with asyncio.timeout(_LAST_ANSWERS if self._piped else _LAST_WORDS):
                 while self._memory.busy:
                     self._more.clear()
                     await self._more.wait()
@@ -206,11 +206,15 @@ class Relay:
     async def _read(self) -> None:
         """Take in the client's messages; a line that can be none is answered here."""
         lines = Lines()
+        clock = asyncio.get_running_loop().time
+        came = clock()
         while True:
             data = await self._streams.read()
+            before, came = came, clock()
             for line in lines.feed(data) if data else lines.end():
                 await self._take(line)
             if not data:
+                self._piped = came - before < _AT_ONCE
                 self._closed.set()
             self._more.set()
             if not data:

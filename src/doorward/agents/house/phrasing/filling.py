@@ -15,7 +15,7 @@ from doorward.agents.house.said import Said
 _KINDS: dict[str, tuple[str, ...]] = {
     "path": ("path", "glob"),
     "file": ("path",),
-    "folder": ("path", "quoted"),
+    "folder": ("path",),
     "kind": ("kind", "glob"),
     "span": ("span",),
     "age": ("age",),
@@ -39,7 +39,11 @@ _KINDS: dict[str, tuple[str, ...]] = {
 _OPEN = {"folder": 1, "word": 3, "name": 1, "room": 1, "user": 1, "recipe": 1, "program": 1, "noun": 1, "field": 1}
 _OPEN |= {"value": 2, "text": 12, "thing": 1}
 """Slots that words may fill which nothing else explains, and how many of them at most."""
-_NAMES = ("room", "user", "recipe")
+_TIED = ("->", "named", "called", "titled")
+"""What stands before a slot and cannot be left out."""
+_NAMES = ("room", "user", "recipe", "folder")
+_PLACED = ("in", "inside", "under", "from")
+"""Words before the name of a folder."""
 _ONES = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
 
 
@@ -104,10 +108,13 @@ def _opened(
     for slot in sorted(slots, key=lambda each: not each.link):
         linked = [group for group in rest if slot.link and group[0].link == slot.link]
         group = linked[0] if linked else rest[0]
-        if bare and slot.link and not linked:
+        if slot.link and not linked and (bare or slot.link in _TIED):
             return None
-        if len(group) > _OPEN[slot.type] or (slot.type in _NAMES and not all(_may_name(item) for item in group)):
+        named = slot.type not in _NAMES or all(_may_name(item, slot) for item in group)
+        if len(group) > _OPEN[slot.type] or not named:
             return None
+        if slot.type == "user" and group[0].text.islower() and group[0].text.endswith("s"):
+            return None  # several of something, and nobody's name
         values[slot.name] = " ".join(item.text for item in group)
         rest.remove(group)
     return values
@@ -152,7 +159,13 @@ def _groups(left: Sequence[Item], one: Said) -> list[list[Item]]:
     return groups
 
 
-def _may_name(item: Item) -> bool:
-    """Whether a word may be somebody's name, or that of a room: it means nothing else in the house."""
+def _may_name(item: Item, slot: Slot) -> bool:
+    """Whether a word may be somebody's name, or that of a room: it means nothing else in the house.
+
+    A folder is often called by a common word, such as `config`; then `in` or the like stands before it.
+    """
     word = item.text.lower()
-    return re.fullmatch(r"[a-z][\w.-]*", word) is not None and stem(word) not in knowledge.known_stems()
+    if any(key.startswith("=") for key in item.keys):
+        return False
+    placed = slot.type == "folder" and item.link in _PLACED
+    return re.fullmatch(r"[a-z][\w.-]*", word) is not None and (placed or stem(word) not in knowledge.known_stems())

@@ -23,9 +23,11 @@ from doorward.agents.house.phrasing.items import LIGHT, Item, of_said, of_tokens
 from doorward.agents.house.said import Said
 
 _SLOT = re.compile(r"\{(?:(?P<name>\w+):)?(?P<type>[a-z]+)\}")
+_ANY = "'x'"
+"""Stands for what fills a slot."""
 _OPTIONAL = re.compile(r"\[(?P<part>[^\[\]]*\{(?P<slot>[\w:]+)\}[^\[\]]*)\]")
 _NEAR, _CLEAR = 0.74, 0.015
-_COVERED = 0.68
+_COVERED = 0.75
 _POOLED = 0.6
 """What a word counts that another example of the same thing explains."""
 _GUESSED = 0.8
@@ -89,8 +91,9 @@ class _Book:
             place = len(self.phrasings)
             weight = sum(self.weight(one) for one in items)
             self.phrasings.append(_Phrasing(number, says, items, *_beside(says, known[number].changes), slots, weight))
-            for key in {key for item in items for key in item.keys} | {f"{{{one.type}}}" for one in slots[:1]}:
+            for key in {key for item in items for key in item.keys}:
                 self.having.setdefault(key, []).append(place)
+        self._wordless = frozenset(place for place, one in enumerate(self.phrasings) if not one.words)
 
     def weight(self, item: Item) -> float:
         return min((self._weights.get(key, self.rare) for key in item.keys), default=self.rare)
@@ -98,11 +101,7 @@ class _Book:
     def near(self, items: Sequence[Item]) -> list[_Phrasing]:
         """The examples that share a word with a request, or a slot where they have no words."""
         places = {place for item in items for key in item.keys for place in self.having.get(key, ())}
-        places |= {place for place in self._wordless() if place not in places}
-        return [self.phrasings[one] for one in sorted(places)]
-
-    def _wordless(self) -> list[int]:
-        return [number for number, one in enumerate(self.phrasings) if not one.words]
+        return [self.phrasings[one] for one in sorted(places | self._wordless)]
 
 
 @cache
@@ -125,11 +124,14 @@ def found(one: Said, commands: Mapping[str, object], *, follows: bool = False) -
 def every(one: Said, commands: Mapping[str, object], *, follows: bool = False) -> list[Found]:
     """Every meaning that a request may have by the examples, the nearest first."""
     items = of_said(one, commands)
+    spelt = {word.lower for word in one.words}
     known = book()
     best: dict[str, Found] = {}
     for phrasing in known.near(items):
         frame = known.frames[phrasing.frame]
         if frame.follows and not follows:
+            continue
+        if not phrasing.small | phrasing.numbers <= spelt:
             continue
         made = _matched(phrasing, items, one, known)
         if made is not None and (made.means not in best or best[made.means].score < made.score):
@@ -158,8 +160,6 @@ def near_misses(one: Said, commands: Mapping[str, object]) -> list[tuple[str, st
 def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book) -> Found | None:
     frame, vocabulary = known.frames[phrasing.frame], known.vocabulary[phrasing.frame]
     said = [item for item in items if item.kind == "word"]
-    if not phrasing.small | phrasing.numbers <= {word.lower for word in one.words}:
-        return None
     missing = [item for item in phrasing.words if not any(_same(item, each, frame) for each in said)]
     if missing and (frame.changes or any(item.keys & sharp() for item in missing)):
         return None
@@ -183,8 +183,7 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
     values = filled(wanted, finds, left, one)
     if values is None or not (said or finds):
         return None
-    for item in left:
-        explained, weighed = explained + _GUESSED * known.rare, weighed + known.rare
+    explained, weighed = explained + len(left) * _GUESSED * known.rare, weighed + len(left) * known.rare
     linked = sum(_LINKED if _stands_so(slot, values, items) else -_LINKED for slot in phrasing.slots if slot.link)
     score = 0.5 * covered + 0.5 * (explained / weighed if weighed else 1.0) + linked
     score -= sum(_BY for item in said if item.link == "by" and item not in left and not _by(item, phrasing))
@@ -230,7 +229,7 @@ def _parsed(says: str) -> tuple[tuple[Item, ...], tuple[Slot, ...]]:
     at = 0
     for match in _SLOT.finditer(says):
         piece = says[at : match.start()]
-        items += of_tokens(scanned(piece))
+        items += of_tokens(scanned(f"{piece} {_ANY}"))[:-1]
         slots.append(Slot(match["name"] or match["type"], match["type"], _link(piece)))
         at = match.end()
     items += of_tokens(scanned(says[at:]))
@@ -248,5 +247,5 @@ def _beside(says: str, changes: bool) -> tuple[frozenset[str], frozenset[str]]:
 
 def _link(piece: str) -> str:
     """The word or mark right before a slot."""
-    marked = of_tokens(scanned(f"{piece} 0"))
+    marked = of_tokens(scanned(f"{piece} {_ANY}"))
     return marked[-1].link if marked else ""

@@ -18,6 +18,7 @@ _COMMAND = re.compile(r"[a-z][a-z_]*/[a-z][a-z_]*")
 _LITERAL = ("path", "glob", "kind", "span", "age", "size")
 """What a reading finds that stands for itself, wherever in a sentence it is."""
 _UNITS: Mapping[str, EntityKind] = {"seconds": "age", "bytes": "size"}
+_NAMING = ("called", "named", "titled")
 _PLACES = {".": "workspace", "~": "home"}
 _FOR = re.compile(r"^(?:for|from|on) ", re.IGNORECASE)
 _ENDING = re.compile(r"\.[a-z][a-z0-9]{0,9}", re.IGNORECASE)
@@ -25,7 +26,7 @@ _MARKS = {":": ":", "->": "->", "=>": "->", "=": "->"}
 """Marks that tell the role of what stands behind them."""
 _NEGATIVE = re.compile(r"n't$|^(?:dont|doesnt|didnt|isnt|arent|wasnt|hasnt|havent)$")
 _HANGING = re.compile(r"'(?:s|re|ve|d|ll|m)?$")
-_COUNTED = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred".split()
+_COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "twenty", "thirty")
 
 
 LIGHT = "light"
@@ -100,7 +101,7 @@ def of_said(one: Said, commands: Mapping[str, object]) -> tuple[Item, ...]:
     taken: list[Entity] = []
     for entity in one.reading.found:
         unit = _UNITS.get(entity.value.unit) if isinstance(entity.value, Comparison) else None
-        if entity.kind in _LITERAL:
+        if entity.kind in _LITERAL and not (entity.kind == "size" and not any(map(str.isdigit, entity.words))):
             taken.append(entity)
         elif unit is not None:
             taken.append(msgspec.structs.replace(entity, kind=unit))
@@ -143,6 +144,8 @@ def _items(tokens: tuple[Token, ...], taken: Iterable[Entity], commands: Mapping
         word = _plain(token)
         if word in links():
             link = word
+        if word in _NAMING and _names_a_find(tokens, number, at_start):
+            continue
         if word in kinds():
             found.append(Item("kind", f"{word} files", frozenset(), link, token.start, token.end))
             link = ""
@@ -151,8 +154,14 @@ def _items(tokens: tuple[Token, ...], taken: Iterable[Entity], commands: Mapping
             found.append(Item(LIGHT, word, frozenset(), link, token.start, token.end))
         elif word and word not in small():
             found.append(Item("word", token.text[: len(word)], keys_of(word), link, token.start, token.end))
-            link = ""
+            link = word if word in _NAMING else ""
     return tuple(found)
+
+
+def _names_a_find(tokens: tuple[Token, ...], number: int, at_start: Mapping[int, Entity]) -> bool:
+    """Whether a word such as `called` only leads to what stands behind it."""
+    behind = tokens[number] if number < len(tokens) else None
+    return behind is not None and (behind.start in at_start or behind.shape not in ("word", "mark"))
 
 
 def _literal(entity: Entity, link: str, commands: Mapping[str, object]) -> Item:

@@ -46,8 +46,8 @@ async def messages(speaker: Speaker, options: Options) -> None:
     """Print the newest messages of a room, oldest first."""
     most = options.number("-n", 20, least=1, most=200)
     given = await speaker.ask("room/messages", name=_room(speaker, options), limit=most)
-    for one in sorted(given["items"], key=lambda one: str(one.get("at", ""))):
-        speaker.line(f"{one.get('at', '')[:16]}  {_sender(one)}: {_indented(one.get('text', ''))}")
+    for one in sorted(given["items"], key=lambda one: int(one["position"])):
+        speaker.line(f"{one.get('at', '')[:16]}  {_sender(one)}: {_indented(_said(one))}")
 
 
 @builtin("say", "[-r room] word…", ["-r", "general", "Hello."], group=_GROUP, kind=_SAYS, options={"-r ROOM": "Where"})
@@ -82,6 +82,17 @@ def _sender(message: dict[str, Any]) -> str:
     """Who said it. The keepers of two people have one name, so whose it is stands beside it."""
     behalf = message.get("onBehalfOf") if message["sender"] == KEEPER else ""
     return visible(f"{message['sender']} for {behalf}" if behalf else message["sender"], lines=False)
+
+
+def _said(message: dict[str, Any]) -> str:
+    """The words of a message and, behind them, what hangs on it: files, and calls with how they stand."""
+    if message.get("deletedAt"):
+        return "(taken back)"
+    parts = [message.get("text", "")]
+    for one in message.get("attachments", ()):
+        is_call = one["type"] == "call"
+        parts.append(f"[{one['command']}: {one['state']}]" if is_call else f"[{one['name']}, {one['size']} bytes]")
+    return "\n".join(filter(None, parts))
 
 
 def _indented(text: str) -> str:

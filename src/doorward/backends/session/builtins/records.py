@@ -24,7 +24,7 @@ _NAME = re.compile(r"\w+")
 _LATEST = 253_402_300_800
 """The seconds of the year 10000, which no time that is written as one reaches."""
 _WORDS = {"true": True, "false": False, "null": None}
-_WHERE = {"-w --where CONDITION": "Only where field=value, also != > >= < <= and ~ (contains); several with commas"}
+_WHERE = {"-w --where CONDITION": "Only where field=value, also != ~ (contains) '>' '>=' '<' '<='; several with commas"}
 _JSON = {"--json": "As JSON"}
 _DELETES = Kind(
     tier=Tier.SYSTEM,
@@ -233,7 +233,10 @@ def _filter(options: Options) -> dict[str, Any]:
 def _condition(text: str) -> dict[str, Any]:
     parts = _CONDITION.fullmatch(text)
     if parts is None:
-        raise Usage(f"a condition is such as status=open or age>=18; given {shortened(text)}")
+        raise Usage(
+            f"a condition is such as status=open or 'age>=18', in quotes since > alone leads into a file; given "
+            f"{shortened(text)}"
+        )
     field, sign, text = parts[1].strip(), parts[2], parts[3].strip()
     value = text if sign == "~" else _value(text)
     return {field: value if sign == "=" else {_OPERATORS[sign]: value}}

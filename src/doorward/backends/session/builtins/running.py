@@ -11,6 +11,7 @@ from doorward.backends.session.builtins.speaking import Speaker
 from doorward.command import NoUndo
 from doorward.errors import DoorwardError
 from doorward.facts import Effects, Safety, Tier
+from doorward.model import KEEPER
 from doorward.store.before_images import Change, open_changes
 
 _GROUP = "What runs"
@@ -107,10 +108,16 @@ async def undo(speaker: Speaker, options: Options) -> None:
 
 
 async def _could_be_undone(speaker: Speaker) -> list[Change]:
-    """The newest changes of whoever asks, in this room or, outside rooms, there."""
-    caller, room = speaker.ctx.caller, speaker.ctx.call.room
-    by = caller.id, caller.on_behalf_of
-    return await open_changes(speaker.ctx.store, caller.tenant, by, room, limit=_MOST_CHANGES)
+    """The newest changes of whoever asks, in this room or, outside rooms, there.
+
+    To a person belongs also what the keeper did for them in this session.
+    """
+    caller, room, store = speaker.ctx.caller, speaker.ctx.call.room, speaker.ctx.store
+    made = await open_changes(store, caller.tenant, (caller.id, caller.on_behalf_of), room, limit=_MOST_CHANGES)
+    if caller.kind == "human":
+        by, requests = (KEEPER, caller.id), speaker.session.requests
+        made += await open_changes(store, caller.tenant, by, room, requests=requests, limit=_MOST_CHANGES)
+    return sorted(made, key=lambda one: one.call, reverse=True)[:_MOST_CHANGES]  # ids are in the order of time
 
 
 def _named(targets: Sequence[str]) -> str:

@@ -133,7 +133,7 @@ function AsTable({ timeline, onSpan }) {
   };
   return html`<div class="table-wrap" role="region" aria-label="How calls ended, over time" tabindex="0"><table>
     <caption class="unseen">How calls ended, over time</caption>
-    <thead><tr><th scope="col">From</th>${STATUSES.map((one) => html`<th scope="col" class="number" key=${one}>${one}</th>`)}<th></th></tr></thead>
+    <thead><tr><th scope="col">From</th>${STATUSES.map((one) => html`<th scope="col" class="number" key=${one}>${one}</th>`)}<th scope="col">closer</th></tr></thead>
     <tbody>${timeline.items.map(
       (item) => html`<tr key=${item.at}>
         <td data-title="From">${hour.format(Date.parse(item.at))}</td>

@@ -91,8 +91,11 @@ function Made({ made, onClose }) {
   </div>`;
 }
 
+/** Rooms that a token can be for: in a room of two nobody acts but the two. */
+export const tokenRooms = (all) => all.filter((one) => !one.archived && !one.direct);
+
 function Make({ who, onClose, onMade }) {
-  const mine = (useSignal(rooms) ?? []).filter((one) => !one.archived);
+  const mine = tokenRooms(useSignal(rooms) ?? []);
   const levels = LEVELS.slice(0, LEVELS.indexOf(who.access) + 1);
   const [facts, setFacts] = useState({ name: "", kind: "ai", access: levels.includes("edit") ? "edit" : "read",
     days: "30" });

@@ -69,7 +69,12 @@ function Described({ command, room }) {
     const params = form.read();
     if (!params) return;
     if (command.safety === "dangerous") setSure(params);
-    else work.start(params);
+    else begin(params);
+  };
+  const begin = (params) => {
+    setTried(null); // it says that nothing was done
+    setProblem(null);
+    work.start(params);
   };
   const submit = (event) => {
     event.preventDefault();
@@ -114,7 +119,7 @@ function Described({ command, room }) {
     html`<p class="bits"><span class="quiet">Related:</span>${command.related.map((one) => html`<a key=${one}
       href=${`/console/commands/${one.split("/").map(part).join("/")}`}><code>${one}</code></a>`)}</p>`}
     ${sure &&
-    html`<${Confirm} title=${`Run ${command.name}?`} words="Run it" onYes=${async () => void work.start(sure)}
+    html`<${Confirm} title=${`Run ${command.name}?`} words="Run it" onYes=${async () => begin(sure)}
       onClose=${() => setSure(null)}>
       <p>It is declared dangerous. Exactly this runs, as you${room ? html` in room <${Visible} text=${room} />`
         : ", outside rooms"}:</p>

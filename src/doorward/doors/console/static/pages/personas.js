@@ -110,12 +110,15 @@ function Form({ id, file, known, problem: broken, rooms, models, navigate, reloa
     if (id) reload();
     else navigate(`/console/personas/${part(name.trim())}`, { replace: true });
   };
-  const check = async () => {
+  const check = async (event) => {
+    if (!event.target.closest("form").reportValidity()) return;
+    setDifference(null);
     const checked = await ask(`/personas/${part(name.trim())}/check`, post);
     if (!checked) return;
     const { remarks: found, ...effect } = checked.effect ?? checked;
     setRemarks(found ?? []);
-    setDifference(effect);
+    if (effect.wouldFail) setProblem({ title: "This is not valid", detail: effect.wouldFail });
+    else setDifference(effect);
   };
   const others = given.rooms.filter((room) => !rooms.some((one) => one.room === room));
   const offers = ["house", ...models.filter((one) => one.model).map((one) => `${one.provider}:${one.model}`)];

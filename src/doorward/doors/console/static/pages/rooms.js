@@ -31,7 +31,7 @@ function Overview({ navigate }) {
   const closed = (mine ?? []).filter((one) => one.archived);
   return html`<${Page} title="Rooms" actions=${actions}>
     ${mine === null && html`<${Loading} label="Looking for your rooms…" />`}
-    ${mine && !mine.length && html`<${Empty} title="You are in no room yet">Make one, or ask somebody to invite you.</${Empty}>`}
+    ${mine && !mine.length && html`<${Empty} title="You are in no room yet">Ask somebody to invite you, or write to somebody, which makes a room of two.</${Empty}>`}
     <ul class="room-list">${open.map((one) => html`<${Entry} room=${one} key=${one.room} />`)}</ul>
     ${closed.length > 0 &&
     html`<details><summary>Archived rooms (${closed.length})</summary>

@@ -57,7 +57,7 @@ function Asked({ id, state }) {
   if (from.problem && !from.data) return html`<${ErrorBox} problem=${from.problem} onRetry=${from.reload} />`;
   if (!from.data) return html`<${Loading} label="Looking at what waits…" />`;
   const change = (found, refusal) => from.setData({ ...found, refusal });
-  const card = html`<${ApprovalCard} approval=${from.data} level=${4} inRoom onChange=${change} onExpired=${from.reload} />`;
+  const card = html`<${ApprovalCard} approval=${from.data} level=${2} inRoom onChange=${change} onExpired=${from.reload} />`;
   if (from.data.state === "pending" || from.data.refusal) return card;
   const who = (from.data.decisions ?? []).map((one) => one.decider).join(", ");
   return html`<details class="asked"><summary>Asked of people: ${from.data.state === "used" ? "approved" : from.data.state}${who && html` by <${Visible} text=${who} />`}</summary>${card}</details>`;

@@ -177,7 +177,7 @@ function Head({ facts, here, panel, setPanel, out }) {
       <${Button} kind="small quiet" aria-pressed=${pressed("members")} onClick=${() => toggle("members")}>
         <span>${count} ${count === 1 ? "member" : "members"}${here?.length ? html`<span class="here-count">, ${here.length} here</span>` : ""}</span>
       </${Button}>
-      <${Button} kind="small quiet" aria-pressed=${pressed("settings")} onClick=${() => toggle("settings")}>Room settings</${Button}>
+      <${Button} kind="small quiet" aria-pressed=${pressed("settings")} aria-label="Room settings" onClick=${() => toggle("settings")}><span><span class="room-word">Room </span><span>settings</span></span></${Button}>
     </div>`}
   </header>`;
 }
