@@ -1,5 +1,6 @@
 """Schemas are worked out once for functions that are alike, and only for those."""
 
+from types import FunctionType
 from typing import Annotated, Any
 
 import pytest
@@ -24,6 +25,18 @@ def test_functions_of_one_text_have_their_own_defaults_and_types() -> None:
     assert [one["most"]["default"] for one in schemas] == [1, 2, 1]
     assert [one["words"]["type"] for one in schemas] == ["string", "string", "array"]
     assert all(one["most"]["description"] == "At most" for one in schemas)
+
+
+def test_the_same_words_in_two_modules_mean_what_they_mean_there() -> None:
+    async def look(ctx: Any, words: Any) -> Any:
+        return words
+
+    found = []
+    for kind in (int, str):
+        same = FunctionType(look.__code__, {"__name__": f"module_of_{kind.__name__}", "Kind": kind})
+        same.__annotations__ = {"words": "Kind", "return": "Kind"}
+        found.append(signature_schema(same)[0]["properties"]["words"]["type"])
+    assert found == ["integer", "string"]
 
 
 def test_functions_that_give_the_same_share_its_schema() -> None:

@@ -155,6 +155,9 @@ def _serve() -> None:
             if waiting.get_map().get(key.fileobj) is not key:  # it went with one that came before it
                 continue
             if key.data is None:
+                for left in waiting.get_map().values():
+                    if isinstance(left.data, tuple):
+                        os.kill(left.data[0], signal.SIGKILL)
                 shutil.rmtree(program.parent)
                 return
             if key.data is listening:

@@ -60,8 +60,11 @@ def _of_result(kind: Any) -> dict[str, Any] | None:
 
 
 def _kinds(run: Callable[..., Any]) -> dict[str, Any]:
-    """What each parameter and the result are annotated with. Functions that one and the same text makes share it."""
-    key = (getattr(run, "__code__", run), *getattr(run, "__annotations__", {}).items())
+    """What each parameter and the result are annotated with. Functions that one and the same text makes share it.
+
+    The same words in two modules may mean two things, and code does not tell in which it stands.
+    """
+    key = (run.__module__, getattr(run, "__code__", run), *getattr(run, "__annotations__", {}).items())
     return _once(_annotations, key, lambda: inspect.get_annotations(run, eval_str=True))
 
 

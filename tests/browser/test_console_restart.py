@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from doorward_process import Doorward
 from waiting import PATIENCE
 
-UNREACHABLE = ("ERR_CONNECTION", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
+UNREACHABLE = ("ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
 
 
 @pytest.fixture

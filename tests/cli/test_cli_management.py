@@ -78,6 +78,7 @@ class TestRoomsAndRecipes:
             "id": "quiet",
             "now": "in force",
             "replaced": False,
+            "idle": [],
         }
         assert doorward("recipe", "show", "quiet").json["result"]["recipe"] == QUIET
         assert "quiet" in [one["id"] for one in doorward("recipe", "list").json["result"]["items"]]

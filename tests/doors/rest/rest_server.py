@@ -70,7 +70,14 @@ def running(home: Path, *, families: Iterable[Family] = (), changes: Settings | 
         async with open_house(Home(home), families=families, changes=changes) as house:
             app = Server(house.gate, house.services).public
             config = uvicorn.Config(
-                app, port=0, http="httptools", ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=2
+                app,
+                port=0,
+                interface="asgi3",
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                timeout_graceful_shutdown=2,
             )
             listener = _Listener(config)
             serving = asyncio.ensure_future(listener.serve())

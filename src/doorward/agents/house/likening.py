@@ -6,6 +6,7 @@ stands beside a request in the same message may speak against it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from doorward.agents.house.phrasing.items import of_said, sharp
 from doorward.agents.house.plan import Plan
 from doorward.agents.house.said import Said, said
 from doorward.agents.house.wording import worded
+from doorward.agents.house.wording.masking import Masked
 
 if TYPE_CHECKING:
     from doorward.agents.house.understanding import Mind
@@ -32,9 +34,12 @@ _NARROW = {"span": "time", "age": "time", "size": "size", "path": "path", "glob"
 _NARROW |= {"quoted": "quoted", "id": "id", "kind": "kind"}
 """What narrows a request, wherever it stands, and what it may become in other words."""
 _ORDERS = knowledge.words("likening: orders")
+_LOOKS = knowledge.words("likening: looks")
+_ASKS_ABOUT = knowledge.form("likening: asks about")
+_WORD = re.compile(r"[a-z]+")
 _HAPPENED = "told what happened"
 _UNDO = "undo that"
-"""To take something back is also what somebody asks for who says no, or tells what happened."""
+"""To take something back is also what somebody asks for who says no, or tells what happened; a question is not."""
 
 
 class Likened(msgspec.Struct, frozen=True):
@@ -74,10 +79,20 @@ def nearest(mind: Mind, text: str) -> Found | None:
             continue
         if near is None or (near.frame.changes and not way.may_change and near.means != _UNDO):
             continue
+        if near.frame.changes and _only_asks(text, near):
+            continue
         near = msgspec.structs.replace(near, score=near.score - way.cost)
         if best is None or near.score > best.score:
             best = near
     return best
+
+
+def _only_asks(text: str, near: Found) -> bool:
+    """Whether a message looks, wonders or waits for something where no example of the change does."""
+    if near.means == _UNDO and _ASKS_ABOUT.match(text.strip()):
+        return True
+    known = " ".join(near.frame.says).lower().split()
+    return any(word in _LOOKS and word not in known for word in _WORD.findall(Masked(text).text.lower()))
 
 
 def _speaks_of_a_change(one: Said, near: Found) -> bool:

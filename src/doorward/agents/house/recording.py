@@ -16,6 +16,8 @@ from doorward.agents.house.knowledge import Intent
 from doorward.agents.house.plan import Around, NotOffered, Step, Steps, Telling, Unknown, items
 from doorward.agents.house.telling import Asked, Got
 
+_KEPT = ("id", "version", "createdAt", "updatedAt", "createdBy")
+"""Fields that the house fills itself."""
 _STATES = ("status", "state", "stage")
 _PEOPLE = ("assignee", "assignedTo", "owner", "agent", "responsible")
 _VERBS = {
@@ -155,13 +157,17 @@ def added(around: Around, intent: Intent, asked: Asked) -> Steps:
     data = _body(table, caught["body"])
     if not data:
         raise Unknown(smalltalk.no_such_value(caught["body"][:60], table.noun[1], list(table.fields)))
+    named = re.findall(r"[a-z]\w*", around.slots.seen.question.lower())
+    left_out = next((one for one in table.fields if one.lower() in named and one not in (*data, *_KEPT)), "")
+    if left_out:
+        raise Unknown(smalltalk.unused(left_out, table.noun[1]))
     last = yield [Step("data/create", {"collection": table.name, "data": data})]
     return Telling(msgspec.structs.replace(asked, thing=table.name, noun=table.noun), tuple(last))
 
 
 def _body(table: Table, text: str) -> dict[str, Any]:
     """Fields and values, as in `name Bench, price 120 and stock 4`; empty when a part of it fits no field."""
-    own = [name for name in table.fields if name not in ("id", "version", "createdAt", "updatedAt", "createdBy")]
+    own = [name for name in table.fields if name not in _KEPT]
     spelt = {" ".join(fields.parts(name)): name for name in own} | {name.lower(): name for name in own}
     spelt |= {word: name for word, name in (("called", "name"), ("named", "name"), ("titled", "title")) if name in own}
     spelt |= {word: "price" for word in ("costing", "costs", "priced at") if "price" in own}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ from doorward.agents.house.telling.figures import field_words
 from doorward.agents.house.wanted import Shape
 
 _VAGUE = knowledge.words("records: vague")
+_YEARS = knowledge.words("selecting: years")
+_A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def selected(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] = ()) -> Steps:
@@ -45,6 +48,9 @@ def selected(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] 
     ahead = around.slots.span()
     if ahead is not None and ahead.since is not None and ahead.since > around.now and not dating.perhaps(table):
         raise Unknown(smalltalk.beyond("I cannot tell what is still to come"))
+    years = next((one for one in table.of("number", "integer") if one.lower() in _YEARS), "")
+    if years and any(_A_YEAR.search(one.words) for one in said.all("span")):
+        raise Unknown(smalltalk.beyond(f"I cannot tell whether that is about “{years}” or when a record was created"))
     look = Step("data/list", {"collection": table.name, "limit": resolving.SAMPLE}, lookup=True)
     sample: Got | None = None
     if dating.perhaps(table) and dating.matters(said, table) and "data/list" in around.tools:

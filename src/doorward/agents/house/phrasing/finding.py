@@ -23,6 +23,7 @@ from doorward.agents.house.phrasing.items import LIGHT, Item, of_said, of_tokens
 from doorward.agents.house.said import Said
 
 _SLOT = re.compile(r"\{(?:(?P<name>\w+):)?(?P<type>[a-z]+)\}")
+_ENDING = re.compile(r"(?:ed|ing|s)$")
 _ANY = "'x'"
 """Stands for what fills a slot."""
 _OPTIONAL = re.compile(r"\[(?P<part>[^\[\]]*\{(?P<slot>[\w:]+)\}[^\[\]]*)\]")
@@ -201,9 +202,15 @@ def _by(item: Item, phrasing: _Phrasing) -> bool:
 
 def _same(mine: Item, other: Item, frame: Frame) -> bool:
     """Whether two words mean the same. Where something is changed, a verb counts only in the form of the example."""
-    if frame.changes and mine.text.lower() != other.text.lower() and not _row(mine) & _row(other):
-        return False
+    if frame.changes and mine.text.lower() != other.text.lower():
+        return bool(_row(mine) & _row(other)) and _form(mine) == _form(other)
     return bool(mine.keys & other.keys)
+
+
+def _form(item: Item) -> str:
+    """How a word ends: `contains` tells what is so, and `renamed` what was done, where `contain` and `rename` order."""
+    found = _ENDING.search(item.text.lower())
+    return found[0] if found is not None else ""
 
 
 def _row(item: Item) -> frozenset[str]:

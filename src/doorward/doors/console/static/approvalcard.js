@@ -15,7 +15,6 @@ import {
   State,
   Time,
   useEffect,
-  useRef,
   useState,
   useTick,
   Visible,
@@ -55,7 +54,6 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   const [busy, setBusy] = useState("");
   const [problem, setProblem] = useState(null);
   const [sure, setSure] = useState(false);
-  const card = useRef(null);
   const waits = approval.state === "pending";
   const yes = (approval.decisions ?? []).filter((one) => one.verdict === "approve").length;
   const decide = async (verdict) => {
@@ -94,7 +92,6 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
     class=${`card approval ${approval.state}`}
     role=${inRoom ? "group" : undefined}
     id=${`approval-${approval.id}`}
-    ref=${card}
     tabindex="0"
     onKeyDown=${keys}
     aria-labelledby=${`approval-${approval.id}-title`}
