@@ -347,3 +347,19 @@ async def test_approvals_of_reading_are_bound_to_what_runs_as_well(house):
         await house.ready()
         versions.append(house.command("mcp/time/resources.read").version)
     assert versions[0] == versions[1] != versions[2]
+
+
+async def test_a_tool_of_a_server_that_is_not_there_yet_is_not_called_unknown_at_any_moment(house):
+    await house.file(TIME)
+    before = await house.run("mcp/time/now", by="")
+    house.upstreams.start()
+    await asyncio.gather(*(one.up() for one in house.upstreams))
+    between = await house.run("mcp/time/now", by="")
+    for early in (before, between):
+        assert (early.code, early.message) == (
+            "unknown_command",
+            "There is no command 'mcp/time/now' now. The server time is still starting.",
+        )
+        assert early.retry_after
+    await house.upstreams.look_for("mcp/time/now")
+    assert (await house.run("mcp/time/now", by="")).status == "done"

@@ -49,7 +49,7 @@ class Server:
         self.private = Starlette(
             routes=[
                 *shared,
-                *Terminal(gate, services.registry).routes,
+                *Terminal(gate, services).routes,
                 *rooms(gate, services),
                 *Words(gate, services).routes,
             ],

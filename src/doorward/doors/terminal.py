@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from doorward.backends.context import Services
 from doorward.doors import local
 from doorward.doors.live import HUNG_UP, Live, attended
 from doorward.doors.rest import reading
@@ -18,7 +19,7 @@ from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import DEFECT, BadParams, Broken, DoorwardError
 from doorward.gate.gate import Gate
-from doorward.registry import Registry
+from doorward.model import Request as Asked
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +27,9 @@ log = logging.getLogger(__name__)
 class Terminal:
     """What is asked is translated by `local`, whether or not there is a server to ask."""
 
-    def __init__(self, gate: Gate, registry: Registry) -> None:
+    def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
-        self._registry = registry
+        self._services = services
         self.routes = [
             Route("/api/run", self._run, methods=["POST"]),
             Route("/api/explain", self._explain, methods=["POST"]),
@@ -36,7 +37,7 @@ class Terminal:
 
     async def _run(self, request: Request) -> Response:
         ask = await _ask(request)
-        asked = ask.request(self._registry)
+        asked = await self._meant(ask)
         if ask.stream:
             return Live(lambda watch: self._gate.handle(asked, watch))
         outcome = await attended(request.receive, self._gate.handle(asked))
@@ -46,7 +47,12 @@ class Terminal:
 
     async def _explain(self, request: Request) -> Response:
         ask = await _ask(request)
-        return _answer(await self._gate.explain(ask.request(self._registry)), 200)
+        return _answer(await self._gate.explain(await self._meant(ask)), 200)
+
+    async def _meant(self, ask: local.Ask) -> Asked:
+        """As the gate takes it, once a server that is still starting and whose tool it may be has said what it has."""
+        await self._services.upstreams.look_for(ask.command)
+        return ask.request(self._services.registry)
 
 
 async def _ask(request: Request) -> local.Ask:

@@ -347,8 +347,7 @@ class Life:
         if self.state == "stopped":
             return Unreachable(f"The server {id} is not running.")
         if self.state == "starting":
-            problem = f" {self.problem}" if self.problem else ""
-            return Unreachable(f"The server {id} is still starting.{problem}", retry_after=_SOON)
+            return still_starting(id, self.problem)
         left = max(math.ceil(self._retry_at - self._clock.steady()), 1)
         sentence = naming_server(id, f"{self.problem.rstrip('.')}. It is tried again in {seconds(left)}.")
         return Unreachable(sentence, retry_after=float(left))
@@ -359,3 +358,8 @@ class Life:
             f"The server {self._config.id} did not say within {seconds:g} seconds what it can do.",
             hint="If it needs longer to start, give it a larger `startSeconds`.",
         )
+
+
+def still_starting(id: str, problem: str = "") -> Unreachable:
+    """What is said of a server that will soon be there, and of what went wrong with it before."""
+    return Unreachable(f"The server {id} is still starting.{f' {problem}' if problem else ''}", retry_after=_SOON)

@@ -13,12 +13,13 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 from doorward.clock import Clock
-from doorward.errors import NotFound
+from doorward.errors import NotFound, Unreachable
 from doorward.events import Bus, UpstreamChanged, UpstreamOffered
 from doorward.model import Absent
 from doorward.names import folded
 from doorward.upstream import naming, offering
 from doorward.upstream.config import ServerConfig, Servers
+from doorward.upstream.life import still_starting
 from doorward.upstream.naming import Tool
 from doorward.upstream.offering import ToolOffer
 from doorward.upstream.pins import Pins
@@ -111,7 +112,7 @@ class Upstreams:
         if meant is None:
             return None
         upstream = self._upstreams[meant]
-        away = upstream.away()
+        away = upstream.away() or self._not_seen_yet(upstream)
         if away is None or (self.of(meant) and folded(command) not in reserved([meant])):
             return None  # of a server whose tools are known, away or not, this is none
         tool = command.partition("_" if command.startswith(f"{meant}_") else f"/{meant}/")[2]
@@ -124,6 +125,12 @@ class Upstreams:
             hint=away.hint,
             retry_after=away.retry_after,
         )
+
+    def _not_seen_yet(self, upstream: Upstream) -> Unreachable | None:
+        """A server that is about to be started, or has just said what it offers, is as good as starting."""
+        if upstream.server.state == "stopped" or (self.settling and not self.of(upstream.id)):
+            return still_starting(upstream.id)
+        return None
 
     def configure(self, servers: Servers) -> None:
         """The file says this now."""
@@ -189,6 +196,7 @@ class Upstreams:
             await asyncio.wait(
                 [asyncio.ensure_future(one.up()) for one in unseen], timeout=None if server else _BRIEFLY
             )
+        if unseen or (server and self.settling and not self.of(server)):
             self.refresh()
 
     async def look_for(self, command: str) -> None:
