@@ -113,6 +113,10 @@ def torn(*pieces: bytes) -> list[bytes]:
         pytest.param([post(b"one"), post(b"two")[:20], post(b"two")[20:]], id="a head in pieces"),
         pytest.param([post(b"one"), b"\r\n" + post(b"two"), post(b"six")], id="a line between"),
         pytest.param([post(b"one"), b"\r\n", post(b"two")], id="a line by itself"),
+        pytest.param([post(b"one"), b"\r", post(b"two")], id="half a line by itself"),
+        pytest.param([post(b"one"), CHUNKED, post(b"two")], id="chunks in between"),
+        pytest.param([post(b"one"), CHUNKED[:-2], post(b"two")], id="chunks without their end"),
+        pytest.param([post(b"one"), post(b"three"), post(b"two"), post(b"seven")], id="two lengths by turns"),
         pytest.param([post(b""), post(b"")], id="nothing in it"),
         pytest.param([post(b"\r\n\r\n"), post(b"\r\n\r\n")], id="a body like the end of a head"),
         pytest.param([CHUNKED, CHUNKED.replace(b"one", b"two")], id="chunks"),
@@ -132,13 +136,22 @@ async def test_what_is_seen_is_what_the_parser_finds(pieces: list[bytes]) -> Non
 
 
 async def test_the_same_head_is_read_once_and_another_anew() -> None:
-    end, _ = await seen(post(b"one"), post(b"two"), post(b"six", "X: 1"), post(b"ten", "X: 1"), post(b"two"))
+    bodies = [b"one", b"two", b"six", b"ten", b"two", b"three", b"seven"]
+    end, _ = await seen(*(post(body, *(["X: 1"] if body in (b"six", b"ten") else [])) for body in bodies))
     heads = [scope["headers"] for scope in end.scopes]
-    assert heads[0] is heads[1]
+    assert heads[0] is heads[1] is heads[4]
     assert heads[2] is heads[3]
-    assert heads[1] is not heads[2]
-    assert heads[3] is not heads[4]
-    assert [body for _, _, body in end.asked] == [b"one", b"two", b"six", b"ten", b"two"]
+    assert heads[5] is heads[6]
+    assert len({id(head) for head in heads}) == 3
+    assert [body for _, _, body in end.asked] == bodies
+
+
+async def test_no_more_heads_are_known_than_a_connection_may_cost() -> None:
+    fields = [[f"X: {number}"] for number in range(100)]
+    end, _ = await seen(*(post(b"one", *one) for one in (*fields, *fields[-1:], *fields[:1])))
+    heads = [scope["headers"] for scope in end.scopes]
+    assert heads[-2] is heads[-3]
+    assert heads[-1] is not heads[0]
 
 
 async def test_a_guard_that_let_a_head_pass_looks_at_every_other() -> None:

@@ -55,8 +55,8 @@ class Connection(HttpToolsProtocol):
     """What came and is read when fewer requests wait."""
     _unsent = 0
     _unsent_since = 0.0
-    _again: heads.Again | None = None
-    """The last head, while the next request may begin with the same bytes."""
+    _known: heads.Known | None = None
+    """Heads that came before, since the next request may begin with the same bytes; None: there was none."""
     _running: RequestResponseCycle | None = None
     """The request that is being answered, while `cycle` is the newest that came."""
 
@@ -90,8 +90,9 @@ class Connection(HttpToolsProtocol):
             if self._thrown_away > _LINGER_BYTES:
                 self.transport.abort()
             return
-        again = self._again
-        if again is not None and again.begins(data) and not self._in_head and not self._in_body:
+        known = self._known
+        again = known.begun(data) if known is not None and not self._in_head and not self._in_body else None
+        if again is not None:
             self._repeated(again, data)
             if len(self.pipeline) > _MOST_WAITING:
                 self.flow.hold()
@@ -108,7 +109,6 @@ class Connection(HttpToolsProtocol):
         """Read a slice; False when nothing that follows it shall be read."""
         newest, in_body, body_bytes = self.cycle, self._in_body, self._body_bytes
         between = not in_body and not (self._in_head and self._head_bytes)
-        self._again = None
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -126,13 +126,14 @@ class Connection(HttpToolsProtocol):
             # Fields may follow a body, and come without end like those before it.
             self._head_bytes = self._head_bytes + len(data) if in_body and self._body_bytes == body_bytes else 0
         elif between and self.cycle is not newest and self.cycle.keep_alive and not self.expect_100_continue:
-            self._again = heads.again(data, self._body_bytes, self.cycle.scope)
+            self._known = self._known or heads.Known()
+            self._known.note(data, self._body_bytes, self.cycle.scope)
         if self._head_bytes > self.server_state.limits.largest_head:
             self._refuse(*heads.too_large(self.server_state.limits.largest_head))
         return not self._deaf
 
     def _repeated(self, again: heads.Again, data: bytes) -> None:
-        """Take a request that differs from the last in nothing but its body, as the parser would find it.
+        """Take a request that differs from an earlier one in nothing but its body, as the parser would find it.
 
         What the parser makes of a head depends on nothing but its bytes, and it stands between two requests.
         """
@@ -142,7 +143,7 @@ class Connection(HttpToolsProtocol):
         scope["state"] = {}
         before = self.cycle
         self.cycle = cycle = Cycle(self, scope, True)
-        cycle.whole = data[len(again.text) :]
+        cycle.whole = data[again.head :]
         cycle.more_body = False
         self._begin(cycle, before)
 

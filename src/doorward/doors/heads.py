@@ -1,6 +1,6 @@
 """The head of a request: what forbids to take it, be it too much of it or two ways to read it, and what was read of it.
 
-A client that stays sends the same head again and again, to the last byte. Reading it once is enough then.
+A client that stays sends the same few heads again and again, to the last byte. Reading each once is enough then.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from uvicorn._types import HTTPScope
 from doorward.doors.problem import HEAD_TOO_LARGE, NO_SUCH_VERSION, NOT_HTTP, Problem
 
 MOST_FIELDS = 100
+_END = b"\r\n\r\n"
+_MOST_KNOWN = 16
 _SHORT_REST = 65_536
 """How much of a request that was answered early is read past, so that its connection can be used again."""
 
@@ -36,16 +38,37 @@ class Fields(list[tuple[bytes, bytes]]):
 
 
 class Again(NamedTuple):
-    """A head that came with a whole request in one piece, in case that the next request begins with the same bytes."""
+    """A head that came with a whole request in one piece."""
 
-    text: bytes
+    head: int
+    """How many bytes it has."""
     length: int
     """How many bytes the whole request had, body included, which its head tells."""
     scope: HTTPScope
 
-    def begins(self, data: bytes) -> bool:
-        """Whether this is another whole request with the same head, and nothing else."""
-        return len(data) == self.length and data.startswith(self.text)
+
+class Known:
+    """The heads of one connection, each by its bytes; few, as they differ only in the lengths of bodies."""
+
+    __slots__ = ("_heads",)
+
+    def __init__(self) -> None:
+        self._heads: dict[bytes, Again] = {}
+
+    def begun(self, data: bytes) -> Again | None:
+        """The known head that these bytes begin with, if they are one whole request and nothing else."""
+        again = self._heads.get(data[: data.find(_END) + len(_END)])
+        return again if again is not None and again.length == len(data) else None
+
+    def note(self, data: bytes, body: int, scope: HTTPScope) -> None:
+        """Know a request by its head, if these bytes were one whole request with a body of the length it told."""
+        size = len(data) - body
+        told = [int(value) for name, value in scope["headers"] if name == b"content-length"]
+        if told != [body] or data.find(_END) != size - len(_END):
+            return
+        if len(self._heads) >= _MOST_KNOWN:
+            self._heads.clear()
+        self._heads[data[:size]] = Again(size, len(data), scope.copy())
 
 
 def fault(url: bytes, fields: Sequence[tuple[bytes, bytes]], version: str, chunked: bool, most: int) -> Fault | None:
@@ -64,15 +87,6 @@ def fault(url: bytes, fields: Sequence[tuple[bytes, bytes]], version: str, chunk
     if not url.startswith(b"/") and url != b"*" and not _is_for_its_host(url, fields):
         return NOT_HTTP, "The target of a request must be a path, or a whole address of the same server as in Host."
     return None
-
-
-def again(data: bytes, body: int, scope: HTTPScope) -> Again | None:
-    """What to know the next request by, if these bytes were one whole request with a body of the length it told."""
-    size = len(data) - body
-    told = [int(value) for name, value in scope["headers"] if name == b"content-length"]
-    if told != [body] or data.find(b"\r\n\r\n") != size - 4:
-        return None
-    return Again(data[:size], len(data), scope.copy())
 
 
 def too_large(most: int) -> Fault:

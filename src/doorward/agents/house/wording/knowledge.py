@@ -58,6 +58,34 @@ class Wordings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Other words for the same, first to last, each with what it means."""
 
 
+class Turns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How what ought to be is said."""
+
+    looks: dict[str, str]
+    """Verbs that look, with the participles that stand for each."""
+    changes: dict[str, str]
+    """The same of verbs that change something."""
+    names: dict[str, str]
+    """Verbs with the nouns that stand for each, such as `removal`."""
+    ought: str
+    """What stands before a participle and asks for it."""
+    wished: str
+    """What is said of something that is wished for."""
+    front: str
+    """What narrows a request and stands before it."""
+    made: str
+    """How something begins that is to be made, and not shown."""
+    doubt: str
+    """What speaks against taking it for a change that is asked for."""
+    others: str
+    """What a change is not said of plainly."""
+
+
+@cache
+def turns() -> Turns:
+    return _loaded("turns.json", Turns)
+
+
 @cache
 def spellings() -> Spellings:
     return _loaded("spellings.json", Spellings)

@@ -10,6 +10,7 @@ from doorward.agents.house.wording.knowledge import early, pattern, rules, wordi
 from doorward.agents.house.wording.masking import Masked
 from doorward.agents.house.wording.mending import mended
 from doorward.agents.house.wording.referring import counted
+from doorward.agents.house.wording.turning import turned
 from doorward.agents.house.wording.unwrapping import bare, ordered, unwrapped, wishes
 
 _MOST = 6
@@ -67,6 +68,7 @@ def worded(text: str) -> Worded:
 
 def _turned(text: str) -> str:
     """A message in which what narrows the request stands behind it: `in May, how many …` as `how many … in May`."""
+    text = turned(text)
     for rule, means in early():
         text = rule.sub(means, text)
     found = pattern(wordings().fronted).match(text)
