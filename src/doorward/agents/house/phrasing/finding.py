@@ -31,6 +31,8 @@ _NEAR, _CLEAR = 0.74, 0.015
 _COVERED = 0.75
 _POOLED = 0.6
 """What a word counts that another example of the same thing explains."""
+_MOST_POOLED = 1.2
+"""How much more such words may weigh than those of the example itself: else it is another thing that is spoken of."""
 _GUESSED = 0.8
 """What a word counts that fills a slot because nothing else explains it."""
 _LINKED = 0.02
@@ -167,18 +169,20 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
     covered = 1.0 - sum(known.weight(item) for item in missing) / phrasing.weight if phrasing.weight else 1.0
     if covered < _COVERED:
         return None
-    explained = weighed = 0.0
+    own = pooled = 0.0
     left: list[Item] = []
     for item in said:
-        weight = known.weight(item)
         if any(_same(each, item, frame) for each in phrasing.words):
-            explained, weighed = explained + weight, weighed + weight
+            own += known.weight(item)
         elif item.keys & vocabulary:
-            explained, weighed = explained + _POOLED * weight, weighed + weight
+            pooled += known.weight(item)
         else:
             left.append(item)
     if any(item.keys & sharp() for item in left):
         return None
+    if pooled > _MOST_POOLED * own and not phrasing.slots:
+        return None
+    explained, weighed = own + _POOLED * pooled, own + pooled
     finds = [item for item in items if item.kind not in ("word", LIGHT) and item.text.lower() not in phrasing.numbers]
     wanted = Filled(phrasing.slots, known.optional[phrasing.frame], bare=not phrasing.words)
     values = filled(wanted, finds, left, one)
