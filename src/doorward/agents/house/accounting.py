@@ -54,9 +54,14 @@ def _pronoun(said: Said, meant: Meant) -> str:
     for place, word in enumerate(said.words):
         behind = said.words[place + 1].lower if place + 1 < len(said.words) else ""
         named = word.lower in ("that", "this") and behind == meant.table.noun[0].lower()
-        if word.lower in _PERSONS or named:
+        if named or (word.lower in _PERSONS and not _told(said, meant, place)):
             return f"{word.lower} {behind}" if named else word.lower
     return ""
+
+
+def _told(said: Said, meant: Meant, place: int) -> bool:
+    """Whether it was just said who `they` are: `the customers of Oslo, who are they`."""
+    return any(before < place and said.words[before].lower.endswith("s") for before in meant.places)
 
 
 def passed_over(said: Said, match: Match) -> str:

@@ -20,6 +20,8 @@ from doorward.agents.house.wanted import Shape
 _AGO = knowledge.form("records: ago")
 _EXCEPT = knowledge.form("narrowing: except")
 _EXCEPTING = knowledge.words("narrowing: excepting")
+_LIGHT = knowledge.words("narrowing: light")
+"""Words that are a value where some record has it, and else only say how something is put."""
 _VALUES = knowledge.words("narrowing: values")
 """Words that mostly say nothing, and are a value right before a field."""
 _FIELD_BEFORE = re.compile(r"(?P<field>[a-z]\w*)(?: of| is| at| =|:|=)?\s*[$€£]?\s*$", re.IGNORECASE)
@@ -277,7 +279,7 @@ def _left(said: Any, table: Table, used: set[int], noun: frozenset[int]) -> list
         ):
             continue
         which = place + 1 in noun and not _is_field(table, word.lower)
-        weak = not which and (word.stem in known or bool(table.find([word.lower])))
+        weak = word.lower in _LIGHT or (not which and (word.stem in known or bool(table.find([word.lower]))))
         bare = word.lower.removesuffix("'s").removesuffix("’s")
         op = "ne" if _is_denied(said, place) else "eq"
         found.append(Unclear(bare, op, weak=weak, later=said.is_later(word.start), at=word.start))

@@ -9,7 +9,7 @@ import msgspec
 
 from doorward.agents.house import knowledge
 from doorward.agents.house.entities import stem
-from doorward.agents.house.phrasing.items import Item
+from doorward.agents.house.phrasing.items import EACH, Item
 from doorward.agents.house.said import Said
 
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -32,18 +32,21 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "recipe": ("quoted",),
     "program": (),
     "noun": (),
+    "nouns": (),
     "field": (),
     "value": ("quoted", "number"),
 }
 """The finds that fit into a slot."""
-_OPEN = {"folder": 1, "word": 3, "name": 1, "room": 1, "user": 1, "recipe": 1, "program": 1, "noun": 1, "field": 1}
-_OPEN |= {"value": 2, "text": 12, "thing": 1}
+_OPEN = {"folder": 1, "word": 3, "name": 1, "room": 1, "user": 1, "recipe": 1, "program": 1, "noun": 1, "nouns": 1}
+_OPEN |= {"field": 1, "value": 2, "text": 12, "thing": 1}
 """Slots that words may fill which nothing else explains, and how many of them at most."""
-_TIED = ("->", "named", "called", "titled")
+_TIED = ("->", "named", "called", "titled", EACH)
 """What stands before a slot and cannot be left out."""
 _NAMES = ("room", "user", "recipe", "folder")
 _PLACED = ("in", "inside", "under", "from")
 """Words before the name of a folder."""
+_SEVERAL = re.compile(r"[a-z]{2}[^sui\W]s$", re.IGNORECASE)
+"""How several of something are written: what is asked about, and no value of it."""
 _ONES = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
 
 
@@ -112,6 +115,8 @@ def _opened(
             return None
         named = slot.type not in _NAMES or all(_may_name(item, slot) for item in group)
         if len(group) > _OPEN[slot.type] or not named:
+            return None
+        if slot.type == "nouns" and not _SEVERAL.search(group[0].text):
             return None
         if slot.type == "user" and group[0].text.islower() and group[0].text.endswith("s"):
             return None  # several of something, and nobody's name

@@ -29,6 +29,9 @@ _HANGING = re.compile(r"'(?:s|re|ve|d|ll|m)?$")
 _COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "twenty", "thirty")
 
 
+EACH = "each"
+"""What stands before the name of what something is told apart by: `in each category`, `per category`."""
+_EACH = ("each", "every", "per")
 LIGHT = "light"
 """The kind of a small word that tells a change from something else."""
 
@@ -154,7 +157,8 @@ def _items(tokens: tuple[Token, ...], taken: Iterable[Entity], commands: Mapping
             found.append(Item(LIGHT, word, frozenset(), link, token.start, token.end))
         elif word and word not in small():
             found.append(Item("word", token.text[: len(word)], keys_of(word), link, token.start, token.end))
-            link = word if word in _NAMING else ""
+            goes_on = link == EACH and number < len(tokens) and _plain(tokens[number]) not in small()
+            link = word if word in _NAMING else EACH if word in _EACH or goes_on else ""
     return tuple(found)
 
 
