@@ -70,6 +70,7 @@ OUR_OWN = {
     "agents/keeper/desk.py": "parameters of a stored question",
     "agents/keeper/waiting.py": "where the keeper left off, as it was stored",
     "agents/house/knowledge.py": "what the house model knows, part of the package",
+    "agents/house/phrasing/book.py": "examples of requests for the house model, part of the package",
     "agents/house/entities/knowledge.py": "the vocabulary of the house model, part of the package",
     "agents/house/telling/knowledge.py": "how the house model tells results, part of the package",
     "agents/house/wording/knowledge.py": "other wordings that the house model knows, part of the package",

@@ -22,6 +22,8 @@ from users import AS_ROOT, USERS, as_user
 
 from waiting import PATIENCE, wait_until
 
+BESIDE_TESTS = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+"""Where a host of its own finds what tests share."""
 EVERYWHERE = ["", "namespaces"]
 """What a machine lacks: nothing, or what most containers deny."""
 
@@ -78,7 +80,7 @@ class Machine:
     def host(self, missing: str, *scripts: str, **settings: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """What it said of its level, and of each program."""
         words = self.words(missing, settings, *scripts)
-        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(words, env=BESIDE_TESTS, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stderr
         level, *rest = (json.loads(line) for line in done.stdout.splitlines())
         return level, rest
@@ -115,7 +117,8 @@ def test_files_and_others_stay_out_of_reach_and_nothing_is_left(missing: str, ma
 def test_nothing_survives_a_host_that_is_killed(missing: str, machine: Machine) -> None:
     marker = f"marker-{secrets.token_hex(8)}"
     script = f"{DAEMON.replace('MARKER', marker)} trap '' TERM HUP PIPE; echo ready; while :; do sleep 100; done"
-    with subprocess.Popen(machine.words(missing, {"stays": True}, script), stdout=subprocess.PIPE, text=True) as host:
+    words = machine.words(missing, {"stays": True}, script)
+    with subprocess.Popen(words, env=BESIDE_TESTS, stdout=subprocess.PIPE, text=True) as host:
         assert host.stdout is not None
         assert any("ready" in line for line in host.stdout)
         helpers = list(descendants(host.pid))
