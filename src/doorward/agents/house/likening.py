@@ -20,7 +20,7 @@ from doorward.agents.house.phrasing import Found, found
 from doorward.agents.house.phrasing.items import of_said, sharp
 from doorward.agents.house.plan import Plan
 from doorward.agents.house.said import Said, said
-from doorward.agents.house.wording import worded
+from doorward.agents.house.wording import Worded, worded
 from doorward.agents.house.wording.masking import Masked
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ _ORDERS = knowledge.words("likening: orders")
 _LOOKS = knowledge.words("likening: looks")
 _ASKS_ABOUT = knowledge.form("likening: asks about")
 _WORD = re.compile(r"[a-z]+")
-_HAPPENED = "told what happened"
+_HAPPENED, _POSSIBLE = "told what happened", "possible"
+_UNNEEDED = knowledge.form("likening: unneeded")
+"""Somebody who no longer needs something says no `not` to getting rid of it."""
 _UNDO = "undo that"
 """To take something back is also what somebody asks for who says no, or tells what happened; a question is not."""
 
@@ -106,14 +108,14 @@ def _speaks_of_a_change(one: Said, near: Found) -> bool:
 def _ways(mind: Mind, text: str) -> Iterator[_Way]:
     """The message whole, then what is left of it without the talk around it."""
     whole, known = said(text, mind.now, mind.zone).reading, worded(text)
-    free = known.calm and _is_free(whole)
+    free = known.calm and (_is_free(whole) or _plainly_ordered(mind, known))
     for one in dict.fromkeys((text, known.mended, known.whole)):
         yield _Way(one, may_change=free)
     order = known.order
     if order is not None and order.request and not whole.held_back:
         beside = said(order.beside, mind.now, mind.zone).reading.held_back if order.beside.strip() else ""
         asked = said(order.request, mind.now, mind.zone).reading
-        happened = {one.why for one in vocabulary().guards if one.name == _HAPPENED}
+        happened = _whys(_HAPPENED)
         yield _Way(
             order.request,
             _PART if order.beside.strip() else 0.0,
@@ -124,6 +126,22 @@ def _ways(mind: Mind, text: str) -> Iterator[_Way]:
             part = said(reading, mind.now, mind.zone)
             if 3 * len(reading) > len(text) and not leaves_out(mind, known.whole, part, words=True):
                 yield _Way(reading, _PART)
+
+
+def _plainly_ordered(mind: Mind, known: Worded) -> bool:
+    """Whether one part of a message asks plainly for a change, and the others only say what it is to be.
+
+    `drafts/a.md should be called drafts/b.md, please rename it`: by itself a `should` asks for nothing.
+    """
+    order = known.order
+    if order is None or not order.beside.strip() or not _is_free(said(order.request, mind.now, mind.zone).reading):
+        return False
+    beside = said(_UNNEEDED.sub("", order.beside), mind.now, mind.zone).reading
+    return {beside.held_back, beside.changes_nothing} <= {"", *_whys(_HAPPENED, _POSSIBLE)}
+
+
+def _whys(*names: str) -> set[str]:
+    return {one.why for one in vocabulary().guards if one.name in names}
 
 
 def leaves_out(mind: Mind, whole: str, part: Said, *, words: bool = False) -> bool:

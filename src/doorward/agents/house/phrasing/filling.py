@@ -45,6 +45,9 @@ _TIED = ("->", "named", "called", "titled", EACH)
 _NAMES = ("room", "user", "recipe", "folder")
 _PLACED = ("in", "inside", "under", "from")
 """Words before the name of a folder."""
+_APART = ("by", EACH)
+"""Words before what things are told apart by."""
+_OF_RECORDS = ("noun", "nouns", "field", "value")
 _SEVERAL = re.compile(r"[a-z]{2}[^sui\W]s$", re.IGNORECASE)
 """How several of something are written: what is asked about, and no value of it."""
 _ONES = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
@@ -116,6 +119,8 @@ def _opened(
         named = slot.type not in _NAMES or all(_may_name(item, slot) for item in group)
         if len(group) > _OPEN[slot.type] or not named:
             return None
+        if group[0].link in _APART and slot.link not in _APART and slot.type in _OF_RECORDS:
+            return None  # what is told apart by it would be lost
         if slot.type == "nouns" and not _SEVERAL.search(group[0].text):
             return None
         if slot.type == "user" and group[0].text.islower() and group[0].text.endswith("s"):

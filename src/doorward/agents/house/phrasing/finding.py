@@ -33,6 +33,8 @@ _POOLED = 0.6
 """What a word counts that another example of the same thing explains."""
 _MOST_POOLED = 1.2
 """How much more such words may weigh than those of the example itself: else it is another thing that is spoken of."""
+_ANCHORED = 1.9
+"""What the words of an example weigh at least, where others are guessed into its slots: `file` alone tells nothing."""
 _GUESSED = 0.8
 """What a word counts that fills a slot because nothing else explains it."""
 _LINKED = 0.02
@@ -55,12 +57,18 @@ class _Phrasing(msgspec.Struct, frozen=True):
     frame: int
     says: str
     words: tuple[Item, ...]
-    small: frozenset[str]
-    """Small words that must be there all the same: where something is changed, and where there are no others."""
     numbers: frozenset[str]
     """Numbers that belong to the example itself, such as `these two files`."""
     slots: tuple[Slot, ...]
     weight: float
+    needs: frozenset[str]
+    """Numbers and small words that must be there: where something is changed, and where there are no others."""
+    parts: tuple[tuple[frozenset[str], float], ...]
+    """What each word is compared by, and what it weighs."""
+
+    def lacks(self, keys: set[str]) -> float:
+        """At least so much of it is not in a request that is compared by these keys."""
+        return sum(weight for own, weight in self.parts if own.isdisjoint(keys))
 
 
 class _Book:
@@ -92,8 +100,10 @@ class _Book:
         self.having: dict[str, list[int]] = {}
         for number, says, items, slots in parsed:
             place = len(self.phrasings)
-            weight = sum(self.weight(one) for one in items)
-            self.phrasings.append(_Phrasing(number, says, items, *_beside(says, known[number].changes), slots, weight))
+            parts = tuple((one.keys, self.weight(one)) for one in items)
+            small, numbers = _beside(says, known[number].changes)
+            weight = sum(each for _, each in parts)
+            self.phrasings.append(_Phrasing(number, says, items, numbers, slots, weight, small | numbers, parts))
             for key in {key for item in items for key in item.keys}:
                 self.having.setdefault(key, []).append(place)
         self._wordless = frozenset(place for place, one in enumerate(self.phrasings) if not one.words)
@@ -128,13 +138,14 @@ def every(one: Said, commands: Mapping[str, object], *, follows: bool = False) -
     """Every meaning that a request may have by the examples, the nearest first."""
     items = of_said(one, commands)
     spelt = {word.lower for word in one.words}
+    keys = {key for item in items for key in item.keys}
     known = book()
     best: dict[str, Found] = {}
     for phrasing in known.near(items):
         frame = known.frames[phrasing.frame]
         if frame.follows and not follows:
             continue
-        if not phrasing.small | phrasing.numbers <= spelt:
+        if not phrasing.needs <= spelt or phrasing.lacks(keys) > (1.0 - _COVERED) * phrasing.weight:
             continue
         made = _matched(phrasing, items, one, known)
         if made is not None and (made.means not in best or best[made.means].score < made.score):
@@ -181,6 +192,8 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
     if any(item.keys & sharp() for item in left):
         return None
     if pooled > _MOST_POOLED * own and not phrasing.slots:
+        return None
+    if left and own < _ANCHORED and not any(item.kind not in ("word", LIGHT) for item in items):
         return None
     explained, weighed = own + _POOLED * pooled, own + pooled
     finds = [item for item in items if item.kind not in ("word", LIGHT) and item.text.lower() not in phrasing.numbers]

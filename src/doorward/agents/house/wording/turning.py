@@ -75,7 +75,7 @@ def _put(verb: str, np: str, rest: str) -> str:
 
 
 def _narrowed(verb: str, told: str, np: str, rest: str) -> str:
-    """What is to be shown of what a condition is said of: `if an order was changed, it` as `orders that were changed`."""
+    """What a condition is said of, as what is to be shown: `if an order was changed, it` as `orders that were changed`."""
     one, its, thing = _ONE_OF.fullmatch(told), _ITS.fullmatch(told), _THING.fullmatch(np)
     if one is not None:
         return f"{verb} {one['noun']}s{one['in'] or ''} that {one['so']}{rest}"

@@ -17,6 +17,8 @@ from doorward.agents.house.wording.referring import resolved
 _ROUNDS = 12
 _FEWEST = 2
 """Letters that a request has at least."""
+_TOLD = 3
+"""Words that tell something beside an order; fewer are a name, or a word for or against it."""
 _ASKS = "^(?:and |so |but )?(?:{ask})"
 _QUESTION = "^(?:and )?(?:{wh}|is|are|was|were|do|does|did|has|have|am)\\b"
 _ORDER = "^(?:{verb})\\b"
@@ -71,14 +73,17 @@ def unwrapped(text: str) -> Unwrapped:
 
 def ordered(text: str) -> tuple[str, str] | None:
     """The one part of a message that asks for something to be done, without its courtesy, and what stands beside it."""
-    parts = _parts(text)
+    parts = _parts(text, fewest=0)
     plain = [_plain(one) for one in parts]
     asked = [number for number, one in enumerate(plain) if one is not None]
     if not asked and len(parts) == 1:
         return parts[0], ""
     if len(asked) != 1 or (len(parts) == 1 and _WONDERS.match(parts[0])):
         return None
-    beside = " ".join(one for number, one in enumerate(parts) if number != asked[0])
+    others = [one for number, one in enumerate(parts) if number != asked[0]]
+    if any(len(one.split()) < _TOLD for one in others):
+        return None  # a name or a `no` before it: who is meant, or whether, is not said
+    beside = " ".join(others)
     return resolved(plain[asked[0]] or "", beside), beside
 
 
@@ -146,7 +151,7 @@ def _base(text: str) -> str:
     return text
 
 
-def _parts(text: str) -> list[str]:
+def _parts(text: str, fewest: int = _FEWEST) -> list[str]:
     places = sorted({found.span() for one in patterns("breaks") for found in one.finditer(text)})
     parts, at = [], 0
     for start, end in places:
@@ -155,7 +160,7 @@ def _parts(text: str) -> list[str]:
         parts.append(text[at:start])
         at = end
     parts.append(text[at:])
-    return [one.strip() for one in parts if len(one.strip(" ?.!,;")) > _FEWEST]
+    return [one.strip() for one in parts if len(one.strip(" ?.!,;")) > fewest]
 
 
 def _kind(part: str) -> str:
