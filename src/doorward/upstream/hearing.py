@@ -16,7 +16,8 @@ from doorward.upstream.pending import Waiting
 from doorward.visible import visible
 from doorward.wire import frames, meta
 from doorward.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
-from doorward.wire.frames import Id, Notification, Request, WireError
+from doorward.wire.frames import Notification, Request, WireError
+from doorward.wire.ids import Id
 
 if TYPE_CHECKING:
     from doorward.upstream.session import Session

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
 from doorward import strictjson
 from doorward.wire.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from doorward.wire.ids import LONGEST, Id, is_id
 
-Id = str | int
-
-LONGEST_ID = 256
-_LARGEST_ID = 2**53
 _REQUEST = frozenset({"jsonrpc", "id", "method", "params"})
 _RESPONSE = frozenset({"jsonrpc", "id", "result", "error"})
 _encode = msgspec.json.Encoder().encode
@@ -77,7 +74,7 @@ def read(text: bytes, max_bytes: int = strictjson.MAX_BYTES) -> Frame:
 
 def _asked(value: dict[str, Any]) -> Request | Notification:
     id = value.get("id")
-    known = id if _is_id(id) else None
+    known = id if is_id(id) else None
     method, params = value["method"], value.get("params")
     _envelope(value, _REQUEST, known)
     if type(method) is not str or not method or len(method) > 200:
@@ -91,7 +88,7 @@ def _asked(value: dict[str, Any]) -> Request | Notification:
     if known is None:
         raise WireError(
             INVALID_REQUEST,
-            f"{method}: `id` must be a text of at most {LONGEST_ID} characters or a whole number, and not null.",
+            f"{method}: `id` must be a text of at most {LONGEST} characters or a whole number, and not null.",
         )
     return Request(known, method, params)
 
@@ -102,10 +99,10 @@ def _answered(value: dict[str, Any]) -> Response:
         raise WireError(
             INVALID_REQUEST,
             "The message has neither `method` nor `result` nor `error`, so it is no message of JSON-RPC.",
-            id=id if _is_id(id) else None,
+            id=id if is_id(id) else None,
         )
     _envelope(value, _RESPONSE, None)
-    if not _is_id(id):
+    if not is_id(id):
         raise WireError(INVALID_REQUEST, "A response must carry the `id` of the request that it answers.")
     result, error = value.get("result"), value.get("error")
     if ("result" in value) == ("error" in value):
@@ -117,12 +114,6 @@ def _answered(value: dict[str, Any]) -> Response:
     if type(result) is not dict:
         raise WireError(INVALID_REQUEST, "`result` must be an object.")
     return Response(id, result)
-
-
-def _is_id(value: Any) -> TypeGuard[Id]:
-    if type(value) is int:
-        return -_LARGEST_ID < value < _LARGEST_ID
-    return type(value) is str and len(value) <= LONGEST_ID
 
 
 def _envelope(value: dict[str, Any], known: frozenset[str], id: Id | None) -> None:

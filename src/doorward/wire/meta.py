@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from doorward.wire.codes import INVALID_PARAMS
-from doorward.wire.frames import Id, WireError
+from doorward.wire.frames import WireError
+from doorward.wire.ids import Id
 
 _PREFIX = "io.modelcontextprotocol/"
 VERSION = f"{_PREFIX}protocolVersion"

@@ -57,8 +57,18 @@ def test_the_top_of_what_is_no_message_is_empty(line: bytes) -> None:
 
 
 def test_ids_that_only_look_alike_are_different() -> None:
-    keys = {frames.peek(frame("ping", id)).key for id in (1, "1", 1.0, 2)}
+    keys = {frames.peek(frame("ping", id)).key for id in (1, "1", 2, "2")}
     assert len(keys) == 4
+
+
+@pytest.mark.parametrize("id", [1.5, 1e300, 2**53, "x" * 257])
+def test_nobody_waits_for_a_request_that_is_answered_under_no_id(id: Any) -> None:
+    memory = Memory()
+    send(memory, frame("ping", id), frame("initialize", id))
+    assert not memory.busy
+    assert not memory.initialized
+    assert memory.lost() == ([], [])
+    assert not memory.waiting
 
 
 def test_a_call_is_not_asked_again_and_everything_else_is() -> None:
@@ -146,9 +156,10 @@ async def test_what_is_piped_in_is_answered_and_what_a_client_leaves_behind_is_c
 
     async def slow() -> None:
         reader, writer = await asyncio.open_connection(sock=house)
-        await reader.readline()
+        asked = [json.loads(await reader.readline())["id"] for _ in range(2)]
         await asyncio.wait([asyncio.ensure_future(reader.read())], timeout=0.05)
-        writer.write(frame(id=1, result={}) + b"\n")
+        for id in asked:
+            writer.write(frame(id=id, result={}) + b"\n")
         writer.close()
 
     async with asyncio.timeout(PATIENCE):

@@ -168,6 +168,16 @@ def test_requests_in_a_file_are_answered(doorward: Doorward, tmp_path: Path) -> 
     assert {json.loads(line)["id"] for line in got.read_text().splitlines()} == {1, 2}
 
 
+def test_the_last_line_is_answered_also_when_it_is_no_request(doorward: Doorward) -> None:
+    lines = ["{bad", "[]", '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', '{"jsonrpc":"1.0","method":"notify"}']
+    for last in lines:
+        ended = subprocess.run(
+            [BIN / "doorward", "mcp"], env=doorward.env, input=last, capture_output=True, text=True, timeout=PATIENCE
+        )
+        (answer,) = ended.stdout.splitlines()
+        assert json.loads(answer)["error"]["code"] in (-32700, -32600), last
+
+
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [

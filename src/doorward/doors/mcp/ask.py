@@ -13,7 +13,8 @@ from doorward.gate.gate import Gate
 from doorward.model import Caller, Outcome, Request
 from doorward.wire import frames
 from doorward.wire.codes import INVALID_PARAMS, MISSING_CAPABILITY
-from doorward.wire.frames import Id, WireError
+from doorward.wire.frames import WireError
+from doorward.wire.ids import Id
 from doorward.wire.meta import LEVELS, Level, Meta
 
 DOOR = "mcp"

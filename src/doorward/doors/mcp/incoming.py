@@ -10,16 +10,19 @@ from collections.abc import Mapping
 
 from starlette.types import Receive, Scope
 
+from doorward.doors import media
 from doorward.doors.heads import Fields
 from doorward.doors.mcp import authorization
 from doorward.model import Credential
 from doorward.wire.codes import INVALID_REQUEST
-from doorward.wire.frames import Id, failure
+from doorward.wire.frames import failure
+from doorward.wire.ids import Id
 
 _READ = frozenset(
     {
         b"accept",
         b"authorization",
+        b"content-encoding",
         b"content-length",
         b"content-type",
         b"host",
@@ -34,8 +37,7 @@ _READ = frozenset(
 SMALL = 65_536
 """Bytes that are read of anybody."""
 
-JSON, EVENTS, ANY = b"application/json", b"text/event-stream", b"*/*"
-BOTH = b"application/json, text/event-stream"
+JSON, EVENTS = "application/json", "text/event-stream"
 
 
 class Turned(Exception):
@@ -95,24 +97,39 @@ def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in _READ:
-            if name in found and name != b"accept":
+            if name not in found:
+                found[name] = value.strip(b" \t")
+            elif name == b"accept":
+                found[name] += b"," + value
+            else:
                 raise Turned(400, f"The header {name.decode('latin-1')} is there twice.")
-            found[name] = value.strip(b" \t")
     return found
 
 
-def takes(headers: Mapping[bytes, bytes], kind: bytes) -> bool:
+def takes(headers: Mapping[bytes, bytes], kind: str) -> bool:
     """Whether the client accepts this kind of answer; one that says nothing accepts all."""
-    accept = headers.get(b"accept", ANY)
-    return accept == BOTH or kind in accept or ANY in accept
+    return media.liking(_value(headers, b"accept"), kind) > 0
+
+
+def check_takes(headers: Mapping[bytes, bytes], kind: str) -> None:
+    if not takes(headers, kind):
+        given = _value(headers, b"accept")[:80]
+        raise Turned(406, f"The answer comes as {kind}, which the Accept header must take; given {given!r}.")
 
 
 def check_post(headers: Mapping[bytes, bytes]) -> None:
-    kind = headers.get(b"content-type", b"")
-    if kind != JSON and kind.partition(b";")[0].strip().lower() != JSON:
-        raise Turned(415, f"The Content-Type must be application/json; given {kind[:80].decode('latin-1')!r}.")
-    if not takes(headers, JSON):
-        raise Turned(406, "The Accept header must name application/json and text/event-stream.")
+    kind, encoding = _value(headers, b"content-type"), _value(headers, b"content-encoding")
+    if media.plain(kind) != JSON:
+        raise Turned(415, f"The Content-Type must be {JSON}; given {kind[:80]!r}.")
+    if not media.is_utf_8(kind):
+        raise Turned(415, f"The message must be in UTF-8; the Content-Type was {kind[:80]!r}.")
+    if media.is_encoded(encoding):
+        raise Turned(415, f"A message is sent as it is, without a Content-Encoding; given {encoding[:40]!r}.")
+    check_takes(headers, JSON)
+
+
+def _value(headers: Mapping[bytes, bytes], name: bytes) -> str:
+    return headers.get(name, b"").decode("latin-1")
 
 
 async def body_of(receive: Receive, head: Head, most: int) -> bytes:

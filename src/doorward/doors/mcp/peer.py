@@ -9,7 +9,8 @@ from typing import Any, Literal
 from doorward.doors.mcp.outbox import Outbox
 from doorward.ids import new_id
 from doorward.model import Credential
-from doorward.wire.frames import Id, Response, WireError
+from doorward.wire.frames import Response, WireError
+from doorward.wire.ids import Id
 from doorward.wire.meta import Level
 
 Send = Callable[[bytes], Awaitable[None]]

@@ -15,7 +15,7 @@ from doorward.doors.mcp.sessions import Principal
 from doorward.errors import Overloaded
 from doorward.settings import Mcp
 from doorward.wire import sse
-from doorward.wire.frames import Id
+from doorward.wire.ids import Id
 
 log = logging.getLogger(__name__)
 

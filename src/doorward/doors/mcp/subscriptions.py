@@ -33,7 +33,8 @@ from doorward.gate.gate import Gate
 from doorward.model import Caller
 from doorward.wire import frames
 from doorward.wire.codes import INVALID_PARAMS
-from doorward.wire.frames import Id, WireError
+from doorward.wire.frames import WireError
+from doorward.wire.ids import Id
 from doorward.wire.meta import LEVELS, SUBSCRIPTION, Level
 
 MOST_URIS = 100

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from doorward.wire.ids import Id, is_id
+
 LARGEST = 16 * 1024 * 1024
 """The longest message of a client, in bytes."""
 PARSE_ERROR = -32700
@@ -16,7 +18,6 @@ NOT_SERVED = -32000
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
-Id: TypeAlias = int | float | str | None
 Key: TypeAlias = tuple[str, Id]
 """An id that can be looked up: Python holds 1 and 1.0 for the same, and JSON-RPC does not."""
 
@@ -54,13 +55,14 @@ class Lines:
 class Head(msgspec.Struct):
     """What stands at the top of a message."""
 
-    id: Id | msgspec.UnsetType = msgspec.UNSET
+    id: Id | float | msgspec.UnsetType | None = msgspec.UNSET
     method: str = ""
     params: msgspec.Raw = msgspec.Raw(b"null")
 
     @property
     def key(self) -> Key | None:
-        return None if self.id is msgspec.UNSET else key(self.id)
+        """What its answer will be known by; None where nothing is answered, or under no id."""
+        return key(self.id) if is_id(self.id) else None
 
 
 _head = msgspec.json.Decoder(Head).decode
@@ -103,7 +105,7 @@ def agent_name(head: Head) -> str:
     return ""
 
 
-def error(id: Id, code: int, message: str, /, **data: Any) -> bytes:
+def error(id: Id | None, code: int, message: str, /, **data: Any) -> bytes:
     said: dict[str, Any] = {"code": code, "message": message}
     if data:
         said["data"] = data
@@ -112,6 +114,10 @@ def error(id: Id, code: int, message: str, /, **data: Any) -> bytes:
 
 def too_long() -> bytes:
     return error(None, INVALID_REQUEST, f"The message is too long; at most {LARGEST} bytes are read.")
+
+
+def request(id: Id, method: str) -> bytes:
+    return _encode({"jsonrpc": "2.0", "id": id, "method": method})
 
 
 def notification(method: str, /, **params: Any) -> bytes:

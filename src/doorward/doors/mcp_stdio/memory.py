@@ -9,18 +9,21 @@ import msgspec
 
 from doorward.doors.mcp_stdio import frames
 from doorward.doors.mcp_stdio.frames import Head, Key
+from doorward.wire.ids import Id, is_id
 
 _CALL = "tools/call"
 """The one method that is not simply asked again: it may have changed something already."""
 _TAKEN_BACK = "notifications/cancelled"
 _FOREVER = "subscriptions/listen"
 """A request that is open for as long as the session lasts."""
+_LAST = "doorward:last"
+"""The id of the relay's own last request: what the house answers before it, it has answered."""
 
 
 class Asked(msgspec.Struct, frozen=True):
     """A request of the client that is not answered yet."""
 
-    id: frames.Id
+    id: Id
     method: str
     frame: bytes
     """The request itself, unless it is a call, which is never asked twice."""
@@ -33,7 +36,7 @@ class Memory:
         self.waiting: deque[bytes] = deque()
         """Messages that came while there was nobody to give them to."""
         self._asked: dict[Key, Asked] = {}
-        self._questions: dict[Key, frames.Id] = {}
+        self._questions: dict[Key, Id] = {}
         self._stale: set[Key] = set()
         self._opening: dict[str, bytes] = {}
         self._repeated: dict[Key, int] = {}
@@ -41,8 +44,10 @@ class Memory:
 
     @property
     def busy(self) -> bool:
-        """Whether the client waits for an answer that will come by itself."""
-        return any(asked.method != _FOREVER for asked in self._asked.values())
+        """Whether the client waits for an answer that comes by itself, or the relay for that to its last request."""
+        return bool(self._repeated.get(frames.key(_LAST))) or any(
+            asked.method != _FOREVER for asked in self._asked.values()
+        )
 
     def sent(self, head: Head, frame: bytes) -> bool:
         """Note a message on its way to the house; False when it answers a question that nobody asks any more."""
@@ -55,9 +60,9 @@ class Memory:
             self._keep(head, frame)
         elif head.method == _TAKEN_BACK:
             id = frames.params(head).get("requestId")
-            if isinstance(id, int | float | str):  # what a client takes back is answered by nobody
+            if is_id(id):  # what a client takes back is answered by nobody
                 self._asked.pop(frames.key(id), None)
-        elif head.method:
+        elif head.method and head.id is msgspec.UNSET:
             self._keep(head, frame)
         elif key is not None:
             self._questions.pop(key, None)
@@ -94,7 +99,12 @@ class Memory:
                 self._repeated[key] = self._repeated.get(key, 0) + 1
             yield frame
 
-    def lost(self) -> tuple[list[Asked], list[frames.Id]]:
+    def last(self) -> bytes:
+        """The relay's own request behind all of the client's: lines that are no request are answered before it."""
+        self._repeated[frames.key(_LAST)] = 1
+        return frames.request(_LAST, "ping")
+
+    def lost(self) -> tuple[list[Asked], list[Id]]:
         """The house is gone: the calls whose end nobody will tell, and the questions that it asked the client.
 
         What can be asked again waits for the next house.
@@ -109,7 +119,7 @@ class Memory:
         self._questions.clear()
         return calls, questions
 
-    def refused(self) -> list[frames.Id]:
+    def refused(self) -> list[Id]:
         """No house will answer: the requests that are open or wait, all of which are forgotten."""
         heads = [frames.peek(frame) for frame in self.waiting]
         ids = [asked.id for asked in self._asked.values()]

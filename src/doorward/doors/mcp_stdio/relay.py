@@ -137,6 +137,8 @@ class Relay:
                 if self._moving and not memory.busy:
                     return
                 if self._closed.is_set():
+                    writer.write(memory.last() + b"\n")
+                    await writer.drain()
                     await self._last_words()
                     self._over = True
                     return
