@@ -124,6 +124,16 @@ async def test_a_call_that_says_nothing_is_told_to_be_running_still(web: Web, mo
     assert told[-1]["message"].startswith("It has been running for ")
 
 
+async def test_the_first_word_of_a_silent_call_comes_after_one_span_of_silence(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watching, "SILENCE", 1.5)
+    hanging = await web.open("tools/call", {"name": "probe_hang"}, progressToken="t").begun()
+    said, told = [(await hanging.event() or {})["params"]["message"] for _ in range(2)]
+    await hanging.hang_up()
+    assert (said, told) == ("it hangs", "It has been running for 2 s.")
+
+
 async def test_a_call_without_progress_is_one_json_answer(web: Web):
     answer = await web.ask("tools/call", {"name": "probe_talk", "arguments": {"lines": 3}})
     assert answer.headers["content-type"] == "application/json"

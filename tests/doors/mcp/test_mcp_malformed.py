@@ -67,6 +67,33 @@ async def test_only_json_is_taken(web: Web, kind: str):
     assert answer.status == 415
 
 
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("content-encoding", "gzip", 415),
+        ("content-encoding", "identity", 200),
+        ("content-type", "application/json; charset=latin-1", 415),
+        ("content-type", 'application/json; Charset="UTF-8"', 200),
+    ],
+)
+async def test_a_message_comes_as_it_is_and_in_utf_8(web: Web, header: str, value: str, status: int):
+    body, headers = web.stateless("tools/list")
+    answer = await web.whole(web.raw(body, headers | {header: value}))
+    assert answer.status == status
+    assert status == 200 or value in answer.error["message"]
+
+
+async def test_what_a_client_does_not_accept_is_not_sent_to_it(web: Web):
+    body, headers = web.stateless("tools/list")
+    for accept in ("application/json;q=0, text/event-stream", "text/event-stream"):
+        answer = await web.whole(web.raw(body, headers | {"accept": accept}))
+        assert answer.status == 406
+        assert answer.error["message"] == (
+            f"The answer comes as application/json, which the Accept header must take; given {accept!r}."
+        )
+    assert (await web.whole(web.raw(body, headers | {"accept": "application/json"}))).status == 200
+
+
 async def test_a_client_must_take_json(web: Web):
     body, headers = web.stateless("tools/list")
     assert (await web.whole(web.raw(body, headers | {"accept": "text/html"}))).status == 406

@@ -68,6 +68,30 @@ async def test_a_request_that_does_not_say_enough_is_refused(web: Web, leave_out
     assert words in answer.error["message"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (meta.VERSION, 5),
+        (meta.CAPABILITIES, []),
+        (meta.CLIENT, 5),
+        (meta.LOG_LEVEL, "loud"),
+        ("progressToken", 1.5),
+    ],
+)
+async def test_what_is_said_in_a_wrong_type_is_refused(web: Web, key: str, value: Any):
+    answer = await web.ask("tools/list", None, **{key: value})
+    assert (answer.status, answer.error["code"]) == (400, -32602)
+    assert key in answer.error["message"]
+
+
+async def test_meta_that_is_no_object_is_refused(web: Web):
+    body, headers = web.stateless("tools/list")
+    value = json.loads(body)
+    value["params"]["_meta"] = []
+    answer = await web.whole(web.raw(json.dumps(value).encode(), headers))
+    assert (answer.status, answer.error["code"]) == (400, -32602)
+
+
 async def test_a_request_without_meta_is_refused(web: Web):
     _, headers = web.stateless("tools/list")
     body = b'{"jsonrpc":"2.0","id":"a","method":"tools/list"}'
@@ -87,6 +111,15 @@ async def test_a_version_that_is_not_spoken_is_refused_with_those_that_are(web: 
     answer = await web.whole(web.raw(body, headers | {"mcp-protocol-version": "1999-01-01"}))
     assert (answer.status, answer.error["code"]) == (400, -32022)
     assert answer.error["data"] == {"supported": list(SUPPORTED), "requested": "1999-01-01"}
+    assert f"valid: {NOW}, and after `initialize` 2025-11-25" in answer.error["message"]
+
+
+async def test_a_version_with_a_handshake_is_refused_without_one(web: Web):
+    body, headers = web.stateless("tools/list", **{meta.VERSION: "2025-11-25"})
+    answer = await web.whole(web.raw(body, headers | {"mcp-protocol-version": "2025-11-25"}))
+    assert (answer.status, answer.error["code"]) == (400, -32022)
+    assert "only after `initialize`" in answer.error["message"]
+    assert answer.error["data"] == {"supported": [NOW], "requested": "2025-11-25"}
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,13 @@ async def test_a_token_in_the_query_counts_for_nothing(rest: Any) -> None:
         ("POST", "/api/rooms", {"content": b"a=b", "headers": {"Content-Type": "text/plain"}}, 415, None),
         ("POST", "/api/rooms", {"content": b"{}"}, 415, "unsupported_media_type"),
         ("POST", "/api/rooms", {"json": {}, "headers": {"Content-Encoding": "gzip"}}, 415, None),
+        (
+            "POST",
+            "/api/rooms",
+            {"json": {}, "headers": {"Content-Type": "application/json; charset=latin-1"}},
+            415,
+            None,
+        ),
         ("POST", "/api/rooms", {"json": [1]}, 400, "bad_params"),
         ("POST", "/api/rooms", {"json": {"name": "x"}}, 400, "bad_params"),
         ("POST", "/api/run", {"json": {"command": "room/list", "owner": True}}, 400, "bad_params"),

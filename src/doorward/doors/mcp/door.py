@@ -14,13 +14,13 @@ from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.outbox import Outbox
 from doorward.doors.mcp.peer import MOST_RUNNING, Listing, Peer, Send, Transport
 from doorward.doors.mcp.subscriptions import warning
-from doorward.doors.mcp.versions import Era
+from doorward.doors.mcp.versions import Era, not_spoken
 from doorward.errors import DoorwardError, NotAuthenticated
 from doorward.gate.gate import Gate
 from doorward.ids import new_id
 from doorward.model import Credential
 from doorward.wire import frames, meta
-from doorward.wire.codes import INVALID_PARAMS, INVALID_REQUEST, STATELESS, SUPPORTED, UNSUPPORTED_VERSION
+from doorward.wire.codes import INVALID_PARAMS, INVALID_REQUEST, STATELESS, SUPPORTED
 from doorward.wire.frames import Notification, Request, Response, WireError
 from doorward.wire.meta import Meta
 
@@ -117,13 +117,7 @@ class McpDoor:
         if said.version is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.VERSION!r} is missing in `_meta`.")
         if said.version != STATELESS:
-            supported = SUPPORTED if said.version not in SUPPORTED else (STATELESS,)
-            raise WireError(
-                UNSUPPORTED_VERSION,
-                f"The version {said.version[:40]!r} of the protocol is not spoken here without a handshake;"
-                f" valid: {', '.join(supported)}.",
-                {"supported": supported, "requested": said.version[:200]},
-            )
+            raise not_spoken(said.version)
         if said.capabilities is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.CAPABILITIES!r} is missing in `_meta`.")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from doorward.doors.mcp.versions import not_spoken
 from doorward.wire import headers as values
-from doorward.wire.codes import HEADER_MISMATCH, INVALID_PARAMS, SUPPORTED, UNSUPPORTED_VERSION
+from doorward.wire.codes import HEADER_MISMATCH, INVALID_PARAMS, SUPPORTED
 from doorward.wire.frames import Request, WireError
 from doorward.wire.meta import Meta
 
@@ -25,11 +26,7 @@ def check_spoken(headers: Mapping[bytes, bytes]) -> None:
     """Refuse a version that only the header names and nobody here speaks, telling which are spoken."""
     version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
     if version not in SUPPORTED:
-        raise WireError(
-            UNSUPPORTED_VERSION,
-            f"The version {version[:40]!r} of the protocol is not spoken here; valid: {', '.join(SUPPORTED)}.",
-            {"supported": SUPPORTED, "requested": version[:200]},
-        )
+        raise not_spoken(version)
 
 
 def check(headers: Mapping[bytes, bytes], request: Request) -> None:

@@ -150,14 +150,13 @@ class HttpEndpoint:
         reply: Reply,
         request: Request,
     ) -> None:
-        era = Era.SESSIONS
+        era = _era(headers, request)
         reply.id = request.id
         try:
             if request.method != "tools/call":
                 self._gate.caller(credential)  # which a call need not ask, since the gate itself does
             said = meta.read(request.method, request.params)
-            if _is_stateless(headers, said):
-                era = Era.STATELESS
+            if era is Era.STATELESS:
                 self._check(headers, request, said)
                 peer = self._peer(scope, credential, "")
             elif request.method == "initialize":
@@ -183,8 +182,7 @@ class HttpEndpoint:
     async def _listen(self, receive: Receive, headers: Mapping[bytes, bytes], session: Session, reply: Reply) -> None:
         """GET: a stream of what belongs to no request, for as long as the client and its session are there and its
         token holds."""
-        if not incoming.takes(headers, incoming.EVENTS):
-            raise Turned(406, "The Accept header must name text/event-stream.")
+        incoming.check_takes(headers, incoming.EVENTS)
         outbox = session.peer.outbox
         if outbox is None:
             raise Turned(400, "This session is not initialized.")
@@ -270,12 +268,16 @@ def _named(scope: Scope) -> str:
     return path.removeprefix(PATH).strip("/")
 
 
-def _is_stateless(headers: Mapping[bytes, bytes], said: Meta) -> bool:
-    """By what the request says of itself; a version that nobody knows is refused in the newer era's way."""
-    if said.version is not None:
-        return True
+def _era(headers: Mapping[bytes, bytes], request: Request) -> Era:
+    """By what the request says of itself, right or wrong; a version that nobody knows is refused in the newer era's
+    way."""
+    about = request.params.get("_meta")
+    if type(about) is dict and about.get(meta.VERSION) is not None:
+        return Era.STATELESS
     version = headers.get(b"mcp-protocol-version")
-    return version is not None and version.decode("latin-1") not in codes.WITH_SESSIONS
+    if version is None or version.decode("latin-1") in codes.WITH_SESSIONS:
+        return Era.SESSIONS
+    return Era.STATELESS
 
 
 async def _nowhere(frame: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 from doorward.doors.mcp.ask import Ask
 from doorward.executions.notices import Logged, Notice, Output, Progress, Started, Step
@@ -39,11 +40,11 @@ class Watcher:
         self._over = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
         self._began = 0.0
-        self._silent = True
+        self._heard = 0.0
         self._pulse: asyncio.TimerHandle | None = None
 
     def put(self, notice: Notice) -> None:
-        self._silent = False
+        self._heard = time.monotonic()
         if isinstance(notice, Output):
             self._text += notice.text
             if len(self._text) > MOST_TEXT:
@@ -78,17 +79,17 @@ class Watcher:
     def _begin(self) -> None:
         """From now on it runs. A client that hears nothing of it for long may hold it for dead, and give up."""
         if self._pulse is None and self._ask.meta.progress is not None:
-            loop = asyncio.get_running_loop()
-            self._began = loop.time()
-            self._pulse = loop.call_later(SILENCE, self._still_runs)
+            self._began = time.monotonic()
+            self._pulse = asyncio.get_running_loop().call_later(SILENCE, self._still_runs)
 
     def _still_runs(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._silent:
-            self._doing, self._moved = f"It has been running for {loop.time() - self._began:.0f} s.", True
+        now = time.monotonic()
+        left = self._heard + SILENCE - now
+        if left <= 0:
+            self._doing, self._moved = f"It has been running for {now - self._began:.0f} s.", True
+            self._heard, left = now, SILENCE
             self._wake()
-        self._silent = True
-        self._pulse = loop.call_later(SILENCE, self._still_runs)
+        self._pulse = asyncio.get_running_loop().call_later(left, self._still_runs)
 
     def _log(self, notice: Logged) -> None:
         """Keep what another server logs, if its client wants messages as grave as that."""

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from doorward import strictjson
 from doorward.command import shortened
+from doorward.doors import media
 from doorward.doors.rest.problems import HttpProblem
 from doorward.errors import BadParams
 from doorward.model import Credential
@@ -91,8 +92,7 @@ def accepts(request: Request, offered: Collection[str]) -> str:
     given = ",".join(request.headers.getlist("accept"))
     if not given.strip():
         return next(iter(offered))
-    liked = [_range(part) for part in given.split(",")]
-    weights = {one: _weight(one, liked) for one in offered}
+    weights = {one: media.liking(given, one) for one in offered}
     best = max(weights, key=lambda one: weights[one])
     if weights[best] <= 0:
         raise HttpProblem(
@@ -114,8 +114,11 @@ async def whole(request: Request, most: int = LARGEST_BODY) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > most:
         raise _too_large(most, f"{length[:20]} bytes were announced")
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise HttpProblem("unsupported_media_type", "A body is sent as it is, without a Content-Encoding.")
+    encoding = request.headers.get("content-encoding", "")
+    if media.is_encoded(encoding):
+        raise HttpProblem(
+            "unsupported_media_type", f"A body is sent as it is, without a Content-Encoding; given {encoding[:40]!r}."
+        )
     read = bytearray()
     try:
         async with asyncio.timeout(LONGEST_ARRIVAL):
@@ -180,28 +183,12 @@ def _too_large(most: int, given: str) -> HttpProblem:
 
 def _check_media_type(request: Request) -> None:
     given = request.headers.get("content-type", "")
-    kind = given.partition(";")[0].strip().lower()
+    kind = media.plain(given)
     if kind != JSON and not re.fullmatch(r"application/[\w.-]+\+json", kind):
         raise HttpProblem(
             "unsupported_media_type", f"The body must be {JSON}; the Content-Type was {shortened(given)}."
         )
-
-
-def _range(text: str) -> tuple[str, float]:
-    """One part of an Accept header: which formats, and how much they are liked."""
-    kind, *options = [part.strip().lower() for part in text.split(";")]
-    weight = next((option[2:] for option in options if option.startswith("q=")), "1")
-    try:
-        return kind, min(1.0, max(0.0, float(weight)))
-    except ValueError:
-        return kind, 0.0
-
-
-def _weight(offered: str, liked: list[tuple[str, float]]) -> float:
-    """How much a format is liked: the most exact part that names it counts."""
-    area = f"{offered.partition('/')[0]}/*"
-    for form in (offered, area, "*/*"):
-        found = [weight for kind, weight in liked if kind == form]
-        if found:
-            return max(found)
-    return 0.0
+    if not media.is_utf_8(given):
+        raise HttpProblem(
+            "unsupported_media_type", f"The body must be in UTF-8; the Content-Type was {shortened(given)}."
+        )
