@@ -146,6 +146,30 @@ def test_whoever_hangs_up_cancels_what_it_asked_for_and_the_record_says_so(
     assert ended(server, live["execution"])["code"] == "cancelled"
 
 
+def test_whoever_hung_up_learns_by_its_key_which_call_that_was(
+    server: Running, person: httpx2.Client, on_stage: Stage
+) -> None:
+    url, wanted = httpx2.URL(server.url), ask(on_stage)
+    body = json.dumps(wanted).encode()
+    head = (
+        f"POST /api/run HTTP/1.1\r\nHost: {url.host}\r\nAuthorization: {person.headers['authorization']}\r\n"
+        f"Idempotency-Key: left\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection((url.host, url.port)) as sock:
+        sock.sendall(head.encode() + body)
+        told = on_stage.talker()
+        (live,) = person.get("/api/executions?live=true").json()["items"]
+    assert told.ended()
+    ended(server, live["execution"])
+    again = {"code": "key_in_use"}
+    while again["code"] == "key_in_use":
+        again = person.post(
+            "/api/run", content=body, headers={"Idempotency-Key": "left", "Content-Type": "application/json"}
+        ).json()
+    assert (again["code"], again["call"]) == ("not_kept", live["execution"])
+    assert "hung up" in again["detail"]
+
+
 def test_an_execution_is_followed_from_an_offset_to_its_end_and_leaving_stops_nobody(
     server: Running, person: httpx2.Client, on_stage: Stage
 ) -> None:

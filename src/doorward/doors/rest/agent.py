@@ -49,7 +49,7 @@ class Agent:
         form = reading.accepts(request, [reading.JSON, reading.EVENT_STREAM, JSON_LINES])
         if form == reading.JSON:
             return await self._once.answer(
-                request, asked, body, lambda one: self._governed.outcome(request, one), _answered
+                request, asked, body, lambda one, watch: self._governed.outcome(request, one, watch), _answered
             )
         self._once.not_here(request)
         who = principal_of(self._gate.caller(credential))

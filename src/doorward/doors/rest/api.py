@@ -29,6 +29,7 @@ from doorward.doors.rest.room_files import RoomFiles
 from doorward.doors.rest.room_stream import RoomStream
 from doorward.doors.rest.streams import Streams
 from doorward.doors.rest.table import OPERATIONS
+from doorward.executions.notices import Watch
 from doorward.gate.gate import Gate
 from doorward.model import Outcome
 from doorward.model import Request as Asked
@@ -104,8 +105,8 @@ class Api:
         async def handle(request: Request) -> Response:
             asked, body = await self._governed.asked(operation, command, request)
 
-            async def outcome(asked: Asked) -> Outcome | None:
-                return await self._governed.outcome(request, asked)
+            async def outcome(asked: Asked, watch: Watch | None = None) -> Outcome | None:
+                return await self._governed.outcome(request, asked, watch)
 
             def shown(one: Outcome | None) -> Response:
                 return answered(one, created=operation.creates)

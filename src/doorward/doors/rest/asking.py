@@ -86,7 +86,7 @@ class Asking:
             request,
             asked,
             body,
-            lambda one: self._governed.outcome(request, one),
+            lambda one, watch: self._governed.outcome(request, one, watch),
             lambda one: answered(one, whole=True),
         )
 

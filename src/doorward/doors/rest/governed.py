@@ -17,6 +17,7 @@ from doorward.doors.rest.operation import Operation
 from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.rest.resource import Answered
 from doorward.errors import BadParams, NotAuthenticated
+from doorward.executions.notices import Watch
 from doorward.gate.gate import Gate
 from doorward.model import Credential, Outcome
 from doorward.model import Request as Asked
@@ -83,9 +84,9 @@ class Governed:
         )
         return asked, body
 
-    async def outcome(self, request: Request, asked: Asked) -> Outcome | None:
+    async def outcome(self, request: Request, asked: Asked, watch: Watch | None = None) -> Outcome | None:
         """How it ended, or None when the client hung up before, which cancels it."""
-        return await attended(request.receive, self.gate.handle(asked))
+        return await attended(request.receive, self.gate.handle(asked, watch))
 
 
 def answered(outcome: Outcome | None, *, whole: bool = False, created: bool = False) -> Response:

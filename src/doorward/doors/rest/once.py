@@ -21,12 +21,14 @@ from starlette.responses import Response
 from doorward import redact
 from doorward.backends.context import Services
 from doorward.command import shortened
+from doorward.doors.live import HUNG_UP
 from doorward.doors.problem import MEDIA_TYPE
 from doorward.doors.rest.problems import HttpProblem
 from doorward.doors.rest.reading import JSON
 from doorward.doors.rest.sse import principal_of
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import BadParams, Conflict, DoorwardError, LedgerUnavailable
+from doorward.executions.notices import Notice, Started, Watch
 from doorward.gate.gate import Gate
 from doorward.home import Home
 from doorward.model import Caller, Outcome
@@ -56,13 +58,13 @@ class Once:
         request: Request,
         asked: Asked,
         body: bytes,
-        outcome: Callable[[Asked], Awaitable[Outcome | None]],
+        outcome: Callable[[Asked, Watch | None], Awaitable[Outcome | None]],
         shown: Callable[[Outcome | None], Response],
     ) -> Response:
         """The answer to a request, or the one that was given before to the same request with the same key."""
         key = _key(request)
         if not key:
-            return shown(await outcome(asked))
+            return shown(await outcome(asked, None))
         asked, repeatable = self._repeatable(asked, key)
         asker = self._gate.caller(asked.credential)
         caller, fingerprint = _who(asker), self._fingerprint(request, body)
@@ -77,9 +79,10 @@ class Once:
             if before is not None and not (repeatable and before["body"] is None):
                 refused = await self._refusal(asker, asked)
                 return _again(before) if refused is None else shown(refused)
-            ended = await outcome(asked)
+            began = _Began()
+            ended = await outcome(asked, began.watch)
             response = shown(ended)
-            await self._remember(caller, key, ended, response)
+            await self._remember(caller, key, ended, began.call, response)
             return response
         finally:
             self._running.discard((caller, key))
@@ -144,21 +147,35 @@ class Once:
             allowed = False
         return None if allowed else await self._gate.handle(asked)
 
-    async def _remember(self, caller: str, key: str, outcome: Outcome | None, response: Response) -> None:
-        """What was answered; when that cannot be stored, a second request is told that it is not kept."""
+    async def _remember(self, caller: str, key: str, outcome: Outcome | None, began: str, response: Response) -> None:
+        """What was answered; when that cannot be stored, a second request is told that it is not kept.
+
+        Whoever hung up has no answer, but the call that began for it.
+        """
         body = bytes(response.body)
         text = body.decode()
         plain = len(body) <= LONGEST_BODY and redact.text(text) == text
         if outcome is not None and outcome.status == "refused":
             statement = sql.release(caller, key)
         else:
-            call = outcome.call if outcome is not None else ""
+            call = outcome.call if outcome is not None else began
             keep = body if plain and outcome is not None else None
             statement = sql.finish(caller, key, call, response.status_code, keep)
         try:
             await self._store.write(statement, durable=False)
         except LedgerUnavailable as error:
             log.warning("an answer could not be kept for its key: %s", error)
+
+
+class _Began:
+    """Hears which call a request became."""
+
+    def __init__(self) -> None:
+        self.call = ""
+
+    def watch(self, notice: Notice) -> None:
+        if isinstance(notice, Started):
+            self.call = notice.execution
 
 
 class _Parked(msgspec.Struct, frozen=True):
@@ -169,11 +186,12 @@ class _Parked(msgspec.Struct, frozen=True):
 
 def _again(found: dict[str, Any]) -> Response:
     """The answer that was given before."""
-    if found["body"] is None and not found["call"]:
+    if found["body"] is None and (not found["call"] or found["status"] == HUNG_UP):
         raise HttpProblem(
             "not_kept",
             "This request was made before and never answered: the server ended, or its caller hung up. If it may have "
             "changed anything, the ledger says so; to ask again, take a new key.",
+            call=found["call"],
         )
     if found["body"] is None:
         raise HttpProblem(

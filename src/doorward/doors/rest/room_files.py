@@ -49,7 +49,7 @@ class RoomFiles:
             request,
             asked,
             body,
-            lambda one: self._governed.outcome(request, one),
+            lambda one, watch: self._governed.outcome(request, one, watch),
             lambda one: answered(one, created=True),
         )
 
