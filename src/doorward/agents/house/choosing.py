@@ -39,7 +39,8 @@ def chosen(mind: Mind, text: str) -> Plan | str:
         return mind.read(text)
     # Whatever in the whole message speaks against a change, no other wording of it makes one.
     only_looks = bool(whole.held_back or whole.changes_nothing) or not found.calm
-    near = likened(mind, text) if whole.held_back in ("", *_lenient(_ASKED)) and not is_told(one) else None
+    told = is_told(one) and not (found.order is not None and found.order.beside)
+    near = likened(mind, text) if whole.held_back in ("", *_lenient(_ASKED)) and not told else None
     if near is not None and near.sure:
         ways = _ways(mind, found.whole, found.readings, only_looks=True)
         others = iter(()) if whole.held_back else ways

@@ -38,8 +38,9 @@ _LOOKS = knowledge.words("likening: looks")
 _ASKS_ABOUT = knowledge.form("likening: asks about")
 _WORD = re.compile(r"[a-z]+")
 _HAPPENED, _POSSIBLE = "told what happened", "possible"
-_UNNEEDED = knowledge.form("likening: unneeded")
-"""Somebody who no longer needs something says no `not` to getting rid of it."""
+_NAMED = re.compile(r"^\S*[/.]\S+(?= )")
+_HARMLESS = knowledge.form("likening: harmless")
+"""A `no` that is not said to what is asked for: what is no longer needed, what has nothing in it."""
 _UNDO = "undo that"
 """To take something back is also what somebody asks for who says no, or tells what happened; a question is not."""
 
@@ -76,12 +77,10 @@ def nearest(mind: Mind, text: str) -> Found | None:
     follows = bool(mind.seen.earlier)
     for way in _ways(mind, text):
         one = said(way.text, mind.now, mind.zone)
-        near = found(one, mind.tools, follows=follows)
+        near = found(one, mind.tools, follows=follows, but=lambda each: each.frame.changes and _only_asks(text, each))
         if near is not None and not near.frame.changes and _speaks_of_a_change(one, near):
             continue
         if near is None or (near.frame.changes and not way.may_change and near.means != _UNDO):
-            continue
-        if near.frame.changes and _only_asks(text, near):
             continue
         near = msgspec.structs.replace(near, score=near.score - way.cost)
         if best is None or near.score > best.score:
@@ -108,13 +107,14 @@ def _speaks_of_a_change(one: Said, near: Found) -> bool:
 def _ways(mind: Mind, text: str) -> Iterator[_Way]:
     """The message whole, then what is left of it without the talk around it."""
     whole, known = said(text, mind.now, mind.zone).reading, worded(text)
-    free = known.calm and (_is_free(whole) or _plainly_ordered(mind, known))
+    calm = said(_HARMLESS.sub("", text), mind.now, mind.zone).reading
+    free = known.calm and (_is_free(calm) or _plainly_ordered(mind, known))
     for one in dict.fromkeys((text, known.mended, known.whole)):
         yield _Way(one, may_change=free)
     order = known.order
     if order is not None and order.request and not whole.held_back:
         beside = said(order.beside, mind.now, mind.zone).reading.held_back if order.beside.strip() else ""
-        asked = said(order.request, mind.now, mind.zone).reading
+        asked = said(_HARMLESS.sub("", order.request), mind.now, mind.zone).reading
         happened = _whys(_HAPPENED)
         yield _Way(
             order.request,
@@ -134,9 +134,13 @@ def _plainly_ordered(mind: Mind, known: Worded) -> bool:
     `drafts/a.md should be called drafts/b.md, please rename it`: by itself a `should` asks for nothing.
     """
     order = known.order
-    if order is None or not order.beside.strip() or not _is_free(said(order.request, mind.now, mind.zone).reading):
+    if (
+        order is None
+        or not order.beside.strip()
+        or not _is_free(said(_HARMLESS.sub("", order.request), mind.now, mind.zone).reading)
+    ):
         return False
-    beside = said(_UNNEEDED.sub("", order.beside), mind.now, mind.zone).reading
+    beside = said(_HARMLESS.sub("", _NAMED.sub("this", order.beside)), mind.now, mind.zone).reading
     return {beside.held_back, beside.changes_nothing} <= {"", *_whys(_HAPPENED, _POSSIBLE)}
 
 

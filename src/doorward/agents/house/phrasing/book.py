@@ -39,6 +39,14 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words before a slot that tell what its role is, such as `to` and `from`."""
     kinds: str
     """Words that name a kind of files, though nothing of files is said."""
+    lately: str
+    """Stretches of time that are so vague that an example without one is like it all the same."""
+    no_records: str
+    """Words that name no records, no field and no value of them."""
+    records: str
+    """Words that mostly name records, and no field or value of them."""
+    folders: str
+    """What folders are often called."""
     sharp: str
     """Words that turn the meaning round or make another question of it: they are never overlooked."""
     same: tuple[str, ...]

@@ -9,7 +9,7 @@ import msgspec
 
 from doorward.agents.house import knowledge
 from doorward.agents.house.entities import stem
-from doorward.agents.house.phrasing.items import EACH, Item
+from doorward.agents.house.phrasing.items import EACH, Item, folders, no_records
 from doorward.agents.house.said import Said
 
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ _OPEN |= {"field": 1, "value": 2, "text": 12, "thing": 1}
 _TIED = ("->", "named", "called", "titled", EACH)
 """What stands before a slot and cannot be left out."""
 _NAMES = ("room", "user", "recipe", "folder")
-_PLACED = ("in", "inside", "under", "from")
+_PLACED = ("in", "inside", "under", "from", "of", "into", "through")
 """Words before the name of a folder."""
 _APART = ("by", EACH)
 """Words before what things are told apart by."""
@@ -121,6 +121,8 @@ def _opened(
             return None
         if group[0].link in _APART and slot.link not in _APART and slot.type in _OF_RECORDS:
             return None  # what is told apart by it would be lost
+        if slot.type in _OF_RECORDS and group[0].text.lower() in no_records():
+            return None
         if slot.type == "nouns" and not _SEVERAL.search(group[0].text):
             return None
         if slot.type == "user" and group[0].text.islower() and group[0].text.endswith("s"):
@@ -177,5 +179,9 @@ def _may_name(item: Item, slot: Slot) -> bool:
     word = item.text.lower()
     if any(key.startswith("=") for key in item.keys):
         return False
+    if slot.type == "folder" and word in folders():
+        return True
     placed = slot.type == "folder" and item.link in _PLACED
+    if slot.type == "folder" and slot.link in _PLACED and not placed:
+        return False
     return re.fullmatch(r"[a-z][\w.-]*", word) is not None and (placed or stem(word) not in knowledge.known_stems())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -19,7 +19,7 @@ from doorward.agents.house.entities import stem
 from doorward.agents.house.entities.scanning import scanned
 from doorward.agents.house.phrasing.book import Frame, frames
 from doorward.agents.house.phrasing.filling import Filled, Slot, filled
-from doorward.agents.house.phrasing.items import LIGHT, Item, of_said, of_tokens, sharp
+from doorward.agents.house.phrasing.items import LIGHT, Item, folder, lately, of_said, of_tokens, records, sharp
 from doorward.agents.house.said import Said
 
 _SLOT = re.compile(r"\{(?:(?P<name>\w+):)?(?P<type>[a-z]+)\}")
@@ -29,18 +29,22 @@ _ANY = "'x'"
 _OPTIONAL = re.compile(r"\[(?P<part>[^\[\]]*\{(?P<slot>[\w:]+)\}[^\[\]]*)\]")
 _NEAR, _CLEAR = 0.74, 0.015
 _COVERED = 0.75
-_POOLED = 0.6
+_POOLED = 0.75
 """What a word counts that another example of the same thing explains."""
 _MOST_POOLED = 1.2
 """How much more such words may weigh than those of the example itself: else it is another thing that is spoken of."""
 _ANCHORED = 1.9
 """What the words of an example weigh at least, where others are guessed into its slots: `file` alone tells nothing."""
-_GUESSED = 0.8
+_GUESSED = 0.7
 """What a word counts that fills a slot because nothing else explains it."""
 _LINKED = 0.02
 """What speaks for a slot whose word before it is the same."""
 _BY = 0.12
-"""What speaks against an example that knows nothing of a `by`, which groups or tells a doer."""
+"""What speaks against an example that knows nothing of a `by`, which groups or tells a doer, or that has one more."""
+_RECORDS = 0.03
+"""What speaks for a word that mostly names records."""
+_VAGUE = 0.02
+"""What speaks against a slot that any word fills, where another takes it for the name of a room or a person."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -122,9 +126,14 @@ def book() -> _Book:
     return _Book(frames())
 
 
-def found(one: Said, commands: Mapping[str, object], *, follows: bool = False) -> Found | None:
-    """What a request means by the nearest example; None when none is near enough, or two are that mean another."""
-    ranked = every(one, commands, follows=follows)
+def found(
+    one: Said, commands: Mapping[str, object], *, follows: bool = False, but: Callable[[Found], bool] | None = None
+) -> Found | None:
+    """What a request means by the nearest example; None when none is near enough, or two are that mean another.
+
+    Those are left out of it that `but` is true of.
+    """
+    ranked = [each for each in every(one, commands, follows=follows) if but is None or not but(each)]
     if not ranked or ranked[0].score < _NEAR:
         return None
     best = ranked[0]
@@ -145,7 +154,7 @@ def every(one: Said, commands: Mapping[str, object], *, follows: bool = False) -
         frame = known.frames[phrasing.frame]
         if frame.follows and not follows:
             continue
-        if not phrasing.needs <= spelt or phrasing.lacks(keys) > (1.0 - _COVERED) * phrasing.weight:
+        if not phrasing.needs <= spelt or phrasing.lacks(keys | folder()) > (1.0 - _COVERED) * phrasing.weight:
             continue
         made = _matched(phrasing, items, one, known)
         if made is not None and (made.means not in best or best[made.means].score < made.score):
@@ -175,6 +184,8 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
     frame, vocabulary = known.frames[phrasing.frame], known.vocabulary[phrasing.frame]
     said = [item for item in items if item.kind == "word"]
     missing = [item for item in phrasing.words if not any(_same(item, each, frame) for each in said)]
+    if missing and any(item.kind == "path" and "." not in item.text for item in items):
+        missing = [item for item in missing if not item.keys & folder()]  # it was read as a part of its name
     if missing and (frame.changes or any(item.keys & sharp() for item in missing)):
         return None
     covered = 1.0 - sum(known.weight(item) for item in missing) / phrasing.weight if phrasing.weight else 1.0
@@ -197,6 +208,8 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
         return None
     explained, weighed = own + _POOLED * pooled, own + pooled
     finds = [item for item in items if item.kind not in ("word", LIGHT) and item.text.lower() not in phrasing.numbers]
+    if not any(slot.type == "span" for slot in phrasing.slots):
+        finds = [item for item in finds if item.text.lower() not in lately()]
     wanted = Filled(phrasing.slots, known.optional[phrasing.frame], bare=not phrasing.words)
     values = filled(wanted, finds, left, one)
     if values is None or not (said or finds):
@@ -204,7 +217,10 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
     explained, weighed = explained + len(left) * _GUESSED * known.rare, weighed + len(left) * known.rare
     linked = sum(_LINKED if _stands_so(slot, values, items) else -_LINKED for slot in phrasing.slots if slot.link)
     score = 0.5 * covered + 0.5 * (explained / weighed if weighed else 1.0) + linked
-    score -= sum(_BY for item in said if item.link == "by" and item not in left and not _by(item, phrasing))
+    score -= sum(_BY for item in said if item.link == "by" and item not in left and not _by(item, phrasing.words))
+    score -= sum(_BY for item in phrasing.words if item.link == "by" and not _by(item, said))
+    score += sum(_kind_of(slot, values) for slot in phrasing.slots)
+    score -= sum(_VAGUE for slot in phrasing.slots if slot.type == "word" and not slot.link)
     return Found(_put(frame.means, values), score, frame, phrasing.says)
 
 
@@ -213,8 +229,15 @@ def _stands_so(slot: Slot, values: Mapping[str, str], items: Sequence[Item]) -> 
     return any(item.link == slot.link and values.get(slot.name, "").startswith(item.text) for item in items)
 
 
-def _by(item: Item, phrasing: _Phrasing) -> bool:
-    return any(each.link == "by" and each.keys & item.keys for each in phrasing.words)
+def _kind_of(slot: Slot, values: Mapping[str, str]) -> float:
+    """What speaks for taking a word for records, and against taking it for a value of them."""
+    if slot.type not in ("noun", "nouns", "field", "value") or values.get(slot.name, "").lower() not in records():
+        return 0.0
+    return _RECORDS if slot.type in ("noun", "nouns") else -_RECORDS
+
+
+def _by(item: Item, others: Sequence[Item]) -> bool:
+    return any(each.link == "by" and each.keys & item.keys for each in others)
 
 
 def _same(mine: Item, other: Item, frame: Frame) -> bool:

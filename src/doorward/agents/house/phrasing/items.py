@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from doorward.agents.house.entities import Comparison, Entity, Token, stem
+from doorward.agents.house.entities import Compare, Comparison, Entity, Token, stem
 from doorward.agents.house.entities.entity import EntityKind
 from doorward.agents.house.phrasing.book import words
 from doorward.agents.house.said import Said
@@ -20,18 +20,22 @@ _LITERAL = ("path", "glob", "kind", "span", "age", "size")
 _UNITS: Mapping[str, EntityKind] = {"seconds": "age", "bytes": "size"}
 _NAMING = ("called", "named", "titled")
 _PLACES = {".": "workspace", "~": "home"}
+_UNCHANGED = re.compile(r"^not changed for ", re.IGNORECASE)
 _FOR = re.compile(r"^(?:for|from|on) ", re.IGNORECASE)
 _ENDING = re.compile(r"\.[a-z][a-z0-9]{0,9}", re.IGNORECASE)
 _MARKS = {":": ":", "->": "->", "=>": "->", "=": "->"}
 """Marks that tell the role of what stands behind them."""
 _NEGATIVE = re.compile(r"n't$|^(?:dont|doesnt|didnt|isnt|arent|wasnt|hasnt|havent)$")
 _HANGING = re.compile(r"'(?:s|re|ve|d|ll|m)?$")
+_NOT = "not"
+"""What a `note` is no form of, though they have a stem in common."""
 _COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "twenty", "thirty")
 
 
 EACH = "each"
 """What stands before the name of what something is told apart by: `in each category`, `per category`."""
 _EACH = ("each", "every", "per")
+_SHORT = 3
 LIGHT = "light"
 """The kind of a small word that tells a change from something else."""
 
@@ -67,6 +71,31 @@ def kinds() -> frozenset[str]:
 
 
 @cache
+def folder() -> frozenset[str]:
+    return keys_of("folder")
+
+
+@cache
+def lately() -> frozenset[str]:
+    return frozenset(words().lately.split())
+
+
+@cache
+def records() -> frozenset[str]:
+    return frozenset(words().records.split())
+
+
+@cache
+def folders() -> frozenset[str]:
+    return frozenset(words().folders.split())
+
+
+@cache
+def no_records() -> frozenset[str]:
+    return frozenset(words().no_records.split())
+
+
+@cache
 def links() -> frozenset[str]:
     return frozenset(words().links.split())
 
@@ -96,7 +125,8 @@ def _rows() -> tuple[dict[str, frozenset[str]], dict[str, list[tuple[tuple[str, 
 def keys_of(word: str) -> frozenset[str]:
     """What a word is compared by."""
     single, _ = _rows()
-    return single.get(word, frozenset()) | {stem(word)}
+    root = stem(word)
+    return single.get(word, frozenset()) | {word if root == _NOT else root}
 
 
 def of_said(one: Said, commands: Mapping[str, object]) -> tuple[Item, ...]:
@@ -126,6 +156,7 @@ def _items(tokens: tuple[Token, ...], taken: Iterable[Entity], commands: Mapping
         if entity is not None:
             while number < len(tokens) and tokens[number].end <= entity.end:
                 number += 1
+            link = token.lower if token.lower in _NAMING else link
             found.append(_literal(entity, link, commands))
             link = ""
             continue
@@ -176,13 +207,15 @@ def _literal(entity: Entity, link: str, commands: Mapping[str, object]) -> Item:
     text = entity.value if entity.kind == "path" and isinstance(entity.value, str) else entity.words
     if entity.kind == "span":
         text = _FOR.sub("", text)
+    if entity.kind == "age" and isinstance(entity.value, Compare) and _UNCHANGED.match(entity.value.says):
+        text = _UNCHANGED.sub("older than ", entity.value.says)
     return _find(entity.kind, text, link, entity.start, entity.end, commands)
 
 
 def _several(tokens: tuple[Token, ...], at: int) -> tuple[int, str] | None:
     """A turn of several words that begins here, with how many they are."""
-    if tokens[at].shape != "word":
-        return None
+    if tokens[at].shape != "word" or (tokens[at].text.isupper() and len(tokens[at].text) > _SHORT):
+        return None  # what is written large is meant just so
     for parts, row in _rows()[1].get(_plain(tokens[at]), ()):
         there = tokens[at : at + len(parts)]
         if len(there) == len(parts) and all(_plain(one) == part for one, part in zip(there, parts, strict=True)):
@@ -200,7 +233,7 @@ def _plain(token: Token) -> str:
     """A word without what hangs on to it; one that only denies is `not`."""
     word = token.lower.replace("’", "'")
     if _NEGATIVE.search(word):
-        return "not"
+        return _NOT
     return _HANGING.sub("", word)
 
 

@@ -39,8 +39,8 @@ def turned(text: str) -> str:
 
 
 def _ought(told: str) -> str:
-    """`in x, the y is to be shown` as `show the y in x`."""
-    found = _passive().fullmatch(told)
+    """`in x, the y is to be shown` as `show the y in x`, and `get the y shown` as well."""
+    found = _passive().fullmatch(told) or _caused().fullmatch(told)
     if found is None:
         return ""
     looks, changes = _verbs()
@@ -75,7 +75,7 @@ def _put(verb: str, np: str, rest: str) -> str:
 
 
 def _narrowed(verb: str, told: str, np: str, rest: str) -> str:
-    """What a condition is said of, as what is to be shown: `if an order was changed, it` as `orders that were changed`."""
+    """`If an order was changed, it` as `orders that were changed`: what a condition is said of is what is to be shown."""
     one, its, thing = _ONE_OF.fullmatch(told), _ITS.fullmatch(told), _THING.fullmatch(np)
     if one is not None:
         return f"{verb} {one['noun']}s{one['in'] or ''} that {one['so']}{rest}"
@@ -102,6 +102,16 @@ def _passive() -> re.Pattern[str]:
     did = "|".join(one for verbs in _verbs() for one in verbs)
     return re.compile(
         rf"(?P<np>[^?!]{{2,200}}?),? (?:{turns().ought})(?: \w+ly)? (?P<did>{did})\b(?P<rest>[^?!]*)", re.IGNORECASE
+    )
+
+
+@cache
+def _caused() -> re.Pattern[str]:
+    did = "|".join(one for verbs in _verbs() for one in verbs)
+    return re.compile(
+        rf"(?:(?:please|kindly) )?(?:get|have|i(?:'d| would) like(?: to have)?|i want(?: to have)?) (?P<np>[^,?!]{{2,90}}?)"
+        rf" (?P<did>{did})(?P<rest>(?: (?:to|from|in|into|as|with|by|at) [^?!]+)?(?: please| for me)?)",
+        re.IGNORECASE,
     )
 
 

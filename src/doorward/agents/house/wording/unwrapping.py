@@ -74,7 +74,7 @@ def unwrapped(text: str) -> Unwrapped:
 def ordered(text: str) -> tuple[str, str] | None:
     """The one part of a message that asks for something to be done, without its courtesy, and what stands beside it."""
     parts = _parts(text, fewest=0)
-    plain = [_plain(one) for one in parts]
+    plain = [None if _kind(one) == "tag" else _plain(one) for one in parts]
     asked = [number for number, one in enumerate(plain) if one is not None]
     if not asked and len(parts) == 1:
         return parts[0], ""
