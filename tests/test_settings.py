@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import msgspec
@@ -112,9 +113,30 @@ def test_any_bytes_give_settings_or_a_sentence(text: bytes, tmp_path: Path) -> N
     assert "is not valid" in said
 
 
-def test_a_fault_in_a_provider_names_the_provider(file: Path) -> None:
-    file.write_text('[models.providers.good]\nkind = "openai"\n[models.providers.bad]\nkind = "openai"\nkey = "x"\n')
-    with pytest.raises(Unusable, match=r"unknown field `key` - at `\$\.models\.providers\.bad`"):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "[mcp]\npage_size = 10",
+            "the setting mcp.page_size is unknown; did you mean 'page'? Valid: room, elicitation,",
+        ),
+        ("[mpc]\npage = 10", "the table [mpc] is unknown; did you mean 'mcp'? Valid: server, limits,"),
+        ("[mcp]\nzzzzz = 10", "the setting mcp.zzzzz is unknown; valid: room, elicitation,"),
+        ('[mcp]\ntools = "lots"', "mcp.tools must be one of 'all', 'auto', 'search'; given 'lots'."),
+        ('[server]\nport = "x"', "server.port must be a whole number from 0 to 65,535; given 'x'."),
+        ("[ledger]\nrotate_at = 1", "ledger.rotate_at must be a whole number of at least 1,000; given 1."),
+        ("[limits]\nloop_seconds = 0", "limits.loop_seconds must be a number above 0 and at most 86,400; given 0."),
+        ("[line]\nopen = 1", "line.open must be true or false; given 1."),
+        ("[server]\nallowed_hosts = 'a'", "server.allowed_hosts must be a list of texts; given 'a'."),
+        ("server = 1", "server must be a table; given 1."),
+        ("[data.databases]\na = 1", "data.databases.a must be a text; given 1."),
+        ("[models.providers.good]\n[models.providers.bad]\nkey = 'x'", "models.providers.bad.key is unknown; "),
+        ("[models.providers.house]", "models.providers has the name 'house', which must match ^("),
+    ],
+)
+def test_a_fault_says_which_setting_what_would_be_valid_and_what_was_given(text: str, says: str, file: Path) -> None:
+    file.write_text(text)
+    with pytest.raises(Unusable, match=re.escape(says)):
         load(file)
 
 

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from doorward.errors import Unusable
 from doorward.settings.bounds import Amount, Count, Rate, Seconds
+from doorward.settings.faults import first_fault
 from doorward.settings.thinking import Keeper, Local, Models, Personas, Provider, Search, Sessions
 
 __all__ = ["Keeper", "Local", "Models", "Personas", "Provider", "Search", "Sessions", "Settings", "home_folder", "load"]
@@ -337,19 +338,6 @@ def load(file: Path) -> Settings:
         return msgspec.convert(given, Settings)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise Unusable(
-            f"The settings file {file} is not valid: {_named(str(error), given)}.",
+            f"The settings file {file} is not valid: {first_fault(given, Settings) or error}.",
             hint="docs/SETTINGS.md lists every setting with its default.",
         ) from error
-
-
-def _named(fault: str, given: dict[str, Any]) -> str:
-    """A fault with the name of the provider or model that it is in, where it only says that it is in one of them."""
-    for table, kind in (("providers", Provider), ("local", Local)):
-        if f"$.models.{table}[...]" not in fault:
-            continue
-        for name, one in given["models"][table].items():
-            try:
-                msgspec.convert(one, kind)
-            except msgspec.ValidationError:
-                return fault.replace(f"{table}[...]", f"{table}.{name[:80]}")
-    return fault
