@@ -64,7 +64,6 @@ def read(*arguments: str) -> dict[str, Any]:
         ('--text={"a": 1}', '{"a": 1}'),
         ("--text=--whole=5", "--whole=5"),
         ("--text=two words\nand lines", "two words\nand lines"),
-        ("--text", "true"),
         ("--whole=5", 5),
         ("--whole=-5", -5),
         ("--number=5", 5),
@@ -136,7 +135,7 @@ def test_a_value_that_is_something_else_is_refused_with_what_it_should_be(argume
 
 
 def test_a_parameter_nobody_declared_stays_text_for_the_schema_to_refuse() -> None:
-    assert read("--approved=true", "--nope") == {"approved": "true", "nope": "true"}
+    assert read("--approved=true", "--nope") == {"approved": "true", "nope": True}
     with pytest.raises(BadParams, match="unknown parameter 'approved'"):
         COMMAND.check(read("--approved=true"))
 
@@ -163,7 +162,7 @@ def test_any_quoted_text_arrives_as_it_was_given_on_a_line(text: str) -> None:
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     for control in range(32):
         quoted = quoted.replace(chr(control), f"\\u{control:04x}")
-    assert read_line(f"try/all --text={quoted} --flag") == ("try/all", (("text", text), ("flag", "true")))
+    assert read_line(f"try/all --text={quoted} --flag") == ("try/all", (("text", text), ("flag", None)))
 
 
 @given(st.text("-= \"'{}[]\\ax:,\n", max_size=40))
@@ -179,3 +178,9 @@ def test_any_line_gives_a_call_or_a_sentence(line: str) -> None:
 def test_a_very_long_line_is_read_in_one_pass() -> None:
     name, pairs = read_line("try/all " + '--text="' + "\\n" * 500_000 + '" ' + "--whole=1 " * 50_000)
     assert (name, len(pairs)) == ("try/all", 50_001)
+
+
+@pytest.mark.parametrize("argument", ["--text", "--whole", "--items", "--object", "--maybe"])
+def test_a_name_without_a_value_is_a_yes_and_nothing_else(argument: str) -> None:
+    with pytest.raises(BadParams, match=f"parameter {argument[2:]} needs a value, written {argument}=…"):
+        read(argument)

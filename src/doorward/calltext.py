@@ -21,19 +21,22 @@ _ONE = re.compile(r"[^\s,\[{\"'][^\s,]*+")
 """A word that cannot mean several, nor JSON that went wrong."""
 _WORDS = {"true": True, "false": False, "null": None}
 
+Pair = tuple[str, str | None]
+"""A parameter's name and the text of its value; None where only the name stands, which is a yes."""
 
-def read_args(arguments: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Arguments of a command line as pairs: `--key=value`, or `--key` alone for `--key=true`."""
-    pairs = []
+
+def read_args(arguments: Sequence[str]) -> tuple[Pair, ...]:
+    """Arguments of a command line as pairs: `--key=value`, or `--key` alone for a yes."""
+    pairs: list[Pair] = []
     for argument in arguments:
         if not argument.startswith("--") or argument == "--":
             raise BadParams(f"Parameters are written --key=value; given {shortened(argument)}.")
         key, given, value = argument[2:].partition("=")
-        pairs.append((key, value if given else "true"))
+        pairs.append((key, value if given else None))
     return tuple(pairs)
 
 
-def read_line(line: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+def read_line(line: str) -> tuple[str, tuple[Pair, ...]]:
     """A call as models write it: `EXECUTE: data/list --collection=rooms --filter={"name": "a b"} --limit=10`.
 
     Values may be quoted (double quotes with JSON's escapes, single quotes as they are) or be a JSON object or list
@@ -47,11 +50,12 @@ def read_line(line: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return name, pairs
 
 
-def read_pairs(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
+def read_pairs(text: str, at: int) -> tuple[tuple[Pair, ...], int]:
     """The parameters that stand at a place in a text, and the place behind them."""
-    pairs = []
+    pairs: list[Pair] = []
+    value: str | None
     while (match := _KEY.match(text, _after(_BETWEEN, text, at))) is not None:
-        value, at = _text_value(text, match.end()) if match["given"] else ("true", match.end())
+        value, at = _text_value(text, match.end()) if match["given"] else (None, match.end())
         pairs.append((match["key"], value))
     return tuple(pairs), at
 
@@ -103,7 +107,7 @@ def end_of_json(text: str, at: int) -> int:
     return -1
 
 
-def typed(command: Command, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def typed(command: Command, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Text parameters as values: a text stays a text where a text is wanted, and is read as JSON elsewhere.
 
     One word where a list of texts is wanted is a list of one.
@@ -112,8 +116,17 @@ def typed(command: Command, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     for key, text in pairs:
         if key in params:
             raise BadParams(f"{command.name}: parameter {shortened(key)} is given twice.")
-        params[key] = _value(command, key, text)
+        params[key] = _yes(command, key) if text is None else _value(command, key, text)
     return params
+
+
+def _yes(command: Command, key: str) -> bool:
+    """What a name by itself means. A name that the command does not know is refused as such, later."""
+    spec = command.schema["properties"].get(key)
+    kinds = _kinds(spec) if spec is not None else set()
+    if kinds and "boolean" not in kinds:
+        raise BadParams(f"{command.name}: parameter {key} needs a value, written --{key}=…; given only its name.")
+    return True
 
 
 def _value(command: Command, key: str, text: str) -> Any:

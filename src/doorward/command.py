@@ -332,8 +332,9 @@ def as_object(result: Any) -> dict[str, Any]:
     return result if isinstance(result, dict) else {"result": result}
 
 
-def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
-    """A validator's finding as a sentence: where, what is wrong, what would be valid, what was given."""
+def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any], *, private: bool = False) -> str:
+    """A validator's finding as a sentence: where, what is wrong, what would be valid and, unless `private`, what was
+    given."""
     where = ".".join(str(step) for step in fault.instance_path)
     keyword = fault.kind.name
     if keyword == "additionalProperties":
@@ -344,8 +345,8 @@ def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, An
         return f"unknown parameter {given}{inside}; valid: {valid}."
     if keyword == "required":
         return f"parameter {fault.kind.as_dict()['property']!r} is missing{f' in {where}' if where else ''}."
-    given = shortened(fault.instance)
-    return f"parameter {where or 'object'}: {fault.message}; given {given}."
+    given = "" if private else f"; given {shortened(fault.instance)}"
+    return f"parameter {where or 'object'}: {fault.message}{given}."
 
 
 def shortened(value: Any, limit: int = 80) -> str:

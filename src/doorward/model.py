@@ -112,7 +112,7 @@ class Request(msgspec.Struct, frozen=True):
     door: str
     room: str = ""
     params: Mapping[str, Any] | None = None
-    args: tuple[tuple[str, str], ...] | None = None
+    args: tuple[tuple[str, str | None], ...] | None = None
     """Parameters as text (`--key=value`), to be read by the command's schema; instead of `params`."""
     ticket: str = ""
     session: str = ""

@@ -115,7 +115,7 @@ class TestRunning:
 
 
 def test_a_signal_ends_it_in_good_order(doorward: Doorward) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         with doorward.up() as server:
             assert (doorward.home / "doorward.sock").exists()
             server.process.send_signal(number)

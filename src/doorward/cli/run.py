@@ -100,7 +100,7 @@ def command(
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
         name, pairs = read_line(" ".join([name, *given]))
-        given = [f"--{key}={value}" for key, value in pairs]
+        given = [f"--{key}" if value is None else f"--{key}={value}" for key, value in pairs]
     if not name and not ticket:
         raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
     ask = Ask(

@@ -57,10 +57,14 @@ class _Listener(uvicorn.Server):
 
 
 def stop_on_signals(stopping: asyncio.Event) -> None:
-    """Let Ctrl-C and the usual signal for the end set `stopping`."""
+    """Let Ctrl-C, the usual signal for the end and the end of the terminal set `stopping`.
+
+    Whoever started it with `nohup` wants it to outlive the terminal.
+    """
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, stopping.set)
 
 
 async def serve(

@@ -233,7 +233,7 @@ class _Waiting:
             names = ", ".join(form.get("properties", {})) or "none"
             raise BadParams(f"The form has no field {shortened(min(unknown))}; its fields: {names}.")
         if not self._reader.is_valid(filled):
-            fault = describe_fault(next(self._reader.iter_errors(filled)), form)
+            fault = describe_fault(next(self._reader.iter_errors(filled)), form, private=True)
             raise BadParams(f"The answer does not fit the form: {fault}")
         return filled
 

@@ -165,6 +165,21 @@ async def test_a_question_without_an_answer_expires_with_the_approval_which_is_a
         assert not workspace(house, "late.txt").exists()
 
 
+async def test_the_question_about_a_call_that_its_client_cancels_is_taken_back(house: McpHouse):
+    web = await house.web(app=app(house), capabilities=CAN)
+    await web.initialize()
+    before = web.next_id()
+    call = await web.begin("tools/call", write("given-up.txt")).begun()
+    question = await call.event()
+    assert question is not None
+    await web.whole(web.tell("notifications/cancelled", {"requestId": before + 1}))
+    (taken_back,) = await call.events()
+    assert (taken_back["method"], taken_back["params"]["requestId"]) == ("notifications/cancelled", question["id"])
+    late = await web.whole(web.answers(question["id"], {"action": "accept"}))
+    assert late.status == 202
+    assert not workspace(house, "given-up.txt").exists()
+
+
 @pytest.mark.parametrize(("verdict", "code"), [("approve", "ok"), ("deny", "not_approved")])
 async def test_what_is_decided_elsewhere_takes_the_question_back_and_counts_at_once(
     house: McpHouse, verdict: str, code: str

@@ -113,9 +113,10 @@ async def test_an_answer_that_does_not_fit_the_form_is_asked_for_again(house: Mc
     call = await web.begin("tools/call", ASKS).begun()
     first = await call.event()
     assert first is not None
-    await web.whole(web.answers(first["id"], {"action": "accept", "content": {"name": 7}}))
+    await web.whole(web.answers(first["id"], {"action": "accept", "content": {"name": 73_310_073}}))
     again = await call.event()
     while again is not None and again.get("method") == "notifications/message":
+        assert "73310073" not in json.dumps(again), "what a person filled in is in no log"
         again = await call.event()
     assert again is not None
     assert "The answer does not fit the form: parameter name" in again["params"]["message"]

@@ -14,7 +14,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """As the model wrote it; the registry resolves spellings."""
     params: Mapping[str, Any] | None = None
-    args: tuple[tuple[str, str], ...] | None = None
+    args: tuple[tuple[str, str | None], ...] | None = None
     """Parameters as text, to be read by the command's schema; instead of `params`."""
     id: str = ""
     """The provider's id of a native call, which its result must carry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from doorward.wire.meta import LEVELS, Level, Meta
 DOOR = "mcp"
 PATIENCE = 300.0
 """Seconds that a client is given to answer a request of ours, unless whoever asks says otherwise."""
+_PARTING = 1.0
+"""Seconds to tell a client that a question is taken back, where whoever waited for the answer is gone."""
 
 
 class Channel(Protocol):
@@ -175,6 +178,11 @@ class Ask:
                 return answer.result()
         except TimeoutError:
             await self._take_back(id, "There was no answer in time.")
+            raise
+        except asyncio.CancelledError:
+            with contextlib.suppress(TimeoutError, OSError):
+                async with asyncio.timeout(_PARTING):
+                    await self._take_back(id, "The call that it was about was cancelled.")
             raise
         finally:
             self.peer.waiting.pop(id, None)
