@@ -11,6 +11,7 @@ from doorward.agents.house.model import HouseModel
 from doorward.agents.models.model import Asked, Prompt, Turn
 from doorward.agents.prompting import Scene, prompt
 from doorward.facts import Role
+from doorward.gate import present
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, File, Message
 from doorward.rooms.rooms import Member, Room
@@ -115,6 +116,7 @@ def test_data_cannot_end_its_own_marks_and_carries_no_secret() -> None:
     assert marked.endswith("</data>")
     assert "sk-abcdefghij" not in marked
     assert data.unmarked(data.marked("plain\ntext")) == "plain\ntext"
+    assert data.unmarked(data.marked(present.NO_OUTPUT)) == ""
 
 
 def test_data_that_is_nothing_but_blanks_is_marked_as_well() -> None:

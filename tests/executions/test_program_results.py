@@ -30,7 +30,8 @@ def program(stdout="", stderr="", code=0, **more):
     ("result", "text"),
     [
         (program("hello\n"), "Result: hello"),
-        (program(), "Result: "),
+        (program(), "Result: no output"),
+        (program("\n"), "Result: no output"),
         (program("a\n", "careful\n"), "Result: a\nstderr: careful"),
         (program("", "no match\n", 1), "Result: \nstderr: no match\nexit code: 1"),
         (program("ab", code=None), "Result: ab\nexit code: none, it was stopped"),

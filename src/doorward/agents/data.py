@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doorward import redact
+from doorward.gate.present import NO_OUTPUT
 from doorward.visible import storable
 
 BEGINNING, END = "<data>", "</data>"
@@ -22,6 +23,7 @@ def harmless(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """What stands between the marks; a text without marks is given as it is."""
+    """What stands between the marks, which is nothing where that says so; a text without marks is given as it is."""
     _, mark, rest = text.partition(f"{BEGINNING}\n")
-    return rest.rpartition(f"\n{END}")[0] if mark else text
+    given = rest.rpartition(f"\n{END}")[0]
+    return ("" if given == NO_OUTPUT else given) if mark else text

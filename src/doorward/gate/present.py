@@ -9,6 +9,8 @@ import msgspec
 from doorward.command import Blocks
 from doorward.errors import DoorwardError
 
+NO_OUTPUT = "Result: no output"
+"""Where there is nothing to read, and nothing went wrong."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -28,11 +30,12 @@ def as_text(result: Any, *, thought: bool = False) -> str:
             lines.append(f"({_line(rest)})")
         return "\n".join(lines)
     if type(result) is Blocks:
-        return in_words(result)
+        return in_words(result) or NO_OUTPUT
     if isinstance(result, str):
-        return f"Result: {result}"
+        return f"Result: {result}" if result else NO_OUTPUT
     if is_programs(result):
-        return "\n".join([f"Result: {result['stdout']}".rstrip("\n"), *_beside_stdout(result)])
+        stdout, beside = result["stdout"].rstrip("\n"), _beside_stdout(result)
+        return "\n".join([f"Result: {stdout}", *beside]) if stdout or beside else NO_OUTPUT
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
 
 
