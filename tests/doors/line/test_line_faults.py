@@ -187,6 +187,7 @@ async def test_whoever_leaves_a_line_unfinished_is_closed(line):
         too_long = await long.rest()
     assert closed[0]["error"]["message"] == "The rest of a line did not come within 0.1 s; the connection is closed."
     assert [one["error"]["code"] for one in too_long] == ["bad_params", "timed_out"]
+    assert {(one["error"]["status"], one["error"]["effect"]) for one in closed + too_long} == {("refused", "none")}
 
 
 async def test_a_client_that_never_reads_is_closed_and_its_calls_are_cancelled(line):

@@ -336,7 +336,7 @@ class Connection(asyncio.Protocol):
 
     def _close(self, fault: DoorwardError) -> None:
         """Say why, and close."""
-        self._send(frames.refusal(None, fault))
+        self._send(frames.farewell(fault))
         self._shut()
 
     def _shut(self) -> None:

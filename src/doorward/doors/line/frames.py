@@ -12,7 +12,7 @@ import msgspec
 
 from doorward import strictjson
 from doorward.command import shortened
-from doorward.errors import BadParams, DoorwardError, Failed
+from doorward.errors import BadParams, DoorwardError, Effect, Failed
 
 Id = str | int
 LONGEST_ID = 128
@@ -133,18 +133,26 @@ def error(id: Id | None, body: dict[str, Any]) -> bytes:
 
 def refusal(id: Id | None, fault: DoorwardError) -> bytes:
     """An error of the door itself, in the words that outcomes use."""
-    status = "failed" if isinstance(fault, Failed) else "refused"
+    return error(id, _body(fault, "failed" if isinstance(fault, Failed) else "refused", fault.effect))
+
+
+def farewell(fault: DoorwardError) -> bytes:
+    """Why a connection ends. It answers no call, so nothing ran for it."""
+    return error(None, _body(fault, "refused", "none"))
+
+
+def _body(fault: DoorwardError, status: str, effect: Effect) -> dict[str, Any]:
     body: dict[str, Any] = {
         "code": fault.code,
         "message": fault.message,
         "status": status,
         "retry": fault.retry,
-        "effect": fault.effect,
+        "effect": effect,
     }
     body |= {name: said for name, said in (("hint", fault.hint), ("rule", fault.rule)) if said}
     if fault.retry_after is not None:
         body["retry_after"] = round(fault.retry_after, 3)
-    return error(id, body)
+    return body
 
 
 def notification(event: str, message: str, more: dict[str, Any]) -> bytes:
