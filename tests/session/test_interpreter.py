@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from typed_lines import Typing
 
+from doorward.app import open_house
 from doorward.backends.session.called import called
 from doorward.backends.session.expansion import MOST_CHARACTERS
 from doorward.backends.session.globs import MOST_FOLDERS
 from doorward.executions.notices import Output
+from doorward.home import Home
 from doorward.model import Credential, Outcome, Request
+from doorward.settings import Limits, Settings
 
 
 @pytest.fixture(autouse=True)
@@ -320,3 +324,18 @@ async def test_secrets_in_a_line_reach_neither_the_history_nor_the_ledger(typing
     for told in (str(shown), str(rows)):
         assert secret not in told
         assert "hunter22" not in told
+
+
+@pytest.mark.parametrize(
+    ("calls_a_minute", "code", "retry", "effect"),
+    [(1, "too_fast", "later", "none"), (2, "command_failed", "after_fix", "unknown")],
+)
+async def test_a_script_of_which_nothing_ran_says_when_it_may_be_asked_for_again(
+    tmp_path: Path, calls_a_minute: int, code: str, retry: str, effect: str
+) -> None:
+    settings = Settings(limits=Limits(per_minute=calls_a_minute))
+    async with open_house(Home(tmp_path / "home"), changes=settings) as house:
+        outcome = await Typing(house).script(commands=["ls", "ls"])
+    assert (outcome.code, outcome.retry, outcome.effect) == (code, retry, effect)
+    assert (outcome.retry_after is not None) == (retry == "later")
+    assert outcome.result["steps"][-1]["code"] == "too_fast"

@@ -32,6 +32,8 @@ class Called(msgspec.Struct, kw_only=True):
     call: str = ""
     code: str = ""
     message: str = ""
+    retry_after: float | None = None
+    """In how many seconds it may be asked for again, where it was refused only for now."""
     ticket: str = ""
     """The approval that it waits for; empty when it waits for none."""
     streamed: bool = False
@@ -85,6 +87,7 @@ def called(name: str, outcome: Outcome) -> Called:
         call=outcome.call,
         code=outcome.code,
         message=message,
+        retry_after=outcome.retry_after if outcome.status == "refused" else None,
         ticket=outcome.ticket or _ticket(outcome),
     )
     if _is_programs(outcome):

@@ -127,6 +127,7 @@ class Running:
         self.said.bad = made.is_bad and not made.leaves
         self.said.ticket = made.ticket
         self.said.leaves = made.leaves
+        self.said.code, self.said.retry_after = made.code, made.retry_after
         complaints = made.stderr.strip().rpartition("\n")[2]
         self.said.message = made.message or complaints or f"It ended with exit code {made.exit_code}."
 

@@ -31,6 +31,10 @@ class Said(Struct, kw_only=True):
     """Whether the last command failed; one that merely says no, as `grep` does, did not."""
     message: str = ""
     """Why, in a sentence."""
+    code: str = ""
+    """Why, for programs, where the last command was a call."""
+    retry_after: float | None = None
+    """In how many seconds the last command may be asked for again, where it was refused only for now."""
     ticket: str = ""
     """The approval that the last command waits for; empty when it waits for none."""
     leaves: bool = False

@@ -15,20 +15,21 @@ from doorward.backends.session.called import StageFault, complaint
 from doorward.backends.session.exit_codes import UNKNOWN, WRONG_USE
 from doorward.backends.session.interpreter import Running
 from doorward.backends.session.language import LONGEST, Fault, parse
-from doorward.backends.session.said import StageSaid
+from doorward.backends.session.said import Said, StageSaid
 from doorward.backends.session.secret_values import in_steps, without
 from doorward.backends.session.session import START, Session
 from doorward.backends.session.sessions import Tell
 from doorward.backends.session.syntax import Line, written
 from doorward.catalogue.paths import folder_inside
 from doorward.command import Example, Family, NoUndo, shortened
-from doorward.errors import BadParams, CommandFailed, DoorwardError, UnknownCommand
+from doorward.errors import BadParams, CommandFailed, DoorwardError, Refused, UnknownCommand, leaves
 from doorward.facts import Access, Effects, Safety, Tier
 
 family = Family("shell", category="shell")
 
 _MOST = 100
 _NEW = "new"
+_REFUSALS = {one.code: one for one in leaves(Refused)}
 _WC = {"words": True, "files": ["main.py"]}
 
 Steps = Annotated[
@@ -156,7 +157,7 @@ async def run_script(
         )
     if running.said.bad and not keep_going:
         message = without(f"Step {ran} ({shortened(step.text)[1:-1]}): {running.said.message}", here.secrets)
-        raise CommandFailed(message, result=result)
+        raise _failure(running.said, message, result)
     return result
 
 
@@ -251,6 +252,13 @@ def _must_be_known(ctx: Context, steps: Sequence[_Step], aliases: Collection[str
             stages.meant(ctx, words)
         except StageFault as fault:
             raise UnknownCommand(f"{shortened(words[0])}: {fault.message}.") from fault
+
+
+def _failure(said: Said, message: str, result: ScriptRan) -> DoorwardError:
+    """Where nothing ran, and only for now, the whole script may be asked for again, and says when."""
+    if said.retry_after is not None and all(one["status"] == "refused" for one in said.steps):
+        return _REFUSALS[said.code](message, retry_after=said.retry_after, result=result)
+    return CommandFailed(message, result=result)
 
 
 def _never_ran(running: Running, error: DoorwardError) -> None:

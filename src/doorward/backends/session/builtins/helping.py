@@ -82,7 +82,7 @@ async def suggest(speaker: Speaker, options: Options) -> None:
     """Say which line would do what you want; nothing of it runs."""
     if not options.words:
         raise Usage("say what you want to do")
-    given = await speaker.ask("help/suggest", query=" ".join(options.words)[:500])
+    given = await speaker.ask("help/suggest", query=" ".join(options.words)[:500], folder=speaker.session.cwd)
     if not given["suggestion"]:
         speaker.complain(given["explanation"])
         return
