@@ -16,7 +16,7 @@ from doorward.doors.line.auditing import AuditLog
 from doorward.doors.line.door import opened as door_opened
 from doorward.doors.line.environment import NAMES, overridden
 from doorward.errors import Unusable
-from doorward.settings import Line
+from doorward.settings import Line, Server
 from waiting import until
 
 SECRET = "correct-horse-battery"
@@ -164,6 +164,18 @@ async def test_a_certificate_that_cannot_be_used_stops_the_start(line, settings,
         async with line(**settings):
             pass
     assert refusal.value.message.startswith(says)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+async def test_the_port_of_the_http_door_is_not_taken_and_both_are_named(line, host):
+    both = {"port": 8_642, "host": "127.0.0.1"}
+    async with line() as house:
+        services = house.house.services
+        settings = msgspec.structs.replace(services.settings, line=Line(**both), server=Server(**both | {"host": host}))
+        with pytest.raises(Unusable, match="HTTP door and the line door were both given port 8642") as refusal:
+            async with door_opened(house.house.gate, msgspec.structs.replace(services, settings=settings), {}):
+                pass
+    assert "doorward.toml, [line] port = 8643" in refusal.value.hint
 
 
 async def test_a_port_in_use_names_the_process_and_the_setting(line):

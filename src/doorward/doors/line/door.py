@@ -20,10 +20,11 @@ from doorward.doors.ports import listen
 from doorward.errors import Unusable
 from doorward.events import ServersLoaded
 from doorward.gate.gate import Gate
-from doorward.settings import Line
+from doorward.settings import Line, Settings
 
 _LONGEST_TICK = 0.1
 _SHORTEST_TICK = 0.005
+_ANYWHERE = {"0.0.0.0", "::"}  # noqa: S104
 _LAST_WORDS = 0.3
 """Seconds that clients are given at the end to hear that it has come."""
 
@@ -90,10 +91,12 @@ async def opened(
 ) -> AsyncIterator[tuple[str, int]]:
     """Listen for as long as the context lasts; gives the address and the port."""
     line = services.settings.line
+    another = how_to_take_another_port(line, environment)
+    _check_port(services.settings, another)
     secure = _secure(line)
     audit = AuditLog(line.audit_log, line.audit_bytes) if line.audit_log else None
     try:
-        with contextlib.closing(listen(line.host, line.port, how_to_take_another_port(line, environment))) as sock:
+        with contextlib.closing(listen(line.host, line.port, another)) as sock:
             door = Door(gate, services, audit)
             server = await asyncio.get_running_loop().create_server(
                 door.connection,
@@ -110,6 +113,17 @@ async def opened(
     finally:
         if audit is not None:
             audit.close()
+
+
+def _check_port(settings: Settings, another: str) -> None:
+    """Refuse the port of the HTTP door: the sentence of whoever listens would blame this very process."""
+    line, server = settings.line, settings.server
+    if line.port and line.port == server.port and (line.host == server.host or {line.host, server.host} & _ANYWHERE):
+        raise Unusable(
+            f"The HTTP door and the line door were both given port {line.port} (settings server.port and line.port);"
+            " each needs one of its own.",
+            hint=f"Take another for the line door: {another} {line.port + 1 if line.port < 65_535 else 0}",
+        )
 
 
 def _secure(line: Line) -> ssl.SSLContext | None:
