@@ -197,7 +197,8 @@ async def test_a_file_that_is_not_there_is_said(folder: Path, tmp_path: Path) ->
     changes = Settings(shell=ShellSettings(catalogue=str(tmp_path / "none.json")))
     async with open_house(Home(folder), changes=changes) as house:
         assert names(house) == set()
-        assert "No such file" in house.services.catalogue.problem
+        missing = f"The catalogue {tmp_path / 'none.json'} is not valid: it cannot be read: No such file"
+        assert house.services.catalogue.problem.startswith(missing)
 
 
 async def test_a_program_that_is_not_installed_is_not_offered(folder: Path) -> None:

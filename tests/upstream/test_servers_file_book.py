@@ -195,3 +195,9 @@ async def test_a_symlink_stays_one_when_its_file_is_changed(shelf: Shelf, tmp_pa
     await book.save(await book.text(), text(TWO).encode())
     assert shelf.file.is_symlink()
     assert real.read_text() == text(TWO)
+
+
+async def test_a_file_that_was_put_elsewhere_is_called_by_its_whole_path(shelf: Shelf, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "gone" / "x.json"
+    book = await shelf.book(MCP_CONFIG_PATH=str(elsewhere))
+    assert book.problem.startswith(f"The server file {elsewhere} is not valid: it cannot be read: ")

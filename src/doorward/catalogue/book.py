@@ -56,7 +56,7 @@ def place(home: Path, configured: str) -> Path:
 def catalogue_of(home: Path, configured: str) -> tuple[Entry, ...]:
     """The entries in the file of a home folder, or the shipped ones while there is no file."""
     file = place(home, configured)
-    return parse(file.read_bytes() if file.is_file() else shipped(), file.name)
+    return parse(file.read_bytes() if file.is_file() else shipped(), wholefile.shown_place(file, home))
 
 
 class CatalogueBook:
@@ -73,7 +73,7 @@ class CatalogueBook:
         self._ours = self.file == home / FILE
         self._command = os.environ.get(COMMAND, "").strip()
         self._printed: bytes | None = None
-        self._name = printing.NAME if self._command else wholefile.shown_name(self.file)
+        self._name = printing.NAME if self._command else wholefile.shown_place(self.file, home)
         """What the catalogue is called where something is wrong with it."""
         self._store = store
         self._events = events

@@ -21,6 +21,11 @@ def shown_name(file: Path) -> str:
     return file.name if file.name.isprintable() else repr(file.name)[1:-1]
 
 
+def shown_place(file: Path, home: Path) -> str:
+    """A file of the home folder by its name; one that somebody put elsewhere by its whole path."""
+    return shown_name(file) if file.parent == home else str(file.with_name(shown_name(file)))
+
+
 def read(file: Path, largest: int) -> bytes:
     """The text of a file; Unreadable when it is no ordinary, readable file of a sensible size."""
     try:

@@ -64,6 +64,8 @@ class ServerBook:
     ) -> None:
         self.environment = dict(os.environ if environment is None else environment)
         self.file = place(home, configured, self.environment)
+        self._name = wholefile.shown_place(self.file, home)
+        """What the file is called where something is wrong with it."""
         for name in (APPROVAL, DISCOVERY):
             switched(self.environment, name, True)  # a word that is neither yes nor no stops the start
         self.servers = Servers()
@@ -120,7 +122,7 @@ class ServerBook:
         return text
 
     def parsed(self, text: bytes) -> Servers:
-        return parse(text, wholefile.shown_name(self.file), self.environment)
+        return parse(text, self._name, self.environment)
 
     async def save(self, before: bytes | None, after: bytes | None) -> None:
         """Put another text in the place of the one that was read, for this account's eyes only, and in force.
@@ -150,7 +152,7 @@ class ServerBook:
             gone = isinstance(error.__cause__, FileNotFoundError) and not self.file.is_symlink()
             if gone and self.file.parent.is_dir():
                 return None
-            raise BadServers(wholefile.shown_name(self.file), "", str(error)) from error
+            raise BadServers(self._name, "", str(error)) from error
 
     def _take(self, text: bytes | None) -> None:
         """Put a text in force, wholly or not at all."""
@@ -160,7 +162,7 @@ class ServerBook:
         try:
             self._put(servers)
         except TypeError as error:
-            raise BadServers(wholefile.shown_name(self.file), "", str(error)) from error
+            raise BadServers(self._name, "", str(error)) from error
         self.servers, self._text, self._taken = servers, text, True
 
     def _none(self) -> Servers:
