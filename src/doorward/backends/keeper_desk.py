@@ -70,6 +70,6 @@ class KeeperDesk(Protocol):
         """Do what is asked for by calls inside this one, and say what was done."""
         ...
 
-    async def suggest(self, ctx: Context, request: str) -> Suggestion | None:
-        """The one call that would do what is wanted; None when it does not know."""
+    async def suggest(self, ctx: Context, request: str, folder: str) -> Suggestion | None:
+        """The one call that would do what is wanted, by somebody in this folder; None when it does not know."""
         ...

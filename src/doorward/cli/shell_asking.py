@@ -51,12 +51,12 @@ class Asking:
     async def yes(self, question: str) -> bool:
         return self._person is not None and (await self._person.answer(question)).strip().lower() in ("y", "yes")
 
-    async def suggested(self, question: str) -> tuple[Verdict, str]:
-        """What the person says to the line that would do what they want, and the line."""
+    async def suggested(self, question: str, folder: str) -> tuple[Verdict, str]:
+        """What the person says to the line that would do what they want where they are, and the line."""
         if not question:
             click.echo(ABOUT)
             return "no", ""
-        outcome = await self._way.put("help/suggest", query=question)
+        outcome = await self._way.put("help/suggest", query=question, folder=folder)
         if outcome.status != "done":
             report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
             return "no", ""

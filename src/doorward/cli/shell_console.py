@@ -202,7 +202,7 @@ class Console:
 
     async def _asked(self, question: str) -> int:
         """`@`: what is suggested, and what the person says to it."""
-        verdict, line = await self._asking.suggested(question)
+        verdict, line = await self._asking.suggested(question, self._known.cwd)
         if verdict == "edit":
             self.begun = line
             return 0

@@ -15,7 +15,8 @@ import msgspec
 
 from doorward.agents.calls.reading import read_aside
 from doorward.agents.house import abilities, caution, knowledge, smalltalk
-from doorward.agents.house.plan import End, Step, Telling, advanced
+from doorward.agents.house.placing import outward
+from doorward.agents.house.plan import End, Step, Telling, Unknown, advanced
 from doorward.agents.house.retrieval import ranked
 from doorward.agents.house.said import said
 from doorward.agents.house.seen import Seen
@@ -23,6 +24,7 @@ from doorward.agents.house.suggested import Suggested
 from doorward.agents.house.telling import Asked as Wish
 from doorward.agents.house.telling import Got, quoted, told
 from doorward.agents.house.understanding import Mind
+from doorward.agents.house.viewing import inward
 from doorward.agents.models.model import Asked, Lost, Piece, Prompt, Spent, Text, Tool, Turn
 
 _LONGEST = 120.0
@@ -66,9 +68,15 @@ class HouseModel:
         return len(text.encode(errors="replace"))
 
     def suggest(
-        self, request: str, tools: Sequence[Tool], now: float | None = None, got: Sequence[Got] = (), speaker: str = ""
+        self,
+        request: str,
+        tools: Sequence[Tool],
+        now: float | None = None,
+        got: Sequence[Got] = (),
+        speaker: str = "",
+        folder: str | None = "",
     ) -> Suggested | None:
-        """The call that it would make for a request; None when it does not know one.
+        """The call that it would make for a request in this folder; None when it does not know one.
 
         Where it has to look something up first, it gives that, and is asked again with what came of it in `got`.
         """
@@ -79,7 +87,7 @@ class HouseModel:
         plan = mind.understood()
         if isinstance(plan, str):
             return None
-        wanted = advanced(plan, got)
+        wanted = _placed(advanced(plan, [inward(one, folder) for one in got]), folder, seen.whole)
         if isinstance(wanted, str | Telling) or not wanted:
             return None
         step = wanted[0]
@@ -110,11 +118,21 @@ class HouseModel:
             if seen.results:
                 return [], told(Wish(question=seen.whole), seen.results)
             return [], abilities.said(plan, mind) if plan.startswith("@") else plan
-        wanted = advanced(plan, seen.results)
+        wanted = _placed(advanced(plan, seen.results), seen.folder, seen.whole)
         if isinstance(wanted, list):
             refused = caution.person_must(seen.tools, plan, wanted)
             return ([], refused) if refused else _asked(wanted, seen)
         return [], _told(wanted)
+
+
+def _placed(wanted: list[Step] | End, folder: str | None, question: str) -> list[Step] | End:
+    """What a plan wants, asked for from where the session is."""
+    if not isinstance(wanted, list):
+        return wanted
+    try:
+        return [outward(step, folder, question) for step in wanted]
+    except Unknown as error:
+        return str(error)
 
 
 def _asked(steps: list[Step], seen: Seen) -> tuple[list[Asked], str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from doorward.agents.house.results import understood
 from doorward.agents.house.telling import Got
+from doorward.agents.house.viewing import inward
 from doorward.agents.models.model import Prompt, Tool, Turn
 
 _WHERE = re.compile(
@@ -27,7 +28,10 @@ class Seen:
         self.whole, self.speaker = (turns[last].text, turns[last].speaker) if last >= 0 else ("", "")
         self.question = unaddressed(self.whole, self.names)
         after = turns[last + 1 :]
-        self.results: list[Got] = [understood(turn, _arguments(after, turn)) for turn in after if _counts(turn)]
+        self.folder = prompt.folder
+        """Where the session is, from which every path is seen here."""
+        got = [understood(turn, _arguments(after, turn)) for turn in after if _counts(turn)]
+        self.results: list[Got] = [inward(one, prompt.folder) for one in got]
         """A result that belongs to no tool is advice to a model that can learn from it."""
         self.earlier: tuple[str, ...] = tuple(
             unaddressed(turns[number].text, self.names)

@@ -18,6 +18,7 @@ from doorward.agents.budget import FREE, Budget, fitted, fitting, newest_whole, 
 from doorward.agents.keeper.own_tools import TOOLS
 from doorward.agents.models.model import Change, Model, Prompt, Tool, Turn
 from doorward.agents.prompting import tool
+from doorward.backends.session.programs import in_workspace
 from doorward.backends.session.session import Session
 from doorward.command import Command
 from doorward.model import Caller
@@ -53,6 +54,12 @@ class Brief(msgspec.Struct, kw_only=True):
     """How many of the last lines of the session's shell are shown."""
 
     @property
+    def folder(self) -> str | None:
+        """Where its session is below the workspace; empty for the workspace itself, None for elsewhere."""
+        below = in_workspace(self.session.cwd, self.session)
+        return "" if below == "." else below
+
+    @property
     def typed(self) -> list[str]:
         """Those lines."""
         return self.session.history[-self.history :] if self.history else []
@@ -80,6 +87,7 @@ def prompt(brief: Brief, model: Model, so_far: Sequence[Turn]) -> Prompt:
         tools=tuple(tools),
         most_tokens=most,
         changes=brief.changes,
+        folder=brief.folder,
     )
 
 

@@ -63,9 +63,11 @@ class Desk:
         answer["notes"] += unkept
         return answer
 
-    async def suggest(self, ctx: Context, request: str) -> Suggestion | None:
-        """The one call that would do what is wanted; None when it does not know."""
-        return await suggesting.suggest(ctx, self.brief(ctx, None, request), self._models, request)
+    async def suggest(self, ctx: Context, request: str, folder: str) -> Suggestion | None:
+        """The one call that would do what is wanted, by somebody in this folder; None when it does not know."""
+        caller = ctx.caller
+        session = Session(tenant=caller.tenant, user=caller.id, id="", room=ctx.call.room, cwd=folder)
+        return await suggesting.suggest(ctx, self.brief(ctx, session, request), self._models, request)
 
     def model(self, asked: str, caller: Caller, settings: Keeper) -> tuple[Model, list[str]]:
         """What to think with, and what a person should know of that. What was asked for by name is not replaced."""
@@ -86,7 +88,7 @@ class Desk:
     def debug(self) -> bool:
         return self._environment.get("USHELL_AI_DEBUG", "") not in ("", "0")
 
-    def brief(self, ctx: Context, session: Session | None, asked: str) -> Brief:
+    def brief(self, ctx: Context, session: Session, asked: str) -> Brief:
         """What every answer to this request is made of."""
         caller = ctx.caller.thinking()
         room = ctx.house.rooms.get(caller.tenant, ctx.call.room)
@@ -95,7 +97,7 @@ class Desk:
         context, history = _context(self._environment.get("USHELL_AI_CONTEXT", ""))
         return Brief(
             caller=ctx.caller,
-            session=session or Session(tenant=caller.tenant, user=ctx.caller.id, id="", room=ctx.call.room),
+            session=session,
             asked=redact.said(visible(storable(asked))),
             offered=[one for one in offered if not one.unlisted],
             policy=policy,

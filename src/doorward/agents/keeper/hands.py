@@ -23,8 +23,10 @@ from doorward.backends.session.programs import in_workspace
 from doorward.backends.session.said import Said
 from doorward.backends.session.secret_values import hushed, in_text, without
 from doorward.backends.session.session import Session
+from doorward.backends.shell.catalogue_command import CatalogueCommand
 from doorward.backends.vfs.paths import absolute
 from doorward.calltext import typed
+from doorward.catalogue.entry import FOLDER
 from doorward.command import Command
 from doorward.errors import BadParams, DoorwardError, Refused
 from doorward.executions.notices import Notice, Step
@@ -116,11 +118,20 @@ class Hands:
         command = self._found(what.name)
         if command is None:
             return what.name, what.params  # which the gate refuses, and names what is near
-        if wanted.args is None:
-            return command.name, what.params
-        with contextlib.suppress(BadParams):  # otherwise the gate says what is wrong with them
-            return command.name, typed(command, wanted.args)
-        return command.name, what.params
+        params = what.params
+        if wanted.args is not None:
+            with contextlib.suppress(BadParams):  # otherwise the gate says what is wrong with them
+                params = typed(command, wanted.args)
+        return command.name, self._placed(command, params)
+
+    def _placed(self, command: Command, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A program runs where the session is, unless it is said where."""
+        if not isinstance(command, CatalogueCommand) or FOLDER in params or FOLDER not in command.arguments:
+            return params
+        here = in_workspace(self._session.cwd, self._session)
+        if here is None and any(one.type == "path" for one in command.entry.parameters):
+            raise BadParams(f"{command.name} works on files of the workspace, and this is {self._session.cwd}.")
+        return params if here in (None, ".") else {**params, FOLDER: here}
 
     def _file(self, verb: str) -> str:
         """The command for files: of the whole tree, or of the workspace where a recipe leaves only that."""

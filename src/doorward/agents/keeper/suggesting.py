@@ -31,7 +31,7 @@ async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> S
     if not isinstance(model, HouseModel):
         return None
     tools = [offered_tool(brief, command) for command in brief.offered]
-    found = await _known(ctx, model, request, tools)
+    found = await _known(ctx, model, request, tools, brief.folder)
     if found is None or found.command not in ctx.house.registry:
         return None
     command = ctx.house.registry[found.command]
@@ -47,14 +47,16 @@ async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> S
     }
 
 
-async def _known(ctx: Context, model: HouseModel, request: str, tools: list[Tool]) -> Suggested | None:
+async def _known(
+    ctx: Context, model: HouseModel, request: str, tools: list[Tool], folder: str | None
+) -> Suggested | None:
     """The call that is asked for, once all is looked up that has to be known for it."""
     from doorward.agents.house.telling import Got  # noqa: PLC0415
 
     got: list[Got] = []
     now = ctx.house.clock.now()
     while True:
-        found = await asyncio.to_thread(model.suggest, request, tools, now, got, ctx.caller.id)
+        found = await asyncio.to_thread(model.suggest, request, tools, now, got, ctx.caller.id, folder)
         if found is None or not found.lookups:
             return found
         if len(got) + len(found.lookups) > _MOST_LOOKUPS:

@@ -99,6 +99,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """How long the answer may be."""
     changes: tuple[Change, ...] = ()
     """What `undo` could mean here, the newest first; for a model that is not told of it in words."""
+    folder: str | None = ""
+    """Where the session is below the workspace, for the same; empty for the workspace itself, None for elsewhere."""
 
 
 class Text(msgspec.Struct, frozen=True):

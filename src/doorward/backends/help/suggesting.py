@@ -82,6 +82,9 @@ def kinds() -> Kinds:
 async def suggest(
     ctx: Context,
     query: Annotated[str, Meta(description="What you want, in plain words", min_length=1, max_length=2_000)],
+    folder: Annotated[
+        str, Meta(description="Where you are in the tree of virtual files", pattern="^/", max_length=4_000)
+    ] = "/workspace",
 ) -> Suggested:
     """Suggest one call that would do what you want, among those you may run here; it is not run."""
     if not query.strip():
@@ -91,7 +94,7 @@ async def suggest(
     listed = kinds().asked_for(query)
     if listed is not None and kinds().command in ctx.house.registry and ctx.may(kinds().command).allowed:
         return _by_example(ctx.house.registry[kinds().command], listed, 1.0, f"it asks for {listed.says}", hits)
-    thought = await ctx.house.keeper.suggest(ctx, query)
+    thought = await ctx.house.keeper.suggest(ctx, query, folder)
     if thought is not None and ctx.may(thought["command"]).allowed and _is_clear(ctx, thought, query):
         command = ctx.house.registry[thought["command"]]
         others = [*thought["alternatives"], *(hit.command for hit in hits)]
