@@ -38,12 +38,15 @@ def say(page: Page, text: str) -> None:
 def test_open_pages_catch_up_and_what_was_written_meanwhile_arrives_once(fragile: Console) -> None:
     fragile.owner.result("room/create", name="hall", recipe="casual-chat")
     asked = fragile.owner.ask("file/write", by="helper", room="general", path="a.txt", content="a\n")
-    page, approvals = fragile.page("rooms/hall"), fragile.page("approvals")
+    page, approvals, other = fragile.page("rooms/hall"), fragile.page("approvals"), fragile.page("rooms/hall")
+    log(other).wait_for()
     say(page, "before the end")
     expect(log(page).get_by_text("before the end")).to_have_count(1)
     fragile.server.process.kill()
     fragile.server.process.wait(PATIENCE)
     expect(page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
+    other.locator("nav a[href='/console/ledger']").click()  # a page of which nothing was ever fetched
+    expect(other.get_by_role("main").get_by_role("alert")).to_contain_text("The server does not answer")
     say(page, "while nobody was there")
     page.locator("nav a[href='/console/rooms']").click()  # what was not sent does not hang on the page of its room
     expect(log(page)).to_have_count(0)
@@ -61,6 +64,7 @@ def test_open_pages_catch_up_and_what_was_written_meanwhile_arrives_once(fragile
         expect(page.get_by_role("article", name="Being sent")).to_have_count(0)
         said = [one["text"] for one in fragile.owner.result("room/messages", name="hall")["items"]]
         assert sorted(said) == ["before the end", "before the page is back", "while nobody was there"]
+        expect(other.get_by_role("main").get_by_role("table")).to_contain_text("room/say")
         card = approvals.locator(f"#approval-{asked['ticket']}")
         card.get_by_role("button", name="Approve").click()
         expect(card).to_contain_text("owner approved")

@@ -91,6 +91,43 @@ def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Consol
     assert composer(page).input_value() == text
 
 
+def test_each_file_that_is_not_attached_says_why(console: Console) -> None:
+    console.expected = ("413",)
+    page = console.page("rooms/hall")
+    composer(page).wait_for()
+    page.locator("input[type=file]").set_input_files(
+        [
+            {"name": "picture.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n"},
+            {"name": "big.bin", "mimeType": "application/octet-stream", "buffer": bytes(6_000_000)},
+            {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""},
+            {"name": "note.txt", "mimeType": "text/plain", "buffer": b"A note."},
+        ]
+    )
+    expect(page.locator(".brought li")).to_have_count(2)
+    refused = page.get_by_role("alert")
+    expect(refused).to_contain_text("big.bin is larger than 5 MB, so it was not attached.")
+    expect(refused).to_contain_text("empty.txt is empty, so it was not attached.")
+    say(page, "With two of four files")
+    expect(log(page).locator("article:not(.sending)").last).to_contain_text("note.txt")
+    expect(refused).to_have_count(0)
+
+
+def test_what_is_read_on_one_page_is_read_on_the_others(console: Console) -> None:
+    console.owner.result("room/create", name="news", recipe="code-collaboration")
+    away, reading = console.page("rooms/hall"), console.page("rooms/general")
+    composer(away).wait_for()
+    composer(reading).wait_for()
+    assert (
+        console.owner.ask("room/say", by="helper", room="news", name="news", text="Something new")["status"] == "done"
+    )
+    entry = away.locator("nav a[href='/console/rooms/news']")
+    expect(entry).to_contain_text("1 unread")
+    reading.bring_to_front()
+    reading.locator("nav a[href='/console/rooms/news']").click()
+    expect(log(reading)).to_contain_text("Something new")
+    expect(entry).not_to_contain_text("unread")
+
+
 def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Console) -> None:
     one, other = console.page("rooms/hall"), console.page("rooms/hall")
     composer(one).press_sequentially("a word")

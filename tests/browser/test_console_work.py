@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browsing import Console
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 QUICK = """{
   "recipeId": "quick",
@@ -85,8 +85,31 @@ def test_of_two_who_decide_at_once_the_second_is_told_so(console: Console) -> No
     expect(card(second, id).get_by_role("button", name="Deny")).to_be_visible()
     console.owner.result("approval/approve", id=id)
     card(second, id).get_by_role("button", name="Deny").click()
-    expect(card(second, id).get_by_role("alert")).to_be_visible()
+    expect(card(second, id).get_by_role("alert")).to_have_text("Your Deny came too late: owner approved it.")
     expect(card(second, id)).to_contain_text("owner approved")
+
+
+def test_in_a_room_too_a_decision_that_came_too_late_says_who_was_first(console: Console) -> None:
+    console.expected = ("409",)
+    page = console.page("rooms/general")
+    composer = page.get_by_label("Message", exact=True)
+    composer.fill('write late.txt saying "two words"')
+    composer.press("Enter")
+    question = page.locator(".call .approval")
+    expect(question).to_contain_text("wants to run")
+    ticket = str(question.get_attribute("id")).removeprefix("approval-")
+
+    def approved_first(route: Route) -> None:
+        console.owner.result("approval/approve", id=ticket)
+        route.continue_()
+
+    page.route("**/api/approvals/*/deny", approved_first)
+    question.get_by_role("button", name="Deny").click()
+    expect(page.get_by_role("group", name="Call of file/write, done")).to_be_visible()
+    expect(card(page, ticket).get_by_role("alert")).to_have_text("Your Deny came too late: owner approved it.")
+    expect(card(page, ticket)).to_contain_text("wanted to run")
+    card(page, ticket).get_by_text("What it would change, as it was foreseen").click()
+    expect(card(page, ticket).get_by_role("figure")).to_contain_text("two words")
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ import {
 
 const NAMES = new Set(PLACES.map(([, name]) => name));
 const loaded = new Map();
+const AGAIN = 2000; // milliseconds until a server that did not answer is asked again
 
 /** Where one is: /console/NAME[/ID[/REST]]?query, as the page's component gets it; `first` where no page is named. */
 function here() {
@@ -48,8 +49,9 @@ function App() {
   const [problem, setProblem] = useState(null);
   const [other, setOther] = useState(null);
   useEffect(() => {
-    const enter = async () => {
-      const code = codeInAddress();
+    let again = 0;
+    const enter = async (code) => {
+      clearTimeout(again);
       try {
         if (code) await login({ code });
         else await refresh();
@@ -57,14 +59,16 @@ function App() {
       } catch (error) {
         if (code && error.code === "conflict") setOther({ code, words: error.detail });
         else setProblem(error);
-        await refresh().catch(() => {});
+        if (error.code === "unreachable") again = setTimeout(enter, AGAIN, code);
+        else await refresh().catch(() => {});
       }
     };
-    enter();
-    const linked = () => location.hash.startsWith("#login=") && enter();
+    enter(codeInAddress());
+    const linked = () => location.hash.startsWith("#login=") && enter(codeInAddress());
     addEventListener("hashchange", linked);
     const leave = onOtherProof(() => refresh().catch(() => {}));
     return () => {
+      clearTimeout(again);
       removeEventListener("hashchange", linked);
       leave();
     };
@@ -230,29 +234,49 @@ function Place({ place, navigate }) {
   const [page, setPage] = useState(() => loaded.get(place.name) ?? null);
   const [problem, setProblem] = useState(null);
   useEffect(() => {
-    if (!NAMES.has(place.name) || page) return;
-    import(`./pages/${place.name}.js`)
-      .then((module) => {
+    if (!NAMES.has(place.name) || page) return undefined;
+    let [timer, gone] = [0, false];
+    const load = async (tries) => {
+      try {
+        if (tries) await refresh();
+        // A browser does not fetch again what did not come, so it is another address that is fetched then.
+        const module = await import(`./pages/${place.name}.js${tries ? `?again=${tries}` : ""}`);
         loaded.set(place.name, module.default);
+        if (gone) return;
         setPage(() => module.default);
-      })
-      .catch((error) => {
+        setProblem(null);
+      } catch (error) {
+        if (gone) return;
+        // Of a file that did not come the browser does not say why: the server knows, if it is there.
+        const why = tries ? error : await refresh().then(() => error, (reason) => reason);
+        if (why.code === "unreachable") {
+          setProblem(why);
+          timer = setTimeout(load, AGAIN, tries + 1);
+          return;
+        }
         console.error(error);
         setProblem({
           title: "This page could not be loaded",
           detail: "Doorward may have been started anew with another version of the console.",
           hint: "Load the page again.",
         });
-      });
+      }
+    };
+    load(0);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
   }, [place.name]);
   if (!NAMES.has(place.name))
     return html`<${Page} title="There is no such page">
       <p>The console has no page of this address. <a href="/console/rooms">Go to the rooms.</a></p>
     </${Page}>`;
+  const waits = problem?.code === "unreachable";
   if (problem || failed)
-    return html`<${Page} title="This page failed">
+    return html`<${Page} title=${waits ? PLACES.find(([, name]) => name === place.name)[2] : "This page failed"}>
       <${ErrorBox} problem=${problem ?? { title: "This page failed", detail: String(failed.message ?? failed) }}
-        onRetry=${() => (problem ? location.reload() : reset())} />
+        onRetry=${waits ? undefined : () => (problem ? location.reload() : reset())} />
     </${Page}>`;
   if (!page) return html`<${Loading} />`;
   return html`<${page} params=${place} navigate=${navigate} />`;

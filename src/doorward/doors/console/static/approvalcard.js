@@ -2,6 +2,7 @@
 // long there is, and two buttons. What happened afterwards stays.
 
 import { get, part, post } from "./api.js";
+import { differenceOf, keepRefusal, refusals, tooLate } from "./decided.js";
 import { Diff } from "./diff.js";
 import { goesSomewhere } from "./keys.js";
 import {
@@ -15,6 +16,7 @@ import {
   State,
   Time,
   useEffect,
+  useSignal,
   useState,
   useTick,
   Visible,
@@ -47,30 +49,30 @@ export function Countdown({ until, from, onEnd }) {
   </span>`;
 }
 
-/** `approval` is what approval/show gives; `onChange(approval, refusal)` is told of how it stands after one tried to decide,
- * and of why that did not count. Where it is kept as `approval.refusal`, it stays when the card moves. In its room it is
- * a part of the message that asked. */
+/** `approval` is what approval/show gives; `onChange(approval)` is told of how it stands after one tried to decide. In its
+ * room it is a part of the message that asked. */
 export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom = false }) {
   const [busy, setBusy] = useState("");
-  const [problem, setProblem] = useState(null);
+  const refusal = useSignal(refusals)[approval.id];
   const [sure, setSure] = useState(false);
   const waits = approval.state === "pending";
   const yes = (approval.decisions ?? []).filter((one) => one.verdict === "approve").length;
   const decide = async (verdict) => {
     setBusy(verdict);
-    setProblem(null);
-    let refusal = null;
+    let refused = null;
     try {
       await post(`/approvals/${part(approval.id)}/${verdict}`);
       say(verdict === "approve" ? "Approved" : "Denied");
     } catch (error) {
-      refusal = error;
-      setProblem(error);
+      refused = error;
     }
     try {
-      onChange?.(await get(`/approvals/${part(approval.id)}`), refusal);
+      const found = await get(`/approvals/${part(approval.id)}`);
+      const late = refused?.code === "conflict" && tooLate(verdict, found);
+      keepRefusal(approval.id, late ? { late } : refused);
+      onChange?.(found);
     } catch (error) {
-      setProblem(error);
+      keepRefusal(approval.id, refused ?? error);
     }
     setBusy("");
   };
@@ -86,6 +88,12 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       else decide("deny");
     }
   };
+  const difference = differenceOf(approval);
+  const foreign = approval.command.startsWith("mcp/");
+  const changes = difference && (foreign
+    ? html`<p class="label">What is known of it</p><pre class="code wrap" tabindex="0" role="group"
+        aria-label="What is known of it"><code><${Visible} text=${difference} lines /></code></pre>`
+    : html`<${Diff} text=${difference} />`);
   const Heading = `h${level}`;
   const Whole = inRoom ? "div" : "article";
   return html`<${Whole}
@@ -101,7 +109,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       <${Heading} id=${`approval-${approval.id}-title`}>
         <strong><${Visible} text=${approval.caller} /></strong>${approval.onBehalfOf &&
           approval.onBehalfOf !== approval.caller ? html` for <${Visible} text=${approval.onBehalfOf} />` : ""}
-        ${" wants to run "}<code><${Visible} text=${approval.command} /></code>
+        ${waits ? " wants to run " : " wanted to run "}<code><${Visible} text=${approval.command} /></code>
       </${Heading}>
       ${waits
         ? html`<${Countdown} until=${approval.expiresAt} from=${approval.createdAt} onEnd=${() => onExpired?.(approval)}
@@ -120,18 +128,16 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       ${approval.quorum > 1 && html`<span>${yes} of ${approval.quorum} people who must agree said yes</span>`}
     </p>
     ${approval.shown &&
-    html`<p class="label" id=${`approval-${approval.id}-runs`}>Exactly this runs</p>
+    html`<p class="label" id=${`approval-${approval.id}-runs`}>Exactly this ${waits ? "runs" : "was asked for"}</p>
       <pre class="code wrap" tabindex="0" role="group"
         aria-labelledby=${`approval-${approval.id}-runs`}><code><${Visible} text=${approval.shown} lines
           /></code></pre>`}
-    ${approval.difference &&
-    (approval.command.startsWith("mcp/")
-      ? html`<p class="label">What is known of it</p><pre class="code wrap" tabindex="0" role="group"
-        aria-label="What is known of it"><code><${Visible} text=${approval.difference} lines /></code></pre>`
-      : html`<${Diff} text=${approval.difference} />`)}
+    ${waits ? changes : changes && html`<details><summary>${foreign ? "What was known of it"
+      : "What it would change, as it was foreseen"}</summary>${changes}</details>`}
     ${approval.why && html`<p class="quiet"><${Visible} text=${approval.why} /></p>`}
     <${Decisions} approval=${approval} />
-    <${ErrorBox} problem=${problem ?? approval.refusal} />
+    ${refusal?.late ? html`<p class="note" role="alert"><${Visible} text=${refusal.late} /></p>`
+      : html`<${ErrorBox} problem=${refusal} />`}
     ${waits &&
     (approval.cannotDecide
       ? html`<p class="quiet"><${Visible} text=${approval.cannotDecide} /></p>`

@@ -20,6 +20,9 @@ let begun = 0; // when g was pressed, as long as the second key has not come
 /** Whether the next key is the second of two that lead to a page, and so means nothing else. */
 export const goesSomewhere = () => Date.now() - begun < TOGETHER;
 
+/** Where one searches on this page: a field, or the button that opens it; null where there is nothing to search. */
+const search = () => document.querySelector("main [type=search], main [data-search]") ?? document.querySelector("[data-opens-search]");
+
 const typing = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog[open]");
 
 /** Out of what one writes in. What is in a dialog, a panel or a room has its own word about that. */
@@ -59,10 +62,11 @@ export function useKeys(navigate) {
       if (event.key === "g") begun = Date.now();
       else if (event.key === "?") setHelp(true);
       else if (event.key === "/") {
-        const search = document.querySelector("main [type=search], main [data-search]");
-        if (search) {
+        const place = search();
+        if (place) {
           event.preventDefault();
-          search.focus();
+          place.focus();
+          if (place.matches("[data-opens-search]")) place.click();
         }
       } else if (event.key === "m") {
         const composer = document.querySelector("[data-composer]");
@@ -81,8 +85,8 @@ export function useKeys(navigate) {
 export function Keys({ onClose }) {
   const rows = [
     ...PLACES.map(([key, , title]) => [["g", key], `Go to ${title.toLowerCase()}`]),
-    [["/"], "Search on this page"],
-    [["m"], "Write a message (in a room)"],
+    ...(search() ? [[["/"], "Search on this page"]] : []),
+    ...(document.querySelector("[data-composer]") ? [[["m"], "Write a message"]] : []),
     [["↑", "↓"], "Move in a list"],
     [["Enter"], "Open, or send a message"],
     [["Esc"], "Close, or leave what you write in"],

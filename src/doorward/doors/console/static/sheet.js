@@ -13,7 +13,12 @@ function added(name) {
     const link = document.createElement("link");
     link.rel = "stylesheet";
     link.href = new URL(name, import.meta.url).href;
-    link.onload = link.onerror = resolve;
+    link.onload = resolve;
+    link.onerror = () => {
+      known.delete(name); // whoever needs it next tries again
+      link.remove();
+      resolve();
+    };
     document.head.append(link);
   });
 }

@@ -75,6 +75,11 @@ export function begin() {
     onMissed(all),
     onEvent("room:", () => soon("rooms", loadRooms)),
     onEvent("persona:", () => soon("rooms", loadRooms)),
+    // One's other pages, or other programs of one's own, say how far one has read there.
+    onEvent("execution:ended", ({ data }) => {
+      if (data.command !== "room/mark" || data.caller !== session.value?.user) return;
+      if (rooms.value?.some((one) => one.unread > 0)) soon("rooms", loadRooms);
+    }),
     onEvent("chat:message-received", ({ data }) => heard(data)),
     onEvent("approval:", ({ event, data }) => {
       soon("waiting", loadWaiting);

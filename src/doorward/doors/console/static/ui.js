@@ -159,14 +159,16 @@ export function Field({ label, hint, error, children, type = "text", options, ro
   </div>`;
 }
 
-/** `kind` is primary, danger, quiet or plain; `busy` keeps it from being pressed twice. */
-export function Button({ kind = "", busy = false, children, buttonRef, type = "button", disabled, ...rest }) {
+/** `kind` is primary, danger, quiet or plain; `busy` keeps it from being pressed twice, and does not take it the focus. */
+export function Button({ kind = "", busy = false, children, buttonRef, type = "button", disabled, onClick, ...rest }) {
   return html`<button
     type=${type}
     class=${`button ${kind}`}
-    disabled=${disabled || busy}
+    disabled=${disabled}
+    aria-disabled=${busy ? "true" : undefined}
     aria-busy=${busy ? "true" : undefined}
     ref=${buttonRef}
+    onClick=${busy ? (event) => event.preventDefault() : onClick}
     ...${rest}
   >
     ${children}
@@ -174,7 +176,7 @@ export function Button({ kind = "", busy = false, children, buttonRef, type = "b
 }
 
 // What had the focus may be gone by now, or go with what the dialog did: then it goes to the heading of the page.
-function giveBack(before) {
+export function giveBack(before) {
   if (before?.isConnected) before.focus();
   const check = () => {
     if (document.activeElement === document.body) document.getElementById("page-title")?.focus({ preventScroll: true });

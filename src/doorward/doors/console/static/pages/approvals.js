@@ -46,7 +46,7 @@ function All({ navigate }) {
   const look = useCallback(async (id) => {
     try {
       const found = await get(`/approvals/${part(id)}`);
-      setCards((before) => (before ?? []).map((one) => (one.id === id ? { ...found, refusal: one.refusal } : one)));
+      setCards((before) => (before ?? []).map((one) => (one.id === id ? found : one)));
     } catch (error) {
       setProblem(error);
     }
@@ -66,7 +66,7 @@ function All({ navigate }) {
       // What was decided while somebody looks at it stays where it is, with what came of it.
       setCards((before) => {
         const known = new Map((before ?? []).map((one) => [one.id, one]));
-        for (const one of fresh) known.set(one.id, { ...one, refusal: known.get(one.id)?.refusal });
+        for (const one of fresh) known.set(one.id, one);
         return [...known.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
       });
       setProblem(null);
@@ -110,8 +110,8 @@ function All({ navigate }) {
     };
   }, [load]);
 
-  const changed = (found, refusal) => {
-    setCards((before) => before.map((one) => (one.id === found.id ? { ...found, refusal } : one)));
+  const changed = (found) => {
+    setCards((before) => before.map((one) => (one.id === found.id ? found : one)));
     badge.set(badge.value.filter((one) => one.id !== found.id || found.state === "pending"));
     // The card moves down, and the focus with it would be lost: it goes to what waits next.
     setTimeout(() => {

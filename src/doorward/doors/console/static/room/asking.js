@@ -43,6 +43,5 @@ function Asked({ id }) {
   }, [id, open, from.reload]);
   if (from.problem && !from.data) return html`<${ErrorBox} problem=${from.problem} onRetry=${from.reload} />`;
   if (!from.data) return html`<${Loading} label="Looking at what waits…" />`;
-  const change = (found, refusal) => from.setData({ ...found, refusal });
-  return html`<${ApprovalCard} approval=${from.data} level=${2} inRoom onChange=${change} onExpired=${from.reload} />`;
+  return html`<${ApprovalCard} approval=${from.data} level=${2} inRoom onChange=${from.setData} onExpired=${from.reload} />`;
 }

@@ -2,8 +2,9 @@
 
 import { get, part } from "../api.js";
 import { ApprovalCard } from "../approvalcard.js";
+import { refusals } from "../decided.js";
 import { onEvent } from "../live.js";
-import { Code, ErrorBox, html, Loading, State, useEffect, useLoad, useRef, Visible } from "../ui.js";
+import { Code, ErrorBox, html, Loading, State, useEffect, useLoad, useRef, useSignal, Visible } from "../ui.js";
 
 const WORDS = {
   waiting: "is being looked at",
@@ -47,6 +48,7 @@ export function CallCard({ card }) {
 
 /** The question to people about one call. Once it is decided, one line says how; the rest is behind it. */
 function Asked({ id, state }) {
+  const refusal = useSignal(refusals)[id];
   const from = useLoad(() => get(`/approvals/${part(id)}`), [id]);
   useEffect(() => onEvent("approval:", ({ data }) => (data.approval ?? data.id) === id && from.reload()), [id, from.reload]);
   const first = useRef(true);
@@ -56,9 +58,8 @@ function Asked({ id, state }) {
   }, [state]);
   if (from.problem && !from.data) return html`<${ErrorBox} problem=${from.problem} onRetry=${from.reload} />`;
   if (!from.data) return html`<${Loading} label="Looking at what waits…" />`;
-  const change = (found, refusal) => from.setData({ ...found, refusal });
-  const card = html`<${ApprovalCard} approval=${from.data} level=${2} inRoom onChange=${change} onExpired=${from.reload} />`;
-  if (from.data.state === "pending" || from.data.refusal) return card;
+  const card = html`<${ApprovalCard} approval=${from.data} level=${2} inRoom onChange=${from.setData} onExpired=${from.reload} />`;
+  if (from.data.state === "pending" || refusal) return card;
   const who = (from.data.decisions ?? []).map((one) => one.decider).join(", ");
   return html`<details class="asked"><summary>Asked of people: ${from.data.state === "used" ? "approved" : from.data.state}${who && html` by <${Visible} text=${who} />`}</summary>${card}</details>`;
 }

@@ -3,7 +3,7 @@
 import { Problem, request } from "../api.js";
 import { Button, ErrorBox, html, toast, useEffect, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
-import { shortName } from "./filewords.js";
+import { notAttached, shortName } from "./filewords.js";
 import { senderOf } from "./sender.js";
 
 const MOST_FILES = 8;
@@ -14,6 +14,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
   const [text, setText] = useState(kept.get(path)?.text ?? "");
   const [files, setFiles] = useState(kept.get(path)?.files ?? []);
   const [problem, setProblem] = useState(null);
+  const [refused, setRefused] = useState([]); // a sentence for each file that was not attached
   const [bringing, setBringing] = useState(0);
   const [over, setOver] = useState(false);
   const [offered, setOffered] = useState(null);
@@ -66,6 +67,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
     setText("");
     setFiles([]);
     setProblem(null);
+    setRefused([]);
     setOffered(null);
     try {
       await send(said, brought);
@@ -86,25 +88,24 @@ export function Composer({ path, members, replying, onUnreply, send }) {
   const bring = async (list) => {
     if (count.current + list.length > MOST_FILES) {
       const there = count.current ? `${count.current} are here already, and ` : "";
-      const detail = `A message comes with at most ${MOST_FILES} files; ${there}${list.length} were chosen. None of these was brought.`;
-      setProblem(new Problem({ title: "Too many files", detail }));
+      setRefused((now) => [...now, `A message comes with at most ${MOST_FILES} files; ${there}${list.length} were chosen. None of these was attached.`]);
       return;
     }
     coming.current += list.length;
     count.current += list.length;
     for (const file of list) {
       setBringing((count) => count + 1);
+      const name = file.name || "image.png";
       try {
-        const name = file.name || "image.png";
+        if (!file.size) throw new Problem({ code: "empty" });
         const taken = await request("POST", `${path}/attachments`, {
           body: file,
           query: { file: name },
           headers: { "Content-Type": file.type || "application/octet-stream" },
         });
         setFiles((now) => [...now, { id: taken.id, name: taken.name ?? name }]);
-        setProblem(null);
       } catch (error) {
-        setProblem(new Problem({ ...error, title: `${visibleText(shortName(file.name || "The file"))} was not brought`, detail: error.detail || error.message }));
+        setRefused((now) => [...now, notAttached(visibleText(shortName(name)), error)]);
       } finally {
         coming.current -= 1;
         setBringing((count) => count - 1);
@@ -158,6 +159,11 @@ export function Composer({ path, members, replying, onUnreply, send }) {
     }}
     onDragLeave=${() => setOver(false)} onDrop=${drop}>
     <${ErrorBox} problem=${problem} />
+    ${refused.length > 0 && html`<div class="error-box not-attached" role="alert"><div>${refused.map((one, at) => html`<p key=${at}>${one}</p>`)}</div>
+      <${Button} kind="small quiet" onClick=${() => {
+        setRefused([]);
+        area.current.focus();
+      }}>Close</${Button}></div>`}
     ${replying && html`<p class="replying">↪ Answering <strong><${Visible} text=${senderOf(replying)} /></strong>: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
       <${Button} kind="small plain" onClick=${onUnreply}>Not as an answer</${Button}></p>`}
     ${files.length > 0 && html`<ul class="brought">${files.map((one) => html`<li key=${one.id} title=${visibleText(one.name)}>${shortName(visibleText(one.name))}
@@ -178,7 +184,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
         bring([...event.target.files]);
         event.target.value = "";
       }} />
-      <${Button} kind="plain icon" aria-label="Bring a file" title="Bring a file" busy=${bringing > 0} onClick=${() => picker.current.click()}>+</${Button}>
+      <${Button} kind="plain icon" aria-label="Attach a file" title="Attach a file" busy=${bringing > 0} onClick=${() => picker.current.click()}>+</${Button}>
       <${Button} kind="primary" type="submit" disabled=${bringing > 0}>Send</${Button}>
     </div>
   </form>`;

@@ -2,7 +2,7 @@
 
 import { run, session } from "../api.js";
 import { Marked } from "../markdown.js";
-import { Button, Confirm, ErrorBox, html, Time, toast, useMemo, useRef, useState, Visible } from "../ui.js";
+import { Button, Confirm, ErrorBox, html, Time, toast, useLayoutEffect, useMemo, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
 import { Attached } from "./attached.js";
 import { CallCard } from "./card.js";
@@ -29,6 +29,17 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const [trace, setTrace] = useState(null);
+  const whole = useRef(null);
+  const edit = useRef(null);
+  const edited = useRef(false);
+  // Whoever changed the message, or left it, goes on where they began.
+  useLayoutEffect(() => {
+    if (edited.current && !editing) {
+      whole.current.focus({ preventScroll: true }); // as long as nothing in it has the focus, its buttons are hidden
+      (edit.current ?? document.querySelector("[data-composer]"))?.focus();
+    }
+    edited.current = editing;
+  }, [editing]);
   const keeps = ["owner", "admin"].includes(facts.members[session.value.user]);
   // The same node for the same revision, which is then not worked out anew whenever something else in the room changes.
   const body = useMemo(() => message.text && html`<${Folded} text=${message.text} mentions=${mentions} />`, [message.revision, mentions]);
@@ -43,7 +54,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
       toast(problem.detail || problem.message);
     }
   };
-  return html`<article class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${visibleText(senderOf(message))}>
+  return html`<article ref=${whole} class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${visibleText(senderOf(message))}>
     ${!joined && html`<${Face} id=${message.sender} kind=${message.kind} />`}
     <div class="said-body">
       ${joined
@@ -58,7 +69,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
           ? html`<${Edit} message=${message} onDone=${() => setEditing(false)} />`
           : html`${body}
               ${files.map((one) => html`<${Attached} file=${one} path=${path} key=${one.id} />`)}
-              ${cards.map((one, index) => html`<${CallCard} card=${one} key=${one.call || index} />`)}`}
+              ${cards.map((one, index) => html`<${CallCard} card=${one} key=${index} />`)}`}
       ${message.editedAt && !gone && html`<p class="edited quiet">edited <${Time} at=${message.editedAt} />
         ${keeps && html` · <button type="button" class="linklike" onClick=${earlier}>earlier versions</button>`}</p>`}
       ${gone && keeps && html`<p class="edited quiet"><button type="button" class="linklike" onClick=${earlier}>what it was</button></p>`}
@@ -66,7 +77,7 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
     </div>
     ${!gone && !editing && !facts.archived && html`<div class="said-actions">
       <${Button} kind="small plain" onClick=${() => onReply(message)}>Reply<span class="unseen"> to ${visibleText(senderOf(message))}</span></${Button}>
-      ${mine && !cards.length && html`<${Button} kind="small plain" onClick=${() => setEditing(true)}>Edit</${Button}>`}
+      ${mine && !cards.length && html`<${Button} kind="small plain" buttonRef=${edit} onClick=${() => setEditing(true)}>Edit</${Button}>`}
       ${(mine || keeps) && html`<${Button} kind="small plain" onClick=${() => setDeleting(true)}>Take back</${Button}>`}
     </div>`}
     ${deleting && html`<${Confirm} title="Take this message back?" words="Take it back" onClose=${() => setDeleting(false)}
@@ -99,15 +110,13 @@ function Edit({ message, onDone }) {
       save();
     }
   };
-  const focus = useRef(false);
+  const area = useRef(null);
+  useLayoutEffect(() => {
+    area.current.focus();
+    area.current.setSelectionRange(text.length, text.length);
+  }, []);
   return html`<div class="edit">
-    <textarea aria-label="The message" rows="3" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${key}
-      ref=${(element) => {
-        if (element && !focus.current) {
-          focus.current = true;
-          element.focus();
-        }
-      }}></textarea>
+    <textarea aria-label="The message" rows="3" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${key} ref=${area}></textarea>
     <${ErrorBox} problem=${problem} />
     <div class="actions"><${Button} kind="small primary" busy=${busy} onClick=${save}>Save</${Button}>
       <${Button} kind="small" onClick=${onDone}>Leave it</${Button}></div>

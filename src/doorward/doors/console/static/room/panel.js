@@ -1,14 +1,25 @@
 // Beside a room: who is in it, what was said in it, and how it is set up.
 
 import { del, get, part, put, run, session } from "../api.js";
-import { Badge, Button, Confirm, Dialog, Empty, ErrorBox, Field, html, Loading, More, Time, useEffect, useLoad, useRef, useState, Visible } from "../ui.js";
+import { Badge, Button, Confirm, Dialog, Empty, ErrorBox, Field, giveBack, html, Loading, More, Time, useEffect, useLayoutEffect, useLoad, useRef, useState, Visible } from "../ui.js";
 import { loadRooms } from "../state.js";
 import { Face } from "./message.js";
 import { senderOf } from "./sender.js";
 
 export function Panel({ kind, onClose, ...rest }) {
   const place = useRef(null);
-  useEffect(() => place.current?.focus(), [kind]);
+  const before = useRef(null); // what had the focus when it was opened
+  useEffect(() => {
+    const [panel, now] = [place.current, document.activeElement];
+    if (!panel.contains(now)) before.current = now;
+    (panel.querySelector("[type=search]") ?? panel).focus();
+  }, [kind]);
+  useLayoutEffect(() => {
+    const panel = place.current;
+    return () => {
+      if (document.activeElement === document.body || panel.contains(document.activeElement)) giveBack(before.current);
+    };
+  }, []);
   const titles = { members: "Members", search: "Search", settings: "Room settings" };
   const key = (event) => event.key === "Escape" && !event.target.closest("dialog") && onClose();
   return html`<aside class="panel" aria-label=${titles[kind]} tabindex="-1" ref=${place} onKeyDown=${key}>
@@ -114,8 +125,6 @@ function Search({ facts }) {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
-  const box = useRef(null);
-  useEffect(() => box.current?.focus(), []);
   const search = async (before = "") => {
     if (!words.trim()) return;
     setBusy(true);
@@ -133,7 +142,7 @@ function Search({ facts }) {
       event.preventDefault();
       search();
     }}>
-      <${Field} label="Words in this room" type="search" value=${words} onInput=${(event) => setWords(event.target.value)} inputRef=${box} />
+      <${Field} label="Words in this room" type="search" value=${words} onInput=${(event) => setWords(event.target.value)} />
       <${Button} type="submit" busy=${busy}>Search</${Button}>
     </form>
     <${ErrorBox} problem=${problem} />

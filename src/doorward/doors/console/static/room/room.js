@@ -173,7 +173,7 @@ function Head({ facts, here, panel, setPanel, out }) {
       <p class="quiet" title=${facts.topic ? visibleText(facts.topic) : undefined}>${facts.topic ? html`<${Visible} text=${facts.topic} />` : html`Recipe <a href=${`/console/recipes/${encodeURIComponent(facts.recipe)}`}>${facts.recipe}</a>`}</p>
     </div>
     ${!out && html`<div class="actions">
-      <${Button} kind="small quiet" aria-pressed=${pressed("search")} onClick=${() => toggle("search")}>Search</${Button}>
+      <${Button} kind="small quiet" aria-pressed=${pressed("search")} data-opens-search onClick=${() => toggle("search")}>Search</${Button}>
       <${Button} kind="small quiet" aria-pressed=${pressed("members")} onClick=${() => toggle("members")}>
         <span>${count} ${count === 1 ? "member" : "members"}${here?.length ? html`<span class="here-count">, ${here.length} here</span>` : ""}</span>
       </${Button}>
