@@ -84,7 +84,8 @@ async def _up(home: Home, settings: Settings) -> None:
             finally:
                 home.address.unlink(missing_ok=True)
                 home.socket.unlink(missing_ok=True)
-    click.echo("Doorward has stopped.")
+    with contextlib.suppress(OSError):  # where the terminal itself has ended, nobody can be told
+        click.echo("Doorward has stopped.")
 
 
 def _listening(house: House) -> socket.socket:
