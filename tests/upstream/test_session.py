@@ -254,6 +254,22 @@ async def test_a_server_that_writes_nothing_but_nonsense_is_given_up() -> None:
     assert len(heard.ends) == 1
 
 
+async def test_a_late_answer_is_blamed_on_nonsense_of_its_own_time_alone() -> None:
+    session, wire, _ = await opened()
+    wire.receiver.received(b"la la la")
+    with pytest.raises(TimedOut) as early:
+        await session.request("tools/call", {}, within=0.01)
+    task = asyncio.ensure_future(session.request("tools/call", {}, within=0.01))
+    await turns()
+    wire.receiver.received(b"la la la")
+    with pytest.raises(TimedOut) as meanwhile:
+        await task
+    assert early.value.message.endswith("did not answer tools/call within 0.01 seconds.")
+    assert meanwhile.value.message.endswith(
+        "; it wrote what is no message of the protocol instead, at last 'la la la'."
+    )
+
+
 async def test_who_talks_without_being_asked_is_read_more_slowly() -> None:
     _, wire, _ = await opened()
     for _ in range(2_500):

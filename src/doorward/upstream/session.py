@@ -89,6 +89,7 @@ class Session:
         self._lost: DoorwardError | None = None
         self._nonsense = 0
         self._last_nonsense = ""
+        self._nonsense_at = 0.0
         self._budget = Budget()
         self._quiet_until = 0.0
         self._aside: deque[tuple[bytes, int | None]] = deque()
@@ -195,11 +196,9 @@ class Session:
 
     def _late_sentence(self, waiting: Waiting) -> str:
         sentence = f"The server {self.name} did not answer {waiting.method} within {waiting.patience:g} seconds"
-        if self._nonsense:
-            sentence += (
-                f"; it wrote what is no message of the protocol instead ({self._nonsense} times, at last "
-                f"{self._last_nonsense!r})"
-            )
+        asked = waiting.deadline - waiting.patience
+        if self._nonsense and self._nonsense_at >= asked:
+            sentence += f"; it wrote what is no message of the protocol instead, at last {self._last_nonsense!r}"
         return f"{sentence}."
 
     # What the connection delivers.
@@ -311,6 +310,7 @@ class Session:
         if not frame.strip():
             return self._spend()
         self._nonsense += 1
+        self._nonsense_at = self._loop.time()
         self._last_nonsense = self.discretion.of(frame[:1_000].decode("utf-8", "replace"), 80)
         self.fault(f"a line that is no message ({error.message}): {self._last_nonsense}", len(frame))
         waiting = self._meant(frame)
