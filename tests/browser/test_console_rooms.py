@@ -128,6 +128,42 @@ def test_what_is_read_on_one_page_is_read_on_the_others(console: Console) -> Non
     expect(entry).not_to_contain_text("unread")
 
 
+def test_what_is_found_shows_where_the_words_are_and_leads_there_and_back_to_the_newest(console: Console) -> None:
+    console.owner.result("room/create", name="long", recipe="casual-chat")
+    needle = "before\n" * 100 + "the pump\nis warm\n" + "after\n" * 5
+    for text in ("the first", needle, *(f"word {number}" for number in range(70))):
+        console.owner.result("room/say", name="long", text=text)
+    page = console.page("rooms/long")
+    expect(log(page).get_by_text("word 69")).to_be_in_viewport()
+    page.keyboard.press("/")
+    page.keyboard.type("pump")
+    page.keyboard.press("Enter")
+    found = page.get_by_role("complementary", name="Search").get_by_role("listitem")
+    expect(found.locator("mark")).to_have_text("pump")
+    assert "the pump\nis warm\nafter" in found.inner_text()
+    found.get_by_role("link").click()
+    there = log(page).locator("article").filter(has_text="before")
+    expect(there).to_be_focused()
+    expect(there).to_be_in_viewport()
+    console.owner.result("room/say", name="long", text="word 70")
+    expect(log(page).get_by_text("word 70")).to_have_count(0)
+    page.get_by_role("button", name="To the newest").click()
+    expect(log(page).get_by_text("word 70")).to_be_in_viewport()
+
+
+def test_people_are_called_by_their_names_and_whose_they_are_stands_beside(console: Console) -> None:
+    console.owner.result("user/create", id="anna", name="Ann Berg", access="edit")
+    console.owner.result("room/create", name="named", recipe="casual-chat")
+    console.owner.result("room/join", name="named", member="anna")
+    page = console.page("rooms/named")
+    page.get_by_role("button", name="2 members").click()
+    expect(page.get_by_role("complementary", name="Members")).to_contain_text("Ann Berg @anna")
+    composer(page).press_sequentially("@ber")
+    expect(page.get_by_role("listbox", name="Members")).to_contain_text("Ann Berg @anna")
+    composer(page).press("Enter")
+    assert composer(page).input_value() == "@anna "
+
+
 def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Console) -> None:
     one, other = console.page("rooms/hall"), console.page("rooms/hall")
     composer(one).press_sequentially("a word")

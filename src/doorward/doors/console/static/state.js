@@ -2,6 +2,7 @@
 
 import { get, session } from "./api.js";
 import { onEvent, onMissed } from "./live.js";
+import { loadNames } from "./names.js";
 import { notify } from "./notify.js";
 import { senderOf } from "./room/sender.js";
 import { signal } from "./signal.js";
@@ -68,13 +69,19 @@ export function begin() {
   const all = () => {
     soon("rooms", loadRooms);
     soon("waiting", loadWaiting);
+    soon("names", loadNames);
   };
+  loadNames().catch(() => {});
   loadRooms().catch(() => {});
   loadWaiting().catch(() => {});
   const leave = [
     onMissed(all),
-    onEvent("room:", () => soon("rooms", loadRooms)),
-    onEvent("persona:", () => soon("rooms", loadRooms)),
+    ...["room:", "persona:"].map((prefix) =>
+      onEvent(prefix, () => {
+        soon("rooms", loadRooms);
+        soon("names", loadNames);
+      }),
+    ),
     // One's other pages, or other programs of one's own, say how far one has read there.
     onEvent("execution:ended", ({ data }) => {
       if (data.command !== "room/mark" || data.caller !== session.value?.user) return;

@@ -7,7 +7,7 @@ import { DirectRoom, NewRoom } from "../room/dialogs.js";
 import { Room } from "../room/room.js";
 
 export default function Rooms({ params, navigate }) {
-  if (params.id) return html`<${Room} name=${params.id} key=${params.id} navigate=${navigate} around=${params.query.at} />`;
+  if (params.id) return html`<${Room} name=${params.id} key=${params.id} navigate=${navigate} query=${params.query} />`;
   return params.first ? html`<${First} navigate=${navigate} />` : html`<${Overview} navigate=${navigate} />`;
 }
 

@@ -1,10 +1,11 @@
 // Where one writes: Enter sends, Shift+Enter breaks the line, files come by button, paste or drop, @ completes members.
 
 import { Problem, request } from "../api.js";
+import { names } from "../names.js";
 import { Button, ErrorBox, html, toast, useEffect, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
 import { notAttached, shortName } from "./filewords.js";
-import { senderOf } from "./sender.js";
+import { Named, Sender } from "./sender.js";
 
 const MOST_FILES = 8;
 const BETWEEN_TYPING = 2000;
@@ -164,7 +165,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
         setRefused([]);
         area.current.focus();
       }}>Close</${Button}></div>`}
-    ${replying && html`<p class="replying">↪ Answering <strong><${Visible} text=${senderOf(replying)} /></strong>: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
+    ${replying && html`<p class="replying">↪ Answering <${Sender} message=${replying} />: <span class="quiet"><${Visible} text=${replying.text.slice(0, 80)} /></span>
       <${Button} kind="small plain" onClick=${onUnreply}>Not as an answer</${Button}></p>`}
     ${files.length > 0 && html`<ul class="brought">${files.map((one) => html`<li key=${one.id} title=${visibleText(one.name)}>${shortName(visibleText(one.name))}
       <${Button} kind="small plain icon" aria-label=${`Leave out ${visibleText(one.name)}`} onClick=${() => setFiles(files.filter((other) => other !== one))}>✕</${Button}></li>`)}</ul>`}
@@ -173,7 +174,7 @@ export function Composer({ path, members, replying, onUnreply, send }) {
         onMouseDown=${(event) => {
           event.preventDefault();
           complete(id);
-        }}>@<${Visible} text=${id} /> <span class="quiet">${members.kinds?.[id] === "human" ? "" : "AI"}</span></li>`)}
+        }}><${Named} id=${id} /> ${members.kinds?.[id] !== "human" && html`<span class="kind-word">AI</span>`}</li>`)}
     </ul>`}
     <div class="composer-line">
       <textarea ref=${area} rows="1" data-composer aria-label="Message" placeholder="Write a message" value=${text}
@@ -190,13 +191,13 @@ export function Composer({ path, members, replying, onUnreply, send }) {
   </form>`;
 }
 
-/** The members that an @ in front of the cursor could mean. */
-export function completions(text, at, members) {
+/** The members that an @ in front of the cursor could mean, by their ids or by what they are called. */
+export function completions(text, at, members, called = names.value) {
   const match = /(^|\s)@([\w.-]{0,62})$/.exec(text.slice(0, at));
   if (!match) return null;
   const begun = match[2].toLowerCase();
   const ids = Object.keys(members.members)
-    .filter((id) => id.toLowerCase().startsWith(begun))
+    .filter((id) => [id, ...(called[id] ?? "").split(/\s+/)].some((one) => one.toLowerCase().startsWith(begun)))
     .slice(0, 8);
   return ids.length ? { from: at - match[2].length - 1, ids, at: 0 } : null;
 }

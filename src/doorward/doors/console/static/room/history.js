@@ -5,10 +5,10 @@ import { Button, Empty, ErrorBox, html, useEffect, useLayoutEffect, useMemo, use
 import { Asking } from "./asking.js";
 import { Draft, Said, Sending } from "./message.js";
 import { discard } from "./outbox.js";
-import { senderOf } from "./sender.js";
+import { sameSender } from "./sender.js";
 import { PAGE, withMessages } from "./timeline.js";
 
-export function History({ path, facts, state, sending, setState, ready, mentions, firstUnread, onReply }) {
+export function History({ path, facts, state, sending, setState, ready, mentions, firstUnread, onReply, aim, toNewest }) {
   const place = useRef(null);
   const atEnd = useRef(true);
   const height = useRef(null);
@@ -19,13 +19,11 @@ export function History({ path, facts, state, sending, setState, ready, mentions
   const list = state.messages;
   const last = list.at(-1)?.id;
 
-  const older = async () => {
-    if (busy || !state.older) return;
+  const fetched = async (fetch) => {
+    if (busy) return;
     setBusy(true);
     try {
-      const page = await get(`${path}/messages`, { limit: PAGE, before: state.older });
-      height.current = place.current.scrollHeight - place.current.scrollTop;
-      setState((before) => ({ ...withMessages(before, page.items), older: page.next }));
+      await fetch();
       setProblem(null);
     } catch (error) {
       setProblem(error);
@@ -33,6 +31,19 @@ export function History({ path, facts, state, sending, setState, ready, mentions
       setBusy(false);
     }
   };
+  const older = () =>
+    state.older &&
+    fetched(async () => {
+      const page = await get(`${path}/messages`, { limit: PAGE, before: state.older });
+      height.current = place.current.scrollHeight - place.current.scrollTop;
+      setState((before) => ({ ...withMessages(before, page.items), older: page.next }));
+    });
+  const newer = () =>
+    fetched(async () => {
+      const page = await get(`${path}/messages`, { limit: PAGE, after: state.newer });
+      atEnd.current = false;
+      setState((before) => ({ ...withMessages(before, page.items), newer: page.newer }));
+    });
 
   useLayoutEffect(() => {
     const box = place.current;
@@ -43,6 +54,13 @@ export function History({ path, facts, state, sending, setState, ready, mentions
       box.scrollTop = box.scrollHeight;
     }
   });
+  useLayoutEffect(() => {
+    const found = aim && document.getElementById(`m-${aim.id}`);
+    if (!found) return;
+    atEnd.current = false;
+    found.scrollIntoView({ block: "center" });
+    found.focus({ preventScroll: true });
+  }, [aim]);
   // What is loaded later (a picture, the facts of an approval) makes the history longer: whoever is at its end stays there.
   useEffect(() => {
     const box = place.current;
@@ -81,7 +99,8 @@ export function History({ path, facts, state, sending, setState, ready, mentions
     if (atEnd.current && behind) setBehind(0);
     if (box.scrollTop < 200) older();
   };
-  const toEnd = () => {
+  const toEnd = async () => {
+    if (state.newer) await fetched(toNewest);
     atEnd.current = true;
     setBehind(0);
     place.current.scrollTop = place.current.scrollHeight;
@@ -105,18 +124,19 @@ export function History({ path, facts, state, sending, setState, ready, mentions
       ${list.map((one) => {
         const day = new Date(one.at).toDateString();
         const dayBefore = previous && new Date(previous.at).toDateString();
-        const joined = previous && senderOf(previous) === senderOf(one) && day === dayBefore && !previous.deletedAt && new Date(one.at) - new Date(previous.at) < 300_000;
+        const joined = previous && sameSender(previous, one) && day === dayBefore && !previous.deletedAt && new Date(one.at) - new Date(previous.at) < 300_000;
         const unread = firstUnread >= 0 && one.position > firstUnread && (!previous || previous.position <= firstUnread) && one.sender !== me;
         previous = one;
         return html`${day !== dayBefore && html`<p class="day" key=${`day-${day}`}><span>${new Date(one.at).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" })}</span></p>`}
           ${unread && html`<p class="unread-line" key="unread"><span>New since you were here</span></p>`}
           <${Said} key=${one.id} message=${one} joined=${joined && !unread} mine=${one.sender === me} path=${path} facts=${facts} mentions=${mentions}
-            reach=${one.id === last} answered=${one.replyTo ? byId.get(one.replyTo) ?? { id: one.replyTo } : null} onReply=${onReply} />`;
+            reach=${one.id === last} aimed=${one.id === aim?.id} answered=${one.replyTo ? byId.get(one.replyTo) ?? { id: one.replyTo } : null} onReply=${onReply} />`;
       })}
       ${sending.map((one) => html`<${Sending} key=${one.key} entry=${one} me=${me} onDiscard=${() => discard(one.key)} />`)}
-      ${state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}
-      ${ready && html`<${Asking} room=${facts.room} messages=${list} />`}
+      ${state.newer && html`<p class="more"><${Button} kind="small quiet" busy=${busy} onClick=${newer}>${busy ? "Loading…" : "Newer messages"}</${Button}></p>`}
+      ${!state.newer && state.drafts.map((one) => html`<${Draft} key=${one.id} draft=${one} mentions=${mentions} />`)}
+      ${ready && !state.newer && html`<${Asking} room=${facts.room} messages=${list} />`}
     </div></div>
-    ${behind > 0 && html`<${Button} kind="primary small to-end" onClick=${toEnd}>${behind} new below</${Button}>`}
+    ${(behind > 0 || state.newer) && html`<${Button} kind="primary small to-end" onClick=${toEnd}>${state.newer ? "To the newest" : `${behind} new below`}</${Button}>`}
   </div>`;
 }

@@ -2,13 +2,15 @@
 
 import { run, session } from "../api.js";
 import { Marked } from "../markdown.js";
+import { fullName, nameOf } from "../names.js";
 import { Button, Confirm, ErrorBox, html, Time, toast, useLayoutEffect, useMemo, useRef, useState, Visible } from "../ui.js";
 import { visibleText } from "../visible.js";
 import { Attached } from "./attached.js";
 import { CallCard } from "./card.js";
 import { shortName } from "./filewords.js";
 import { Folded } from "./folded.js";
-import { senderOf } from "./sender.js";
+import { Named, Sender, senderOf } from "./sender.js";
+import { placeOf } from "./timeline.js";
 
 const HUES = 12;
 
@@ -25,7 +27,7 @@ export function Face({ id, kind }) {
   return html`<span class=${`face hue-${hue(id)} ${kind === "human" ? "" : "ai"}`} aria-hidden="true">${initials(id)}</span>`;
 }
 
-export function Said({ message, joined, mine, path, facts, mentions, answered, onReply, reach }) {
+export function Said({ message, joined, mine, aimed, path, facts, mentions, answered, onReply, reach }) {
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const [trace, setTrace] = useState(null);
@@ -54,17 +56,17 @@ export function Said({ message, joined, mine, path, facts, mentions, answered, o
       toast(problem.detail || problem.message);
     }
   };
-  return html`<article ref=${whole} class=${`said ${joined ? "joined" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${visibleText(senderOf(message))}>
+  return html`<article ref=${whole} class=${`said ${joined ? "joined" : ""} ${aimed ? "aimed" : ""} ${mine ? "mine" : ""} kind-${message.kind}`} tabindex=${reach ? "0" : "-1"} id=${`m-${message.id}`} aria-label=${visibleText(senderOf(message))}>
     ${!joined && html`<${Face} id=${message.sender} kind=${message.kind} />`}
     <div class="said-body">
       ${joined
         ? html`<span class="unseen"><${Visible} text=${senderOf(message)} />, <${Time} at=${message.at} form="day" /></span>`
-        : html`<p class="said-head"><strong><${Visible} text=${senderOf(message)} /></strong>
+        : html`<p class="said-head"><span><${Sender} message=${message} /></span>
             ${message.kind !== "human" && html`<span class="kind-word">${message.kind === "ai" ? "AI" : "program"}</span>`}
             <span class="quiet"><${Time} at=${message.at} form="day" /></span></p>`}
-      ${answered && html`<a class="answers" href=${`#m-${answered.id}`}>↪ ${answered.sender ? html`<strong><${Visible} text=${senderOf(answered)} /></strong> <${Visible} text=${(answered.text || "a message").slice(0, 120)} />` : "an earlier message"}</a>`}
+      ${answered && html`<a class="answers" href=${placeOf({ room: message.room, id: answered.id })}>↪ ${answered.sender ? html`<strong><${Visible} text=${senderOf(answered)} /></strong> <${Visible} text=${(answered.text || "a message").slice(0, 120)} />` : "an earlier message"}</a>`}
       ${gone
-        ? html`<p class="quiet gone">Taken back by <${Visible} text=${message.deletedBy} />.</p>`
+        ? html`<p class="quiet gone">Taken back by <${Visible} text=${nameOf(message.deletedBy)} />.</p>`
         : editing
           ? html`<${Edit} message=${message} onDone=${() => setEditing(false)} />`
           : html`${body}
@@ -129,7 +131,7 @@ export function Sending({ entry, me, onDiscard }) {
   return html`<article class="said mine sending" aria-label="Being sent">
     <${Face} id=${me} kind="human" />
     <div class="said-body">
-      <p class="said-head"><strong><${Visible} text=${me} /></strong>
+      <p class="said-head"><span><${Named} id=${me} /></span>
         <span class="quiet">${words}</span></p>
       <${Folded} text=${entry.text} />
       ${entry.refused && html`<${ErrorBox} problem=${entry.problem} /><${Button} kind="small" onClick=${onDiscard}>Discard it</${Button}>`}
@@ -140,10 +142,10 @@ export function Sending({ entry, me, onDiscard }) {
 
 /** An AI's answer while it is written. */
 export function Draft({ draft, mentions }) {
-  return html`<article class="said draft kind-ai" aria-label=${`${visibleText(draft.sender)} writes`}>
+  return html`<article class="said draft kind-ai" aria-label=${`${visibleText(fullName(draft.sender))} writes`}>
     <${Face} id=${draft.sender} kind="ai" />
     <div class="said-body">
-      <p class="said-head"><strong><${Visible} text=${draft.sender} /></strong><span class="kind-word">AI</span><span class="quiet">writes…</span></p>
+      <p class="said-head"><span><${Named} id=${draft.sender} /></span><span class="kind-word">AI</span><span class="quiet">writes…</span></p>
       <${Marked} text=${draft.text} mentions=${mentions} />
     </div>
   </article>`;

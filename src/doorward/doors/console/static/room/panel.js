@@ -1,10 +1,12 @@
 // Beside a room: who is in it, what was said in it, and how it is set up.
 
 import { del, get, part, put, run, session } from "../api.js";
-import { Badge, Button, Confirm, Dialog, Empty, ErrorBox, Field, giveBack, html, Loading, More, Time, useEffect, useLayoutEffect, useLoad, useRef, useState, Visible } from "../ui.js";
+import { Badge, Button, Confirm, Dialog, ErrorBox, Field, giveBack, html, Loading, useEffect, useLayoutEffect, useLoad, useRef, useState, Visible } from "../ui.js";
 import { loadRooms } from "../state.js";
+import { fullName } from "../names.js";
 import { Face } from "./message.js";
-import { senderOf } from "./sender.js";
+import { Search } from "./search.js";
+import { Named } from "./sender.js";
 
 export function Panel({ kind, onClose, ...rest }) {
   const place = useRef(null);
@@ -61,7 +63,7 @@ function Members({ facts, personas, here, reload, path, navigate }) {
         return html`<li key=${id}>
           <${Face} id=${id} kind=${kind} />
           <div class="member-words">
-            <strong><${Visible} text=${persona?.name || id} /></strong> ${kind !== "human" && html`<span class="kind-word">${kind === "ai" ? "AI" : "program"}</span>`}
+            <${Named} id=${id} /> ${kind !== "human" && html`<span class="kind-word">${kind === "ai" ? "AI" : "program"}</span>`}
             ${here?.includes(id) && html`<${Badge} tone="good">here</${Badge}>`}
             ${persona?.bio && html`<p class="quiet"><${Visible} text=${persona.bio.slice(0, 140)} /></p>`}
             ${keeps && kind === "human" && !facts.direct
@@ -76,7 +78,7 @@ function Members({ facts, personas, here, reload, path, navigate }) {
     <${ErrorBox} problem=${problem} />
     ${keeps && !facts.direct && html`<${Button} onClick=${() => setInviting(true)}>Invite somebody</${Button}>`}
     ${inviting && html`<${Invite} facts=${facts} path=${path} reload=${reload} onClose=${() => setInviting(false)} />`}
-    ${leaving && html`<${Confirm} title=${leaving === me ? "Leave this room?" : `Take ${leaving} out of this room?`} words=${leaving === me ? "Leave" : "Take out"}
+    ${leaving && html`<${Confirm} title=${leaving === me ? "Leave this room?" : `Take ${fullName(leaving)} out of this room?`} words=${leaving === me ? "Leave" : "Take out"}
       onClose=${() => setLeaving(null)}
       onYes=${async () => {
         await del(`${path}/members/${part(leaving)}`);
@@ -118,39 +120,6 @@ function Invite({ facts, path, reload, onClose }) {
       <div class="actions"><${Button} kind="primary" type="submit" busy=${busy}>Invite</${Button}></div>
     </form>
   </${Dialog}>`;
-}
-
-function Search({ facts }) {
-  const [words, setWords] = useState("");
-  const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const search = async (before = "") => {
-    if (!words.trim()) return;
-    setBusy(true);
-    try {
-      const { result } = await run("room/search", { words, name: facts.room, limit: 30, ...(before ? { before } : {}) });
-      setFound((earlier) => ({ items: [...(before ? earlier.items : []), ...result.items], next: result.next }));
-      setProblem(null);
-    } catch (error) {
-      setProblem(error);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return html`<form role="search" onSubmit=${(event) => {
-      event.preventDefault();
-      search();
-    }}>
-      <${Field} label="Words in this room" type="search" value=${words} onInput=${(event) => setWords(event.target.value)} />
-      <${Button} type="submit" busy=${busy}>Search</${Button}>
-    </form>
-    <${ErrorBox} problem=${problem} />
-    ${found && !found.items.length && html`<${Empty} title="Nothing was found">Try fewer or other words.</${Empty}>`}
-    <ul class="found" aria-live="polite">${found?.items.map((one) => html`<li key=${one.id}>
-      <p class="said-head"><strong><${Visible} text=${senderOf(one)} /></strong> <span class="quiet"><${Time} at=${one.at} form="exact" /></span></p>
-      <p><${Visible} text=${one.text.slice(0, 400)} lines /></p></li>`)}</ul>
-    <${More} more=${found?.next} busy=${busy} onMore=${() => search(found.next)} />`;
 }
 
 function Settings({ facts, reload, path, navigate }) {

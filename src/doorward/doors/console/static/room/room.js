@@ -2,6 +2,7 @@
 
 import { get, part, Problem, run, session } from "../api.js";
 import { connected, onEvent, onMissed, onRoom } from "../live.js";
+import { fullName, nameOf, names } from "../names.js";
 import { loadRooms, markRead, openRoom, rememberRoom } from "../state.js";
 import {
   Button,
@@ -22,16 +23,17 @@ import { Composer } from "./composer.js";
 import { History } from "./history.js";
 import { outbox, outgoing, send, settle } from "./outbox.js";
 import { Panel } from "./panel.js";
-import { senderOf } from "./sender.js";
-import { EMPTY, heard, PAGE, unseen, withMessages } from "./timeline.js";
+import { Named, senderOf } from "./sender.js";
+import { EMPTY, heard, PAGE, unseen, withMessages, withPage } from "./timeline.js";
 
 const TYPING = 4000;
+const COVERED = "(max-width: 60rem)"; // where a panel lies over the room, and not beside it
 const WAITS = [1000, 2000, 4000, 8000, 15_000];
 
 /** Whether a room that could not be opened may open yet: the server was not there, or was asked too much. */
 const mayOpen = (problem) => !(problem instanceof Problem) || problem.status === 0 || problem.status === 429 || problem.status >= 500;
 
-export function Room({ name, navigate }) {
+export function Room({ name, navigate, query }) {
   const [facts, setFacts] = useState(null);
   const [state, setState] = useState(EMPTY);
   const [problem, setProblem] = useState(null);
@@ -41,6 +43,8 @@ export function Room({ name, navigate }) {
   const [replying, setReplying] = useState(null);
   const [personas, setPersonas] = useState([]);
   const [firstUnread, setFirstUnread] = useState(0);
+  const [aim, setAim] = useState(null); // the message that an address leads to
+  useSignal(names);
   const path = `/rooms/${part(name)}`;
   const latest = useRef(state);
   latest.current = state;
@@ -57,11 +61,39 @@ export function Room({ name, navigate }) {
   const loadNewest = useCallback(async () => {
     const page = await get(`${path}/messages`, { limit: PAGE });
     setState((before) => {
+      if (before.newer) return before; // the newest come when one goes there
       const taken = withMessages(before, page.items);
       return { ...taken, older: before.messages.length ? before.older : page.next };
     });
     return page.items.reduce((most, one) => Math.max(most, one.revision ?? 0), 0);
   }, [path]);
+
+  const toNewest = async () => {
+    const page = await get(`${path}/messages`, { limit: PAGE });
+    setState((before) => withPage(before, page));
+    await loadNewest(); // what came meanwhile
+  };
+
+  // Each address that names a message leads there, also the same once more.
+  useEffect(() => {
+    if (!ready || !query?.at) return undefined;
+    let gone = false;
+    const go = async () => {
+      try {
+        if (!latest.current.messages.some((one) => one.id === query.at)) {
+          const page = await get(`${path}/messages`, { limit: PAGE, around: query.at });
+          if (!gone) setState((before) => withPage(before, page));
+        }
+        if (!gone) setAim({ id: query.at });
+      } catch (error) {
+        if (!gone) setProblem(error);
+      }
+    };
+    go();
+    return () => {
+      gone = true;
+    };
+  }, [ready, query]);
 
   useEffect(() => {
     let leave = () => {};
@@ -150,7 +182,7 @@ export function Room({ name, navigate }) {
       <div class="room-main">
         <${History}
           path=${path} facts=${facts} state=${state} sending=${sending} setState=${setState} ready=${ready} mentions=${mentions}
-          firstUnread=${firstUnread} onReply=${setReplying} />
+          firstUnread=${firstUnread} onReply=${setReplying} aim=${aim} toNewest=${toNewest} />
         <${Activity} state=${state} setState=${setState} name=${name} />
         ${problem && html`<div class="room-problem"><${ErrorBox} problem=${problem} /><${Button} kind="small quiet" onClick=${() => setProblem(null)}>Close</${Button}></div>`}
         <${Suggestions} personas=${personas} messages=${[...state.messages, ...sending]} send=${say_} archived=${facts.archived || out} direct=${facts.direct} members=${facts.kinds} />
@@ -158,7 +190,7 @@ export function Room({ name, navigate }) {
           ? html`<p class="note composer-closed">${out ? "You hear nothing more of this room, and say nothing in it." : "This room is archived: it can be read, and nothing is said or run in it."}</p>`
           : html`<${Composer} path=${path} members=${facts} replying=${replying} onUnreply=${() => setReplying(null)} send=${say_} />`}
       </div>
-      ${panel && html`<${Panel} kind=${panel} facts=${facts} personas=${personas} here=${state.here} onClose=${() => setPanel("")} reload=${loadFacts} path=${path} navigate=${navigate} />`}
+      ${panel && html`<${Panel} kind=${panel} facts=${facts} personas=${personas} here=${state.here} onClose=${() => setPanel("")} onFound=${() => matchMedia(COVERED).matches && setPanel("")} reload=${loadFacts} path=${path} navigate=${navigate} />`}
     </div>
   </section>`;
 }
@@ -209,11 +241,11 @@ function Activity({ state, setState, name }) {
   return html`<div class="activity" role="status">
     ${busy.map(
       ([persona, what]) => html`<span class="thinking" key=${persona}>
-        <span class="spinner" aria-hidden="true"></span><strong><${Visible} text=${persona} /></strong> ${words[what] ?? what}
-        <${Button} kind="small quiet" busy=${stopping === persona} onClick=${() => stop(persona)}>Stop<span class="unseen"> ${persona}</span></${Button}>
+        <span class="spinner" aria-hidden="true"></span><span><${Named} id=${persona} /></span> ${words[what] ?? what}
+        <${Button} kind="small quiet" busy=${stopping === persona} onClick=${() => stop(persona)}>Stop<span class="unseen"> ${visibleText(nameOf(persona))}</span></${Button}>
       </span>`,
     )}
-    ${typing.length > 0 && html`<span class="quiet"><${Visible} text=${typing.slice(0, 3).join(", ")} /> ${typing.length === 1 ? "writes" : "write"}…</span>`}
+    ${typing.length > 0 && html`<span class="quiet"><${Visible} text=${typing.slice(0, 3).map(fullName).join(", ")} /> ${typing.length === 1 ? "writes" : "write"}…</span>`}
   </div>`;
 }
 

@@ -9,7 +9,8 @@ export const EMPTY = {
   typing: {},
   thinking: {},
   here: null,
-  older: null,
+  older: null, // behind which message there are older ones
+  newer: null, // behind which message there are newer ones: then these are not the newest of the room
   revision: 0,
 };
 
@@ -34,6 +35,12 @@ export function withMessages(state, messages) {
   };
 }
 
+/** The address at which a message is shown in its place. */
+export const placeOf = (message) => `/console/rooms/${encodeURIComponent(message.room)}?at=${encodeURIComponent(message.id)}`;
+
+/** The state with other messages instead: some page of the room's history. */
+export const withPage = (state, page) => ({ ...withMessages({ ...state, messages: [] }, page.items), older: page.next, newer: page.newer });
+
 /** What is being sent and is not among the messages yet. The stream can be faster than the answer that says which message
  * it became, so one of the same words that came since counts as it. */
 export function unseen(sending, messages, me) {
@@ -51,7 +58,7 @@ export function unseen(sending, messages, me) {
 
 /** The state after a notice of the room's stream. */
 export function heard(state, kind, data) {
-  if (kind === "message") return withMessages(state, [data]);
+  if (kind === "message") return isShown(state, data) ? withMessages(state, [data]) : state;
   if (kind === "draft") {
     const others = state.drafts.filter((one) => one.id !== data.id);
     return { ...state, drafts: data.done ? others : [...others, data] };
@@ -70,4 +77,9 @@ export function heard(state, kind, data) {
     return { ...state, here: [...here] };
   }
   return state;
+}
+
+/** Whether a message belongs to what is shown: behind an older page there is a gap up to the newest. */
+function isShown(state, message) {
+  return !state.newer || message.position <= (state.messages.at(-1)?.position ?? 0);
 }
