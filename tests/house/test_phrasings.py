@@ -36,6 +36,9 @@ def _nearest(text: str, before: str = "") -> Found | None:
 @pytest.mark.parametrize(
     ("text", "means"),
     [
+        ("How are the tickets distributed among the assignees?", "count tickets by assignees"),
+        ("for every status, how many orders", "count orders by status"),
+        ("any idea how many urgent tickets we've got", "how many tickets are urgent"),
         ("For the room lounge, tell me its recipe.", "which recipe governs the lounge"),
         ("is there any file that's got zeppelin in it?", "which files contain the word zeppelin"),
         ("Name the caller behind yesterday's data/delete.", "which caller ran data/delete yesterday"),
@@ -73,6 +76,9 @@ def test_of_two_slots_of_one_type_the_word_before_tells_which_is_which(text: str
         "which commands failed yesterday in Oslo",
         "how big is images/photo.jpg without its thumbnail",
         "what was the last commit message about lamps",
+        "read a file",
+        "large orders",
+        "what is the total of price times quantity",
     ],
 )
 def test_a_word_that_no_example_explains_is_no_match(text: str) -> None:
@@ -139,6 +145,30 @@ def test_an_example_that_follows_needs_something_before_it() -> None:
         "how do i roll that back?",
         "which command do i use to undo the last change?",
         "can i undo that?",
+        "should that be reversed?",
+        "drafts/proposal.md should be called drafts/plan.md, should I rename it?",
+        "anna said drafts/proposal.md should be called drafts/plan.md, please rename it",
+        "maybe drafts/proposal.md should be called drafts/plan.md",
+        "I don't need you to delete drafts/pitch-old.md, get rid of the idea",
+        "i'd like drafts/pitch-old.md deleted if nobody uses it",
+        "get drafts/pitch-old.md deleted when you have asked anna",
+        "drafts/pitch-old.md is not to be deleted",
+        "drafts/pitch-old.md is to be deleted once anna agrees",
+        "is drafts/pitch-old.md to be deleted",
+        "the removal of drafts/pitch-old.md is not requested",
+        "according to anna, drafts/pitch-old.md is not needed any more, delete it",
+        "no, delete drafts/pitch-old.md",
+        "anna, delete drafts/pitch-old.md",
+        "everything is to be deleted",
+        "if o-1005 got paid, update the order",
+        "order o-1005 has been paid",
+        "has order o-1005 been paid",
+        "i need a new file notes/hello.txt? it should say 'hello'",
+        "i wonder whether notes/hello.txt should say 'hello'",
+        "a message reading 'the lamps are here' was posted in the lounge",
+        "docs/faq.md is to be copied to notes/faq.md unless it exists",
+        "why should 8080 be replaced by 9090 in config/settings.json",
+        "ben took over ticket t-004",
     ],
 )
 def test_an_example_makes_no_change_of_a_sentence_that_the_guards_hold_back(text: str) -> None:
@@ -153,6 +183,10 @@ def test_an_example_makes_no_change_of_a_sentence_that_the_guards_hold_back(text
         ("Could order o-1005 be given the status paid?", "set the status of order o-1005 to paid"),
         ("drafts/pitch-old.md: erase that file.", "delete drafts/pitch-old.md"),
         ("could you throw out whatever's in tmp that's older than 30 days", "delete files older than 30 days in tmp"),
+        ("The file drafts/pitch-old.md is to be deleted.", "delete drafts/pitch-old.md"),
+        ("I don't need drafts/pitch-old.md any more, get rid of it please", "delete drafts/pitch-old.md"),
+        ("a.md should be called b.md from now on, please rename it", "rename a.md to b.md"),
+        ("need a blank file at notes/blank.txt, nothing in it", "create an empty file called notes/blank.txt"),
     ],
 )
 def test_courtesy_around_a_change_takes_nothing_from_it(text: str, means: str) -> None:

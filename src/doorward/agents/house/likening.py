@@ -107,7 +107,8 @@ def _speaks_of_a_change(one: Said, near: Found) -> bool:
 def _ways(mind: Mind, text: str) -> Iterator[_Way]:
     """The message whole, then what is left of it without the talk around it."""
     whole, known = said(text, mind.now, mind.zone).reading, worded(text)
-    calm = said(_HARMLESS.sub("", text), mind.now, mind.zone).reading
+    asks = "?" in Masked(text).text
+    calm = whole if asks else said(_HARMLESS.sub("", text), mind.now, mind.zone).reading
     free = known.calm and (_is_free(calm) or _plainly_ordered(mind, known))
     for one in dict.fromkeys((text, known.mended, known.whole)):
         yield _Way(one, may_change=free)
@@ -137,6 +138,7 @@ def _plainly_ordered(mind: Mind, known: Worded) -> bool:
     if (
         order is None
         or not order.beside.strip()
+        or "?" in Masked(known.mended).text
         or not _is_free(said(_HARMLESS.sub("", order.request), mind.now, mind.zone).reading)
     ):
         return False

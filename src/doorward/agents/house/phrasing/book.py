@@ -43,6 +43,8 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Stretches of time that are so vague that an example without one is like it all the same."""
     no_records: str
     """Words that name no records, no field and no value of them."""
+    verbs: str
+    """Verbs that ask for a change: only another of them means the same there."""
     records: str
     """Words that mostly name records, and no field or value of them."""
     folders: str

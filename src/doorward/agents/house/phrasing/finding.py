@@ -19,7 +19,7 @@ from doorward.agents.house.entities import stem
 from doorward.agents.house.entities.scanning import scanned
 from doorward.agents.house.phrasing.book import Frame, frames
 from doorward.agents.house.phrasing.filling import Filled, Slot, filled
-from doorward.agents.house.phrasing.items import LIGHT, Item, folder, lately, of_said, of_tokens, records, sharp
+from doorward.agents.house.phrasing.items import LIGHT, Item, folder, lately, of_said, of_tokens, records, sharp, verbs
 from doorward.agents.house.said import Said
 
 _SLOT = re.compile(r"\{(?:(?P<name>\w+):)?(?P<type>[a-z]+)\}")
@@ -82,6 +82,8 @@ class _Book:
         self.frames = known
         self.vocabulary: list[frozenset[str]] = []
         """The keys of all words of a frame, whichever example they stand in."""
+        self.spelt: list[frozenset[str]] = []
+        """The words of a frame just as they are spelt."""
         self.optional: list[frozenset[str]] = []
         """The types of slots that a frame can do without."""
         parsed: list[tuple[int, str, tuple[Item, ...], tuple[Slot, ...]]] = []
@@ -95,6 +97,8 @@ class _Book:
                 parsed.append((number, says, items, slots))
                 keys |= {key for item in items for key in item.keys}
             self.vocabulary.append(frozenset(keys))
+            own = (item.text.lower() for each, _, items, _ in parsed if each == number for item in items)
+            self.spelt.append(frozenset((*own, *frame.also.split())))
             self.optional.append(frozenset(one["slot"].rpartition(":")[2] for one in _OPTIONAL.finditer(frame.means)))
         spread = Counter(key for keys in self.vocabulary for key in keys)
         many = len(known) or 1
@@ -114,6 +118,12 @@ class _Book:
 
     def weight(self, item: Item) -> float:
         return min((self._weights.get(key, self.rare) for key in item.keys), default=self.rare)
+
+    def belongs(self, item: Item, frame: int) -> bool:
+        """Whether a word is one of a frame's. Of a change it must be spelt so, and nothing that was done already."""
+        if self.frames[frame].changes:
+            return item.text.lower() in self.spelt[frame] and _form(item) != "ed"
+        return not item.keys.isdisjoint(self.vocabulary[frame])
 
     def near(self, items: Sequence[Item]) -> list[_Phrasing]:
         """The examples that share a word with a request, or a slot where they have no words."""
@@ -181,7 +191,7 @@ def near_misses(one: Said, commands: Mapping[str, object]) -> list[tuple[str, st
 
 
 def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book) -> Found | None:
-    frame, vocabulary = known.frames[phrasing.frame], known.vocabulary[phrasing.frame]
+    frame = known.frames[phrasing.frame]
     said = [item for item in items if item.kind == "word"]
     missing = [item for item in phrasing.words if not any(_same(item, each, frame) for each in said)]
     if missing and any(item.kind == "path" and "." not in item.text for item in items):
@@ -196,7 +206,7 @@ def _matched(phrasing: _Phrasing, items: Sequence[Item], one: Said, known: _Book
     for item in said:
         if any(_same(each, item, frame) for each in phrasing.words):
             own += known.weight(item)
-        elif item.keys & vocabulary:
+        elif known.belongs(item, phrasing.frame):
             pooled += known.weight(item)
         else:
             left.append(item)
@@ -243,7 +253,8 @@ def _by(item: Item, others: Sequence[Item]) -> bool:
 def _same(mine: Item, other: Item, frame: Frame) -> bool:
     """Whether two words mean the same. Where something is changed, a verb counts only in the form of the example."""
     if frame.changes and mine.text.lower() != other.text.lower():
-        return bool(_row(mine) & _row(other)) and _form(mine) == _form(other)
+        orders = mine.text.lower() in verbs() and other.text.lower() not in verbs()
+        return not orders and bool(_row(mine) & _row(other)) and _form(mine) == _form(other)
     return bool(mine.keys & other.keys)
 
 

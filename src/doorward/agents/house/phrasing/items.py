@@ -81,6 +81,11 @@ def lately() -> frozenset[str]:
 
 
 @cache
+def verbs() -> frozenset[str]:
+    return frozenset(words().verbs.split())
+
+
+@cache
 def records() -> frozenset[str]:
     return frozenset(words().records.split())
 

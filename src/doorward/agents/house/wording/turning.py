@@ -75,7 +75,7 @@ def _put(verb: str, np: str, rest: str) -> str:
 
 
 def _narrowed(verb: str, told: str, np: str, rest: str) -> str:
-    """`If an order was changed, it` as `orders that were changed`: what a condition is said of is what is to be shown."""
+    """`If an order was changed, it` as `orders that were changed`: what is said of it narrows what is shown."""
     one, its, thing = _ONE_OF.fullmatch(told), _ITS.fullmatch(told), _THING.fullmatch(np)
     if one is not None:
         return f"{verb} {one['noun']}s{one['in'] or ''} that {one['so']}{rest}"
@@ -109,8 +109,9 @@ def _passive() -> re.Pattern[str]:
 def _caused() -> re.Pattern[str]:
     did = "|".join(one for verbs in _verbs() for one in verbs)
     return re.compile(
-        rf"(?:(?:please|kindly) )?(?:get|have|i(?:'d| would) like(?: to have)?|i want(?: to have)?) (?P<np>[^,?!]{{2,90}}?)"
-        rf" (?P<did>{did})(?P<rest>(?: (?:to|from|in|into|as|with|by|at) [^?!]+)?(?: please| for me)?)",
+        r"(?:(?:please|kindly) )?(?:get|have|i(?:'d| would) like(?: to have)?|i want(?: to have)?) "
+        r"(?P<np>[^,?!]{2,90}?) "
+        rf"(?P<did>{did})(?P<rest>(?: (?:to|from|in|into|as|with|by|at) [^?!]+)?(?: please| for me)?)",
         re.IGNORECASE,
     )
 
