@@ -29,10 +29,18 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class NotJson(ValueError):
     """The text is not strict JSON; the message says where and why."""
 
+    verdict = "is not JSON"
+
+
+class NotTaken(NotJson):
+    """The text is JSON by its grammar, but two programs could read it differently, or it is too much."""
+
+    verdict = "is JSON that is not taken here"
+
 
 def loads(text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
     if len(text) > max_bytes:
-        raise NotJson(f"the JSON text is too large: {len(text)} bytes, at most {max_bytes} are read")
+        raise NotTaken(f"the JSON text is too large: {len(text)} bytes, at most {max_bytes} are read")
     if isinstance(text, bytes):
         value = _as_written(text, max_depth)
         if value is not _UNSURE:
@@ -49,7 +57,7 @@ def loads(text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
     except json.JSONDecodeError as error:
         raise NotJson(f"not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
     except RecursionError as error:
-        raise NotJson(f"the JSON text nests too deeply; at most {max_depth} levels are read") from error
+        raise NotTaken(f"the JSON text nests too deeply; at most {max_depth} levels are read") from error
 
 
 def _as_written(text: bytes, max_depth: int) -> Any:
@@ -74,14 +82,14 @@ def _check_depth(text: str, limit: int) -> None:
     for bracket in _BRACKETS.findall(_STRINGS.sub('""', text)):
         depth += 1 if bracket in "[{" else -1
         if depth > limit:
-            raise NotJson(f"the JSON text nests too deeply; at most {limit} levels are read")
+            raise NotTaken(f"the JSON text nests too deeply; at most {limit} levels are read")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise NotJson(f"the key {twice[:40]!r} appears twice in one object")
+        raise NotTaken(f"the key {twice[:40]!r} appears twice in one object")
     for key, value in pairs:
         _text(key)
         if type(value) is list:
@@ -101,7 +109,7 @@ def _list(values: list[Any]) -> None:
 
 def _text(value: str) -> None:
     if not value.isascii() and _SURROGATE.search(value):
-        raise NotJson("a text holds half of a surrogate pair, which is no character")
+        raise NotTaken("a text holds half of a surrogate pair, which is no character")
 
 
 def _constant(word: str) -> NoReturn:
@@ -111,14 +119,14 @@ def _constant(word: str) -> NoReturn:
 def _float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise NotJson(f"the number {digits[:40]} is too large")
+        raise NotTaken(f"the number {digits[:40]} is too large")
     return value
 
 
 def _int(digits: str) -> int:
     value = int(digits) if len(digits) <= 20 else None
     if value is None or not -(2**63) <= value < 2**63:
-        raise NotJson(f"the number {digits[:40]} is too large; whole numbers have at most 64 bits")
+        raise NotTaken(f"the number {digits[:40]} is too large; whole numbers have at most 64 bits")
     return value
 
 

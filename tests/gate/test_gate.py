@@ -252,6 +252,13 @@ async def test_explain_writes_nothing_and_agrees_with_what_happens(house):
         assert len(await driver.ledger()) == before
 
 
+async def test_explain_names_the_rooms_there_are_instead_of_one_that_there_is_not(house):
+    async with house() as driver:
+        request = Request(command="scratch/look", credential=Credential(owner=True), door="t", room="zz")
+        told = await driver.house.gate.explain(request)
+    assert told["reason"] == "There is no room 'zz' that you may act in; yours: general, lab."
+
+
 async def test_events_are_published_after_the_record_is_stored(house):
     seen = []
     async with house() as driver:

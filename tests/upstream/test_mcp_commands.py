@@ -64,7 +64,7 @@ async def test_tools_are_listed_with_their_terms_and_warnings(house):
     assert [one["tool"] for one in found.result["items"]] == ["read_file"]
     none = await house.run("mcp/tools", by="", room="", server="nobody")
     assert (none.status, none.code) == ("failed", "not_found")
-    assert none.message == "There is no upstream server 'nobody'; there are: time, files."
+    assert none.message == "There is no server 'nobody'; there are: time, files."
 
 
 async def test_agents_are_listed_only_the_tools_that_they_might_call(house):
@@ -102,7 +102,7 @@ async def test_a_call_by_the_tools_own_name_skips_no_rule(house):
 
 
 @pytest.mark.parametrize(
-    ("server", "name", "says"), [("nobody", "now", "no upstream server"), ("time", "nope", "it has: now, add")]
+    ("server", "name", "says"), [("nobody", "now", "no server"), ("time", "nope", "it has: now, add")]
 )
 async def test_calling_what_is_not_there_says_what_is(house, server, name, says):
     outcome = await house.run("mcp/call", by="", server=server, tool=name)

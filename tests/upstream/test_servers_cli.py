@@ -110,6 +110,12 @@ def test_a_tool_that_changed_is_approved_after_a_look_at_the_change(echoing: Doo
     assert (nothing.code, nothing.json["result"]["effect"]["tools"]) == (0, []), "a script reads that nothing waits"
 
 
+def test_approving_for_a_server_that_there_is_not_says_so(echoing: Doorward) -> None:
+    told = echoing("servers", "approve", "nope", "--json").json
+    assert (told["status"], told["code"], told["retry"]) == ("refused", "not_found", "after_fix")
+    assert told["text"].startswith("Command failed: There is no server 'nope'; there are: ")
+
+
 def test_one_that_does_not_work_says_why_and_ends_so(echoing: Doorward) -> None:
     shown = echoing.on_terminal("doorward servers test gone")
     assert (shown.code, "gone fails after" in shown.out, "no luck today" in shown.out) == (1, True, True)

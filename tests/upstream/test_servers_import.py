@@ -195,6 +195,7 @@ class TestWhatAnEntryBecomes:
             ({"url": "http://127.0.0.1:8642/mcp/general"}, "it is Doorward itself"),
             ({"type": "sse", "url": "https://x.example/sse"}, "the HTTP transport with SSE"),
             ({}, "neither a command nor an address"),
+            ({"cmd": "x"}, "valid is one of command, url, httpUrl, serverUrl; given 'cmd'; did you mean 'command'?"),
             ({"command": 3}, "not a plain text"),
             ({"command": "x", "url": "https://x.example"}, "it has both"),
         ],

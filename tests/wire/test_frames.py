@@ -35,6 +35,20 @@ def test_what_is_no_strict_json_is_a_parse_error():
         assert refused(text).code == -32700, text
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'{"a":1,"a":2}', "is JSON that is not taken here: the key 'a' appears twice"),
+        (b"[" * 65 + b"]" * 65, "is JSON that is not taken here: the JSON text nests too deeply"),
+        (b"[18446744073709551616]", "is JSON that is not taken here: the number 18446744073709551616 is too large"),
+        (b'{"a":NaN}', "is not JSON: NaN is not a JSON number"),
+        (b"{", "is not JSON: not valid JSON at line 1"),
+    ],
+)
+def test_json_that_is_not_taken_is_not_said_to_be_none(text: bytes, said: str):
+    assert f"The message {said}" in refused(text).message
+
+
 def test_a_frame_that_is_too_large_is_not_read():
     assert "too large" in refused(b" " * 101, max_bytes=100).message
 

@@ -15,6 +15,7 @@ from doorward.cli import client, report, servers_import, servers_shown
 from doorward.cli.asking import as_owner, json_option
 from doorward.cli.live import Live, safe
 from doorward.doors.local import Ask
+from doorward.errors import leaves
 from doorward.executions.notices import Notice, Output
 from doorward.model import Outcome
 
@@ -260,8 +261,11 @@ def _as_refused(outcome: Outcome) -> Outcome:
     if outcome.status != "done":
         return outcome
     effect = outcome.result["effect"]
+    code, message = effect["code"], effect["wouldFail"]
+    retry = next((one.retry for one in leaves() if one.code == code), outcome.retry)
+    text = f"Command failed: {message}"
     return msgspec.structs.replace(
-        outcome, status="refused", code=effect["code"], message=effect["wouldFail"], rule="", result=None
+        outcome, status="refused", code=code, message=message, text=text, retry=retry, rule="", result=None
     )
 
 

@@ -116,6 +116,13 @@ class Authorizer:
             return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=_KEEPER_ASKS)
         return asked
 
+    def ruled(self, caller: Caller, room: str, command: Command) -> Ruling:
+        """The decision about a command as people read it: of a room that is not there, it says which are."""
+        ruling = self.rule(caller, room, command)
+        if ruling.rule != _NO_SUCH_ROOM:
+            return ruling
+        return _denied(ruling.rule, self.with_rooms(caller, ruling))
+
     def with_rooms(self, caller: Caller, barred: Ruling) -> str:
         """Why a room is closed to a caller, and which are not. `rule` does without: it is asked for each command."""
         seen = (one.id for one in self._rooms.of(caller.tenant) if one.seen_by(caller))

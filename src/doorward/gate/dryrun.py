@@ -32,7 +32,7 @@ class DryRun:
 
     def explain(self, caller: Caller, room: str, command: Command) -> dict[str, Any]:
         """The decision about a command whatever its parameters."""
-        ruling = self._authorizer.rule(caller, room, command)
+        ruling = self._authorizer.ruled(caller, room, command)
         policy = self._authorizer.policy(caller, room) if room else None
         terms = self._authorizer.terms(caller, policy, command)
         shown = _decision(command, ruling, terms)

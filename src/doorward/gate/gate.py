@@ -379,7 +379,7 @@ class Gate:
             )
         except LedgerUnavailable as error:
             refusal = error
-        outcome = outcomes.refused(refusal, seen.call, request)
+        outcome = outcomes.refused(refusal, seen.call, self._resolver.named(seen.caller, request, refusal))
         if seen.call is not None and not isinstance(refusal, LedgerUnavailable):
             self._publisher.answered(seen.call, outcome, 0.0)
         return outcome

@@ -13,7 +13,7 @@ from doorward import redact
 from doorward.approvals.approvals import Approval
 from doorward.calltext import typed
 from doorward.command import Command, Meant
-from doorward.errors import BadParams, UnknownCommand
+from doorward.errors import BadParams, Refused, UnknownCommand
 from doorward.gate.authorize import Authorizer
 from doorward.ids import new_id
 from doorward.model import Absent, Call, Caller, Request
@@ -78,6 +78,15 @@ class Resolver:
             if absent is None:
                 raise
             raise UnknownCommand(absent.message, hint=absent.hint, retry_after=absent.retry_after) from None
+
+    def named(self, caller: Caller | None, request: Request, refusal: Refused) -> Request:
+        """A request that was refused early, by the name of its command where the refusal speaks of that anyway."""
+        if caller is None or not isinstance(refusal, BadParams):
+            return request
+        try:
+            return msgspec.structs.replace(request, command=self.command(caller, request).name)
+        except (UnknownCommand, UnicodeEncodeError):
+            return request
 
     @staticmethod
     def _hides(

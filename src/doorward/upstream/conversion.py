@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,8 @@ _OLD_TRANSPORTS = {
 _TRUST = ("autoApprove", "alwaysAllow", "trust", "always_allow", "default_tools_approval_mode")
 _SAME = ("name", "timeoutSeconds", "startSeconds", "pingSeconds", "denyTools", "auth")
 """Fields of Doorward's own file that give a server nothing that its address or program has not."""
+_STARTS = ("command", "url", "httpUrl", "serverUrl")
+"""Where an entry says which server it is."""
 _TERMS = ("tier", "cost", "sampling")
 """Fields that say what a server may do. Whoever wrote the file to be imported has no say in that."""
 _WITHOUT_MEANING = (
@@ -93,7 +96,7 @@ class _Writer:
         elif isinstance(url, str) and url and command is None:
             found = self._address(url)
         elif command is None and url is None:
-            return Converted(id=id, skipped="it has neither a command nor an address here, so an extension brings it")
+            return Converted(id=id, skipped=self._nothing())
         else:
             return Converted(id=id, skipped="its command or its address is not a plain text, or it has both")
         if self._name != id:
@@ -103,6 +106,16 @@ class _Writer:
         if unknown:
             self._notes.append(f"left out, since Doorward has no such field: {', '.join(map(shortened, unknown))}")
         return Converted(id=id, entry=found, notes=(*self._notes, *in_plain(found)))
+
+    def _nothing(self) -> str:
+        """Why an entry without a command and an address is none, be it that a key is misspelt."""
+        keys = sorted(self._left - {*_WITHOUT_MEANING})
+        if not keys:
+            return "it has neither a command nor an address here, so an extension brings it"
+        near = [one for key in keys for one in difflib.get_close_matches(key[:40], _STARTS, n=1, cutoff=0.5)]
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        given = ", ".join(map(shortened, keys))
+        return f"it has neither a command nor an address: valid is one of {', '.join(_STARTS)}; given {given}{meant}"
 
     def _take(self, key: str) -> Any:
         self._left.discard(key)

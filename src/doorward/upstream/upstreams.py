@@ -98,7 +98,7 @@ class Upstreams:
         found = self._upstreams.get(server)
         if found is None:
             there = f"there are: {', '.join(self._upstreams)}" if self._upstreams else "there are none"
-            raise NotFound(f"There is no upstream server {server[:60]!r}; {there}.")
+            raise NotFound(f"There is no server {server[:60]!r}; {there}.")
         return found
 
     def of(self, server: str) -> list[ToolOffer]:

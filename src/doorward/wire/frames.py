@@ -62,7 +62,7 @@ def read(text: bytes, max_bytes: int = strictjson.MAX_BYTES) -> Frame:
     try:
         value = strictjson.loads(text, max_bytes=max_bytes)
     except strictjson.NotJson as error:
-        raise WireError(PARSE_ERROR, f"The message is not JSON: {error}.") from error
+        raise WireError(PARSE_ERROR, f"The message {error.verdict}: {error}.") from error
     if type(value) is not dict:
         if isinstance(value, list):
             raise WireError(INVALID_REQUEST, "Batches are not taken; send each message as a frame of its own.")

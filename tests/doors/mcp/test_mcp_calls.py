@@ -48,6 +48,7 @@ async def test_bad_arguments_are_a_result_from_which_a_model_learns(web: Web):
     answer = await web.call("probe_echo", txt="x")
     assert answer.result["isError"] is True
     assert "unknown parameter 'txt'" in answer.said
+    assert answer.result["_meta"]["doorward/command"] == "probe/echo"
 
 
 async def test_what_the_room_does_not_allow_is_refused_with_its_rule(web: Web):
@@ -96,6 +97,7 @@ async def test_a_tool_without_a_name_is_refused(web: Web, name: Any):
     body, headers = web.stateless("tools/call", {"name": name})
     answer = await web.whole(web.raw(body, headers | {"mcp-name": str(name)}))
     assert answer.status == 400
+    assert type(name) is not str or f"1 to 400 characters; given {len(name)}" in answer.error["message"]
 
 
 async def test_progress_comes_as_it_is_made_and_its_numbers_rise(web: Web):

@@ -47,7 +47,7 @@ def read(line: bytes) -> Asked:
     try:
         body = strictjson.loads(line)
     except strictjson.NotJson as error:
-        fault = BadLine(f"The line is not JSON: {error}.", hint=_SHAPE)
+        fault = BadLine(f"The line {error.verdict}: {error}.", hint=_SHAPE)
         fault.shows_token = may_show_token(line)
         raise fault from error
     if not isinstance(body, dict):

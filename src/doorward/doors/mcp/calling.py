@@ -16,6 +16,8 @@ from doorward.wire.frames import WireError, no_lookalikes
 from doorward.wire.shapes import InputRequired
 
 _KNOWN = frozenset({"name", "arguments", "_meta", "inputResponses", "requestState", "task"})
+LONGEST_NAME = 400
+"""Characters of a tool's name that are looked for."""
 _NOTHING: dict[str, Any] = {}
 
 
@@ -29,8 +31,10 @@ class Calling:
         if not _KNOWN.issuperset(params):
             no_lookalikes(params, _KNOWN, ask.method)
         name, arguments = params.get("name"), params.get("arguments", _NOTHING)
-        if type(name) is not str or not name or len(name) > 400:
-            raise WireError(INVALID_PARAMS, "tools/call: `name` must be the name of a tool, as a text.")
+        if type(name) is not str or not 0 < len(name) <= LONGEST_NAME:
+            given = f"; given {len(name)}" if type(name) is str else ""
+            valid = f"a text of 1 to {LONGEST_NAME} characters{given}"
+            raise WireError(INVALID_PARAMS, f"tools/call: `name` must be the name of a tool, {valid}.")
         if type(arguments) is not dict:
             raise WireError(INVALID_PARAMS, f"{name[:80]}: `arguments` must be an object.")
         if self._extras.tools and any(tool.name == name for tool in self._extras.tools):

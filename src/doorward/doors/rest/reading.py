@@ -146,7 +146,7 @@ def object_in(text: bytes) -> dict[str, Any]:
     try:
         value = strictjson.loads(text, max_bytes=LARGEST_BODY)
     except strictjson.NotJson as error:
-        raise BadParams(f"The body is not JSON: {error}.") from error
+        raise BadParams(f"The body {error.verdict}: {error}.") from error
     if not isinstance(value, dict):
         raise BadParams(f"The body must be a JSON object; given {shortened(value)}.")
     return value

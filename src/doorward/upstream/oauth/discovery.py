@@ -56,6 +56,12 @@ async def discover(web: Web, url: str, said: str = "") -> Facts:
             f" or one of this machine where the server's own has no https either."
         )
     metadata = await _metadata(web, issuer)
+    if metadata is None and described is None:
+        raise NotLetIn(
+            f"{shown(origin(url))} wants a token, and names no authorization server that gives one; give it one with"
+            " doorward servers add --bearer, or as `auth` in mcp-servers.json.",
+            hint="Ask whoever runs it for a token.",
+        )
     if metadata is None:
         raise NotLetIn(
             f"{shown(origin(url))} wants to know who asks, but {issuer[:200]!r} does not say how one logs in there.",
