@@ -33,7 +33,7 @@ _POOLED = 0.75
 """What a word counts that another example of the same thing explains."""
 _MOST_POOLED = 1.2
 """How much more such words may weigh than those of the example itself: else it is another thing that is spoken of."""
-_ANCHORED = 1.9
+_ANCHORED = 1.7
 """What the words of an example weigh at least, where others are guessed into its slots: `file` alone tells nothing."""
 _GUESSED = 0.7
 """What a word counts that fills a slot because nothing else explains it."""
