@@ -216,7 +216,9 @@ class Command:
     @property
     def usage(self) -> str:
         """The parameters on one line: required ones bare, optional ones in brackets."""
-        required = self.schema.get("required", [])
+        return self._usage(self.schema.get("required", []))
+
+    def _usage(self, required: Sequence[str]) -> str:
         words = [
             f"--{key}=<{_type_word(spec)}>" if key in required else f"[--{key}=<{_type_word(spec)}>]"
             for key, spec in self.schema["properties"].items()

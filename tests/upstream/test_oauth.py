@@ -421,3 +421,13 @@ async def test_strangers_who_visit_the_page_of_a_login_are_sent_away(tmp_path: P
 )
 def test_a_challenge_is_read_as_it_is_written(header: str, found: dict[str, str]) -> None:
     assert Challenge(401, header, "").parameters == found
+
+
+async def test_a_server_that_names_no_authorization_server_wants_a_token(tmp_path: Path) -> None:
+    async def bare(asked: Asked, reply: Reply) -> None:
+        await reply.whole(401 if asked.path == "/mcp" else 404)
+
+    async with world(tmp_path) as far, scripted(bare) as silent:
+        far.guarded.root = silent.root
+        with pytest.raises(NotLetIn, match=r"wants a token, and names no authorization server .* --bearer"):
+            await far.call()

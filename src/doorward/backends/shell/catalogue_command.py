@@ -59,6 +59,11 @@ class CatalogueCommand(Command):
         self.effect = self._show
         self.foresee = self._foresee if entry.writes else None
 
+    @property
+    def usage(self) -> str:
+        """Required is what must be given by name, unless all of it is given as typed, in `arguments`."""
+        return self._usage(required(self.entry))
+
     def check(self, params: Mapping[str, Any]) -> None:
         self.task(params)
 
@@ -99,7 +104,10 @@ class CatalogueCommand(Command):
     def _must_have_all(self, params: Mapping[str, Any]) -> None:
         for name in required(self.entry):
             if name not in params:
-                raise BadParams(f"{self.name}: parameter {name!r} is missing.", hint=f"Parameters: {self.usage}")
+                raise BadParams(
+                    f"{self.name}: parameter {name!r} is missing.",
+                    hint=f"Parameters: {self.usage}; or {ARGUMENTS} alone, with all of it as typed.",
+                )
 
     async def _run(self, ctx: Context, /, **params: Any) -> Ran:
         return await running.run(ctx, await self._guarded(ctx, params))
