@@ -132,6 +132,9 @@ async def test_what_happened_is_told_without_what_was_only_looked_at(driver: Any
         await house.say("Write hello.txt saying hi there")
         await house.say("approve")
         await house.say("Read missing.txt")
+        said = await answer(house, "Which commands failed today?")
+        assert "- file/read by guide on" in said
+        assert "file/write" not in said
         for _ in range(12):
             driver.clock.advance(61)
             await driver.owner("room/messages", name="general")
@@ -139,9 +142,6 @@ async def test_what_happened_is_told_without_what_was_only_looked_at(driver: Any
         assert "- file/write by guide on" in said
         assert "room/messages" not in said
         assert "data/list" not in said
-        said = await answer(house, "Which commands failed today?")
-        assert "- file/read by guide on" in said
-        assert "file/write" not in said
         said = await answer(house, "Who approved the last command?")
         assert "- file/write for guide, decided on" in said
         said = await answer(house, "What did I say earlier?")
