@@ -88,11 +88,17 @@ def test_nothing_that_somebody_says_moves_the_cursor_or_hides(where: str) -> Non
 
 def test_what_waits_for_a_person_is_shown_exactly_with_the_difference() -> None:
     facts = {"id": "a1", "command": "file/write", "caller": "ward", "shown": "file/write x\x07", "difference": "+new"}
-    text = plain(chat_shown.approval(facts, people=True))
+    text = plain(chat_shown.approval(facts, people=True, left=29.7))
     assert "file/write of ward waits for your approval." in text
     assert "  file/write x\\u0007" in text
     assert "It would change:\n  +new" in text
-    assert "(a1)" in text
+    assert "It waits 30 s; then it counts as no. (a1)" in text
+
+
+def test_that_somebody_decided_is_one_line() -> None:
+    assert plain(chat_shown.decision("file/write", "approved", "anna")) == "anna approved: file/write."
+    assert plain(chat_shown.decision("file/write", "denied", "anna")) == "anna denied: file/write."
+    assert plain(chat_shown.decision("x", "pending", "anna")) == "anna said yes, and more people must: x."
 
 
 @pytest.mark.parametrize("columns", [80, 40])

@@ -140,7 +140,7 @@ class TestExitCodes:
         doorward.home.write_text("a file is in the way")
         ended = doorward("run", "data/list", "--collection=rooms")
         assert ended.code == 5
-        assert ended.err.startswith(f"unusable (unusable) The home folder {doorward.home} cannot be made: ")
+        assert ended.err.startswith(f"unusable: The home folder {doorward.home} cannot be made: ")
 
     def test_5_when_a_setting_is_unknown(self, doorward: Doorward) -> None:
         doorward.home.mkdir(mode=0o700)

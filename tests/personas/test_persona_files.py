@@ -13,6 +13,7 @@ import pytest
 
 from doorward.events import PersonaLoaded, PersonaRejected, RoomChanged
 from doorward.personas.persona import BadPersona, parse
+from doorward.settings import Models, Settings
 from waiting import PATIENCE
 
 Opened = Callable[..., AbstractAsyncContextManager[Any]]
@@ -203,7 +204,17 @@ async def test_a_persona_whose_model_nobody_provides_is_accepted_with_a_remark(d
     given = {"id": "ada", "text": text("ada", model="nope:large", rooms=["general"])}
     tried = await driver.ask("persona/put", by="", room="", params=given, dry_run=True)
     saved = await driver.owner("persona/put", **given)
-    assert "There is no provider of the model 'nope:large'" in saved.result["remarks"][0]
+    (remark,) = saved.result["remarks"]
+    assert remark.startswith(
+        "The model house answers instead of its own. There is no provider of the model 'nope:large'"
+    )
     assert tried.result["effect"]["remarks"] == saved.result["remarks"]
     listed = {one["id"]: one["remarks"] for one in (await driver.owner("persona/list")).result["items"]}
     assert (listed["ada"], listed["guide"]) == (saved.result["remarks"], [])
+
+
+async def test_where_no_other_model_answers_the_remark_says_that_it_cannot(opened: Any) -> None:
+    async with opened(changes=Settings(models=Models(fallback=""))) as driver:
+        given = {"id": "ada", "text": text("ada", model="nope:large", rooms=["general"])}
+        (remark,) = (await driver.owner("persona/put", **given)).result["remarks"]
+    assert remark.startswith("It cannot answer as things are. There is no provider of the model 'nope:large'")

@@ -102,6 +102,6 @@ def test_a_plugin_that_is_broken_stops_the_start_and_is_named(fault: str, tmp_pa
     ended = with_plugin(tmp_path, code)("run", "data/list", "--collection=rooms")
     assert ended.code == 5
     assert ended.out == ""
-    assert ended.err.startswith("unusable (unusable) ")
+    assert ended.err.startswith("unusable: ")
     assert sentence in ended.err
     assert "Traceback" not in ended.err

@@ -34,11 +34,20 @@ class ModelTrial(TypedDict):
     fault: Annotated[str, Meta(description="The kind of what is wrong; empty when it answered")]
 
 
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 class ModelDesk(Protocol):
     def providers(self) -> list[ProviderFacts]: ...
 
     def problem(self, name: str) -> str:
         """Why there is no model of this name; empty when there is one."""
+        ...
+
+    def instead_of(self, name: str) -> Named | None:
+        """The model that answers where the one of this name cannot be asked; None where none does."""
         ...
 
     async def trial(self, name: str) -> ModelTrial: ...

@@ -30,7 +30,7 @@ class PersonaFacts(TypedDict):
     access: str
     rooms: Annotated[list[str], Meta(description="Those of your rooms that it is in")]
     awaited: Annotated[list[str], Meta(description="Rooms that its file names and that do not exist, or are closed")]
-    remarks: Annotated[list[str], Meta(description="Why it cannot answer as things are; empty when nothing is known")]
+    remarks: Annotated[list[str], Meta(description="What is the matter with its model; empty when nothing is known")]
     suggestions: Annotated[list[str], Meta(description="Questions to ask it")]
     energy: Annotated[dict[str, Any] | None, Meta(description="Its energy, while energy is switched on")]
 
@@ -51,7 +51,7 @@ class PersonaInForce(TypedDict):
     now: Literal["in force"]
     replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
     awaited: Annotated[list[str], Meta(description="Rooms that it names and that do not exist or are closed")]
-    remarks: Annotated[list[str], Meta(description="Why it cannot answer as things are; empty when nothing is known")]
+    remarks: Annotated[list[str], Meta(description="What is the matter with its model; empty when nothing is known")]
 
 
 class PersonaRemoved(TypedDict):
@@ -258,7 +258,12 @@ def _facts(ctx: Context, persona: Persona) -> PersonaFacts:
 def _remarks(ctx: Context, persona: Persona) -> list[str]:
     """A model may be set up later, so that one that is missing is no fault of the file; but it is said."""
     problem = ctx.house.models.problem(persona.model)
-    return [problem] if problem else []
+    if not problem:
+        return []
+    other = ctx.house.models.instead_of(persona.model)
+    if other is None:
+        return [f"It cannot answer as things are. {problem}"]
+    return [f"The model {other.name} answers instead of its own. {problem}"]
 
 
 def _checked(ctx: Context, id: str, text: bytes) -> Persona:

@@ -292,15 +292,15 @@ class Chat:
         self._heard.set()
         if name == "approval:requested":
             await self._put_to_person(id)
-        elif name == "approval:decided":
-            self._waiting.pop(id, None)
+        elif name == "approval:decided" and (waited := self._waiting.pop(id, None)) is not None:
+            self._print(chat_shown.decision(waited.command, str(data.get("state", "")), str(data.get("decider", ""))))
 
     async def _put_to_person(self, id: str) -> None:
         facts = await self._ask("approval/show", id=id)
         if facts is not None and facts.get("state") == "pending":
             until = datetime.fromisoformat(str(facts["expiresAt"])).timestamp()
             self._waiting[id] = _Waits(str(facts["command"]), until)
-            self._print(chat_shown.approval(facts, self._people))
+            self._print(chat_shown.approval(facts, self._people, until - time.time()))
 
     async def _done(self, command: str, **params: Any) -> dict[str, Any]:
         """The result of a command without which there is nothing to show; a refusal is raised."""

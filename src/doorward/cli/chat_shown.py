@@ -115,9 +115,9 @@ class Shown:
                 yield indented(f"        {line}", width, 8)
 
 
-def approval(shown: dict[str, Any], people: bool) -> list[str]:
-    """What waits for a person: exactly what would run, by whom, and how to answer, which `people` at a terminal can
-    with one letter."""
+def approval(shown: dict[str, Any], people: bool, left: float) -> list[str]:
+    """What waits for a person: exactly what would run, by whom, and how to answer within the seconds that are `left`,
+    which `people` at a terminal can with one letter."""
     by = visible(str(shown.get("caller", "")), lines=False)
     width = columns()
     head = indented(f"{shown.get('command', '')} of {by} waits for your approval.", width, 0)
@@ -131,7 +131,20 @@ def approval(shown: dict[str, Any], people: bool) -> list[str]:
         text = effect if isinstance(effect, str) else msgspec.json.encode(effect).decode()
         lines += ["It would change:", *(f"  {line}" for line in visible(text).splitlines())]
     how = "Say yes with approve or y, no with deny or n." if people else "Say yes with approve, no with deny."
-    return [*lines, indented(f"{how} ({visible(str(shown.get('id', '')), lines=False)})", width, 0)]
+    within = f"It waits {_span(left)}; then it counts as no."
+    return [*lines, indented(f"{how} {within} ({visible(str(shown.get('id', '')), lines=False)})", width, 0)]
+
+
+def decision(command: str, state: str, decider: str) -> list[str]:
+    """That somebody decided, said at once: what came of it may take a while."""
+    did = {"denied": "denied", "pending": "said yes, and more people must"}.get(state, "approved")
+    return [click.style(visible(f"{decider} {did}: {command}.", lines=False), dim=True)]
+
+
+def _span(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600)} h"
 
 
 def _short(text: str) -> str:

@@ -91,7 +91,7 @@ def result(value: Any) -> None:
 
 
 def complain(status: str, code: str, message: str, hint: str = "", rule: str = "") -> None:
-    head = f"{status} ({code})"
+    head = f"{status}:" if code == status else f"{status} ({code})"
     said = _fitting(f"{head} {visible(message)}").removeprefix(head)
     click.echo(click.style(head, fg="yellow" if status == "parked" else "red", bold=True) + said, err=True)
     if rule:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import doorward
 from doorward.calltext import read_line
-from node_peers import NODE
-
-HERE = Path(__file__).parent
-STATIC = Path(doorward.__file__).parent / "doors" / "console" / "static"
 
 TEXT = {"type": "string"}
 SHAPES = {
@@ -36,27 +29,6 @@ SHAPES = {
     },
     "$defs": {"Place": {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}, "note": TEXT}}},
 }
-
-Ask = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def ask() -> Iterator[Ask]:
-    command = [NODE, HERE / "page_modules.mjs", STATIC]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as node:
-        assert node.stdin is not None
-        assert node.stdout is not None
-        stdin, stdout = node.stdin, node.stdout
-
-        def call(module: str, function: str, *given: Any) -> Any:
-            stdin.write(json.dumps({"module": module, "call": function, "given": given}) + "\n")
-            stdin.flush()
-            answer = json.loads(stdout.readline())
-            assert "error" not in answer, answer
-            return answer.get("value")
-
-        yield call
-        stdin.close()
 
 
 @pytest.fixture

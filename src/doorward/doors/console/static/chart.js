@@ -1,10 +1,9 @@
 // Bars over time. Each status has a pattern beside its colour, and the same numbers are there as a table.
 
-import { Button, html, useLayoutEffect, useRef, useState } from "./ui.js";
+import { Button, html, stateWords, useLayoutEffect, useRef, useState } from "./ui.js";
 
 /** Every status, from the bottom of a bar to its top. */
 export const STATUSES = ["done", "parked", "refused", "failed"];
-const WORDS = { done: "done", parked: "waited for a person", refused: "refused", failed: "failed" };
 const HEIGHT = 120;
 const number = new Intl.NumberFormat("en");
 
@@ -17,7 +16,7 @@ const total = (counts) => Object.values(counts).reduce((sum, one) => sum + one, 
 
 function inWords(counts) {
   const known = [...STATUSES, ...Object.keys(counts).filter((one) => !STATUSES.includes(one))];
-  return known.filter((one) => counts[one]).map((one) => `${number.format(counts[one])} ${WORDS[one] ?? one}`).join(", ");
+  return known.filter((one) => counts[one]).map((one) => `${number.format(counts[one])} ${stateWords(one)}`).join(", ");
 }
 
 /** `timeline` is what audit/timeline gives; `onSpan(since, until)` is called with two moments that were picked. */
@@ -86,7 +85,7 @@ export function Chart({ timeline, onSpan, busy }) {
     <figcaption class="legend">
       ${STATUSES.map(
         (one) => html`<span key=${one}><svg width="14" height="14" aria-hidden="true"><rect class=${`bar ${one}`} width="14" height="14"
-          fill=${`url(#chart-${one})`} /></svg>${WORDS[one]} <strong>${number.format(timeline.totals[one] ?? 0)}</strong></span>`,
+          fill=${`url(#chart-${one})`} /></svg>${stateWords(one)} <strong>${number.format(timeline.totals[one] ?? 0)}</strong></span>`,
       )}
     </figcaption>
     <div class="chart-area" ref=${place}>
@@ -133,11 +132,11 @@ function AsTable({ timeline, onSpan }) {
   };
   return html`<div class="table-wrap" role="region" aria-label="How calls ended, over time" tabindex="0"><table>
     <caption class="unseen">How calls ended, over time</caption>
-    <thead><tr><th scope="col">From</th>${STATUSES.map((one) => html`<th scope="col" class="number" key=${one}>${one}</th>`)}<th scope="col">closer</th></tr></thead>
+    <thead><tr><th scope="col">From</th>${STATUSES.map((one) => html`<th scope="col" class="number" key=${one}>${stateWords(one)}</th>`)}<th scope="col">closer</th></tr></thead>
     <tbody>${timeline.items.map(
       (item) => html`<tr key=${item.at}>
         <td data-title="From">${hour.format(Date.parse(item.at))}</td>
-        ${STATUSES.map((one) => html`<td class="number" data-title=${one} key=${one}>${number.format(item.counts[one] ?? 0)}</td>`)}
+        ${STATUSES.map((one) => html`<td class="number" data-title=${stateWords(one)} key=${one}>${number.format(item.counts[one] ?? 0)}</td>`)}
         <td><${Button} kind="quiet small" onClick=${() => closer(item)}
           >Look closer<span class="unseen"> at ${hour.format(Date.parse(item.at))}</span></${Button}></td>
       </tr>`,

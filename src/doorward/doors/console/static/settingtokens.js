@@ -94,6 +94,8 @@ function Made({ made, onClose }) {
 /** Rooms that a token can be for: in a room of two nobody acts but the two. */
 export const tokenRooms = (all) => all.filter((one) => !one.archived && !one.direct);
 
+const NAME = "A name has small letters from a to z, digits, dots, dashes and underscores, and no blanks.";
+
 function Make({ who, onClose, onMade }) {
   const mine = tokenRooms(useSignal(rooms) ?? []);
   const levels = LEVELS.slice(0, LEVELS.indexOf(who.access) + 1);
@@ -102,6 +104,7 @@ function Make({ who, onClose, onMade }) {
   const [everywhere, setEverywhere] = useState(false);
   const [chosen, setChosen] = useState(() => mine.slice(0, 1).map((one) => one.room));
   const [problem, setProblem] = useState(null);
+  const [wrong, setWrong] = useState("");
   const [busy, setBusy] = useState(false);
   const typed = (name) => (event) => setFacts({ ...facts, [name]: event.target.value });
   const nowhere = facts.kind === "ai" && !everywhere && !chosen.length;
@@ -110,6 +113,9 @@ function Make({ who, onClose, onMade }) {
   const submit = async (event) => {
     event.preventDefault();
     if (nowhere) return;
+    const right = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(facts.name.trim());
+    setWrong(right ? "" : `${NAME} It begins with a letter or digit, and “${facts.name.trim().slice(0, 63)}” does not fit that.`);
+    if (!right) return;
     setBusy(true);
     setProblem(null);
     try {
@@ -124,7 +130,7 @@ function Make({ who, onClose, onMade }) {
   return html`<${Dialog} title="Make a token" onClose=${onClose}>
     <form onSubmit=${submit}>
       <${Field} label="Name" value=${facts.name} onInput=${typed("name")}
-        hint="An agent acts under this name: small letters, digits, dots and hyphens." autocapitalize="none"
+        hint=${wrong ? "" : `An agent acts under this name. ${NAME}`} error=${wrong} autocapitalize="none" maxlength="63"
           spellcheck=${false} required />
       <div class="two">
         <${Field} label="For" options=${[["ai", "an AI"], ["service", "a program"], ["human", "a person: yourself"]]}

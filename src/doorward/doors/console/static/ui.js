@@ -103,7 +103,7 @@ export function Table({ columns, rows, keyOf = (row) => row.id, onOpen, caption,
               ${columns.map(
                 (one) =>
                   html`<td class=${one.class ?? ""} data-title=${one.title} key=${one.key}>
-                    ${one.render ? one.render(row) : html`<${Visible} text=${row[one.key] ?? ""} />`}
+                    <div>${one.render ? one.render(row) : html`<${Visible} text=${row[one.key] ?? ""} />`}</div>
                   </td>`,
               )}
             </tr>`,
@@ -246,11 +246,13 @@ const TONES = {
 };
 
 /** States whose own word says too little. */
-const WORDS = { used: "approved and run" };
+const WORDS = { used: "approved and run", parked: "waited for a person" };
+
+/** A state in the words for people. */
+export const stateWords = (state) => WORDS[state] ?? String(state ?? "").replaceAll("_", " ");
 
 /** A state as a badge. */
-export const State = ({ state, words }) =>
-  html`<${Badge} tone=${TONES[state] ?? "calm"}>${words ?? WORDS[state] ?? String(state ?? "").replaceAll("_", " ")}</${Badge}>`;
+export const State = ({ state, words }) => html`<${Badge} tone=${TONES[state] ?? "calm"}>${words ?? stateWords(state)}</${Badge}>`;
 
 const SPANS = [
   [60, "second", 1],

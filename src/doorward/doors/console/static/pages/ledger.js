@@ -17,6 +17,7 @@ import {
   More,
   Page,
   State,
+  stateWords,
   Table,
   Time,
   toast,
@@ -163,8 +164,8 @@ function Filters({ query, go }) {
   const shown = FIELDS.filter((one) => query[one]);
   return html`<form class="ledger-filters card" role="search" aria-label="Records" onSubmit=${submit}>
     <div class="filter-row">
-      <${Field} label="Command" type="search" data-search placeholder="any; a whole name" value=${given.command ?? ""} onInput=${set("command")} autocomplete="off" spellcheck=${false} />
-      <${Field} label="Status" value=${given.status ?? ""} options=${[["", "any"], ...STATUSES, "started"]}
+      <${Field} label="Command" type="search" data-search placeholder="any" title="The whole name of a command, such as file/write" value=${given.command ?? ""} onInput=${set("command")} autocomplete="off" spellcheck=${false} />
+      <${Field} label="Status" value=${given.status ?? ""} options=${[["", "any"], ...[...STATUSES, "started"].map((one) => [one, stateWords(one)])]}
         onChange=${(event) => go({ ...given, status: event.target.value })} />
       <${Field} label="When" value=${custom ? "" : preset} options=${SPANS} onChange=${pick} />
       ${open &&
@@ -182,7 +183,7 @@ function Filters({ query, go }) {
       html`<${Button} kind="plain" onClick=${() => go(Object.fromEntries([...FIELDS, "since", "until"].map((one) => [one, ""])))}>Start anew</${Button}>`}
       ${shown.map(
         (one) => html`<${Button} key=${one} kind="quiet small" onClick=${() => go({ [one]: "" })} aria-label=${`Without ${one} ${query[one]}`}>
-          ${one === "inRoom" ? "room" : one}: <${Visible} text=${query[one]} /> <span aria-hidden="true">✕</span></${Button}>`,
+          ${one === "inRoom" ? "room" : one}: <${Visible} text=${one === "status" ? stateWords(query[one]) : query[one]} /> <span aria-hidden="true">✕</span></${Button}>`,
       )}
     </div>
   </form>`;

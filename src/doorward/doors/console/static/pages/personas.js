@@ -32,8 +32,8 @@ function List() {
   </${Page}>`;
 }
 
-/** What keeps it from answering, though its file is valid. */
-const Remarks = ({ all }) => html`<div role="status">${(all ?? []).map((one) => html`<p class="note" key=${one}><strong>It cannot answer as things are.</strong> <${Visible} text=${one} /></p>`)}</div>`;
+/** What is the matter with its model, though its file is valid. */
+const Remarks = ({ all }) => html`<div role="status">${(all ?? []).map((one) => html`<p class="note" key=${one}><${Visible} text=${one} /></p>`)}</div>`;
 
 function Entry({ persona }) {
   return html`<article class="card persona">

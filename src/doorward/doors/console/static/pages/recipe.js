@@ -172,7 +172,7 @@ function Work({ id, text, setText, saved, may, onSave, onValid }) {
     <section aria-label="The text of the recipe">
       <${JsonText} text=${text} onText=${setText} fault=${fault} readOnly=${!may} onSave=${onSave} />
       ${preview?.idle?.length > 0 && html`<p class="note">${preview.idle.map((one, at) => html`${at > 0 && ", "}<code><${Visible} text=${one} /></code>`)} ${preview.idle.length === 1 ? "fits" : "fit"} no command that there is now.</p>`}
-      <p class="quiet">${governed.length ? "It governs " : "It governs no room of yours."}
+      <p class="quiet governed">${governed.length ? "It governs " : "It governs no room of yours."}
         ${governed.map((one, at) => html`${at > 0 && ", "}<a href=${`/console/rooms/${part(one.room)}`}><${Visible} text=${one.title || one.room} /></a>`)}
         ${!may && " Only people with root access may change recipes."}</p>
     </section>

@@ -153,7 +153,7 @@ function Password() {
 const counted = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 const totals = (hour) =>
-  `${counted(hour.calls, "call")}: ${hour.done} done, ${hour.refused} refused, ${hour.failed} failed, ${hour.parked} parked`;
+  `${counted(hour.calls, "call")}: ${hour.done} done, ${hour.refused} refused, ${hour.failed} failed, ${hour.parked} waited for a person`;
 
 function About() {
   const status = useLoad(async () => (await run("system/status")).result, []);

@@ -5,6 +5,7 @@ import { ApprovalCard } from "../approvalcard.js";
 import { refusals } from "../decided.js";
 import { onEvent } from "../live.js";
 import { Code, ErrorBox, html, Loading, State, useEffect, useLoad, useRef, useSignal, Visible } from "../ui.js";
+import { plainly } from "./plainly.js";
 
 const WORDS = {
   waiting: "is being looked at",
@@ -40,7 +41,7 @@ export function CallCard({ card }) {
       ? html`<details><summary>Parameters</summary><${Code} value=${card.params} label="Parameters" /></details>`
       : html`<p class="call-params"><code><${Visible} text=${brief(card.params)} /></code></p>`)}
     ${card.approval && html`<${Asked} id=${card.approval} state=${card.state} />`}
-    ${card.summary && card.state !== "parked" && html`<details open=${card.summary.length < 240}><summary>${card.state === "done" ? "Result" : "What came of it"}</summary><${Code} label="Result">${card.summary}</${Code}></details>`}
+    ${card.summary && card.state !== "parked" && html`<details open=${card.summary.length < 240}><summary>${card.state === "done" ? "Result" : "What came of it"}</summary><${Code} label="Result">${plainly(card.summary)}</${Code}></details>`}
     ${card.rule && card.state === "refused" && html`<p class="quiet">Rule: <code><${Visible} text=${card.rule} /></code></p>`}
     ${card.call && html`<p class="call-links"><a href=${`/console/executions/${part(card.call)}`}>Execution</a> <a href=${`/console/ledger?call=${part(card.call)}`}>Record</a></p>`}
   </div>`;

@@ -8,6 +8,8 @@ import { notAttached, shortName } from "./filewords.js";
 import { Named, Sender } from "./sender.js";
 
 const MOST_FILES = 8;
+const MOST_CHARACTERS = 100_000;
+const number = new Intl.NumberFormat("en");
 const BETWEEN_TYPING = 2000;
 const kept = new Map();
 
@@ -64,6 +66,12 @@ export function Composer({ path, members, replying, onUnreply, send }) {
 
   const submit = async () => {
     if ((!text.trim() && !files.length) || bringing) return;
+    const length = [...text].length;
+    if (length > MOST_CHARACTERS) {
+      const detail = `A message has at most ${number.format(MOST_CHARACTERS)} characters, and this one has ${number.format(length)}. Shorten it, or attach it as a file.`;
+      setProblem(new Problem({ title: "This is too long", detail }));
+      return;
+    }
     const [said, brought] = [text, files];
     setText("");
     setFiles([]);

@@ -1,7 +1,7 @@
 // Beside a room: who is in it, what was said in it, and how it is set up.
 
 import { del, get, part, put, run, session } from "../api.js";
-import { Badge, Button, Confirm, Dialog, ErrorBox, Field, giveBack, html, Loading, useEffect, useLayoutEffect, useLoad, useRef, useState, Visible } from "../ui.js";
+import { Badge, Button, Confirm, Dialog, ErrorBox, Field, giveBack, html, Loading, useLayoutEffect, useLoad, useRef, useState, Visible } from "../ui.js";
 import { loadRooms } from "../state.js";
 import { fullName } from "../names.js";
 import { Face } from "./message.js";
@@ -11,7 +11,7 @@ import { Named } from "./sender.js";
 export function Panel({ kind, onClose, ...rest }) {
   const place = useRef(null);
   const before = useRef(null); // what had the focus when it was opened
-  useEffect(() => {
+  useLayoutEffect(() => {
     const [panel, now] = [place.current, document.activeElement];
     if (!panel.contains(now)) before.current = now;
     (panel.querySelector("[type=search]") ?? panel).focus();

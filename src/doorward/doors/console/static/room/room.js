@@ -202,7 +202,8 @@ function Head({ facts, here, panel, setPanel, out }) {
   return html`<header class="room-head">
     <div class="room-titles">
       <h1 id="page-title" tabindex="-1"><${Visible} text=${facts.title || facts.room} /></h1>
-      <p class="quiet" title=${facts.topic ? visibleText(facts.topic) : undefined}>${facts.topic ? html`<${Visible} text=${facts.topic} />` : html`Recipe <a href=${`/console/recipes/${encodeURIComponent(facts.recipe)}`}>${facts.recipe}</a>`}</p>
+      ${facts.topic && html`<p class="quiet" title=${visibleText(facts.topic)}><${Visible} text=${facts.topic} /></p>`}
+      <p class="quiet">Recipe <a href=${`/console/recipes/${part(facts.recipe)}`}>${facts.recipe}</a></p>
     </div>
     ${!out && html`<div class="actions">
       <${Button} kind="small quiet" aria-pressed=${pressed("search")} data-opens-search onClick=${() => toggle("search")}>Search</${Button}>
