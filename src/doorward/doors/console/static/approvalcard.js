@@ -116,6 +116,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
           />`
         : html`<${State} state=${approval.state} />`}
     </header>
+    ${refusal?.late && html`<p class="note" role="alert"><${Visible} text=${refusal.late} /></p>`}
     <p class="bits">
       ${approval.kind && html`<${Badge}>${{ ai: "AI", human: "person",
         service: "program" }[approval.kind] ?? approval.kind}</${Badge}>`}
@@ -136,8 +137,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       : "What it would change, as it was foreseen"}</summary>${changes}</details>`}
     ${approval.why && html`<p class="quiet"><${Visible} text=${approval.why} /></p>`}
     <${Decisions} approval=${approval} />
-    ${refusal?.late ? html`<p class="note" role="alert"><${Visible} text=${refusal.late} /></p>`
-      : html`<${ErrorBox} problem=${refusal} />`}
+    ${!refusal?.late && html`<${ErrorBox} problem=${refusal} />`}
     ${waits &&
     (approval.cannotDecide
       ? html`<p class="quiet"><${Visible} text=${approval.cannotDecide} /></p>`

@@ -58,7 +58,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
     const found = aim && document.getElementById(`m-${aim.id}`);
     if (!found) return;
     atEnd.current = false;
-    found.scrollIntoView({ block: "center" });
+    found.scrollIntoView({ block: found.offsetHeight < place.current.clientHeight ? "center" : "start" });
     found.focus({ preventScroll: true });
   }, [aim]);
   // What is loaded later (a picture, the facts of an approval) makes the history longer: whoever is at its end stays there.
