@@ -189,9 +189,7 @@ class Models:
         if provider is None:
             here = (one.name for one in self._local.values())
             known = ", ".join([HOUSE, *self._settings.tiers, *here, *(f"{one}:NAME" for one in self._providers)])
-            more = (
-                ", with any name of theirs" if self._providers else "; `models.providers` in the settings adds others"
-            )
+            more = ", where NAME is a model of theirs" if self._providers else "; `models.providers` adds others"
             raise ModelFailed("unknown", f"There is no provider of the model {_shown(name)}; valid are {known}{more}.")
         model = model or provider.model
         if not model:
