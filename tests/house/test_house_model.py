@@ -15,8 +15,9 @@ from doorward.agents.house.model import HouseModel
 from doorward.agents.models.model import Asked, Prompt, Spent, Text, Tool, Turn
 
 TOOLS = (
-    *("ai_report", "bash", "data_count", "data_list", "debug_logs", "file_delete", "file_list", "file_read"),
+    *("ai_report", "bash", "data_aggregate", "data_count", "data_list", "debug_logs", "file_delete", "file_list"),
     *(
+        "file_read",
         "file_search",
         "file_write",
         "room_list",

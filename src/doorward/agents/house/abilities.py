@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doorward.agents.house import knowledge, smalltalk
+from doorward.agents.house.choosing import chosen
 from doorward.agents.house.plan import Plan
-from doorward.agents.house.said import said as read
 from doorward.agents.house.understanding import Mind
 
 
@@ -37,4 +37,9 @@ def _hello(mind: Mind) -> str:
 
 
 def _possible(asks: Sequence[str], mind: Mind) -> list[str]:
-    return [one for one in asks if isinstance(mind.planned(read(one, mind.now, mind.zone)), Plan)]
+    """Those of some requests that would be understood here, if they were asked just so."""
+    return [one for one in asks if _is_sure(chosen(mind, one))]
+
+
+def _is_sure(plan: Plan | str) -> bool:
+    return isinstance(plan, Plan) and not plan.guessed

@@ -32,9 +32,13 @@ _PLANNED = {
 """What the planners make something of."""
 _TURNS = knowledge.words("accounting: turns")
 _PERSONS = ("they", "he", "she", "him")
+_FIRST = ("first", "1st", "last")
 _DENIES = knowledge.words("accounting: denies")
 _RANKS = knowledge.words("accounting: ranks")
 _LIMITS = knowledge.words("accounting: limits")
+_EACH = knowledge.words("accounting: each")
+_LIGHT = knowledge.words("accounting: light")
+"""Words that an intent may pass over: they say nothing that could make the answer another."""
 
 
 def unused(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
@@ -43,6 +47,7 @@ def unused(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], k
         _pronoun(said, meant)
         or _other(said, meant, wanted, clauses, known)
         or _denied(said, clauses)
+        or _apart(said, wanted)
         or _ranked(said, wanted)
     )
 
@@ -65,7 +70,8 @@ def _told(said: Said, meant: Meant, place: int) -> bool:
 
 
 def passed_over(said: Said, match: Match) -> str:
-    """What an intent makes nothing of though the request says it: a `not`, a `most`, a time, an order; else empty."""
+    """What an intent makes nothing of though the request says it: a `not`, a `most`, a time, any word that it does not
+    know; else empty."""
     intent = match.intent
     if not match.explained:
         return ""
@@ -78,7 +84,7 @@ def passed_over(said: Said, match: Match) -> str:
         turns = word.lower in _TURNS or word.lower in _RANKS or word.lower.endswith("n't")
         if turns and place not in match.explained | held and not _at_least(said, place):
             return word.lower
-    return ""
+    return next((word for word in match.unexplained if word not in _LIGHT), "")
 
 
 def _at_least(said: Said, place: int) -> bool:
@@ -115,8 +121,19 @@ def _is_used(table: Table, word: str, wanted: Shape, clauses: Sequence[Clause]) 
 
 def _denied(said: Said, clauses: Sequence[Clause]) -> str:
     """A `not` or `without` that no condition has."""
-    denies = next((word.lower for word in said.words if word.lower in _DENIES or word.lower.endswith("n't")), "")
-    return denies if denies and not any(_denies(one.where) for one in clauses) else ""
+    word = denies(said)
+    return word if word and not any(_denies(one.where) for one in clauses) else ""
+
+
+def denies(said: Said) -> str:
+    """The first word that says what is not so; empty when there is none."""
+    return next((word.lower for word in said.words if word.lower in _DENIES or word.lower.endswith("n't")), "")
+
+
+def _apart(said: Said, wanted: Shape) -> str:
+    """An `each` where one number or figure is given for all."""
+    each = next((word.lower for word in said.words if word.lower in _EACH), "")
+    return each if each and (wanted.count or wanted.measure) and not wanted.group else ""
 
 
 def _denies(where: Any) -> bool:
@@ -133,6 +150,9 @@ def _ranked(said: Said, wanted: Shape) -> str:
     first = said.entity("limit")
     if wanted.count and wanted.limit and not wanted.group and first is not None:
         return first.words
+    ordinal = next((one.words for one in said.all("ordinal") if one.words.lower() not in _FIRST), "")
+    if ordinal and (wanted.order or wanted.measure or wanted.limit):
+        return ordinal
     if wanted.order or wanted.measure or wanted.limit:
         return ""
     at_least = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import changing, filing, knowledge, smalltalk
+from doorward.agents.house import changing, describing, filing, knowledge, smalltalk
 from doorward.agents.house.counting import counted
 from doorward.agents.house.entities import Group, Limit, Measure, stem
 from doorward.agents.house.filling import Missing, filled
@@ -94,7 +94,7 @@ def _files(around: Around, intent: Intent, asked: Asked) -> Steps:
     kinds = around.slots.kinds()
     noun = ("folder", "folders") if which.folders else ("file", "files")
     if kinds:
-        noun = (singular_kind(kinds[0].says), kinds[0].says)
+        noun = (describing.one_of(kinds[0].says), kinds[0].says)
     asked = msgspec.structs.replace(
         asked,
         thing="files",
@@ -103,7 +103,8 @@ def _files(around: Around, intent: Intent, asked: Asked) -> Steps:
         path="" if which.folder == "." else which.folder,
         limit=which.limit,
         measure="sum" if summed and sizes else "",
-        span_says=_when(around, which),
+        span_says=describing.when(around),
+        condition_says=describing.conditions(around, which),
     )
     group = next(iter(around.slots.said.all("group")[::-1]), None)
     if group is not None and isinstance(group.value, Group):
@@ -116,15 +117,6 @@ def _files(around: Around, intent: Intent, asked: Asked) -> Steps:
     if isinstance(end, str):
         return end
     return Telling(asked, end.results)
-
-
-def singular_kind(says: str) -> str:
-    return says[:-1] if says.endswith("s") else says
-
-
-def _when(around: Around, which: filing.Wanted) -> str:
-    span, age = around.slots.span(), around.slots.age()
-    return span.says if span is not None else age.says if age is not None else ""
 
 
 def _read_part(around: Around, intent: Intent, asked: Asked) -> Steps:
@@ -360,6 +352,8 @@ def _room_messages(around: Around, intent: Intent, asked: Asked) -> Steps:
     name = around.slots.get("roomname")
     limit = asked.limit or 20
     span = around.slots.span()
+    if name:
+        asked = msgspec.structs.replace(asked, condition_says=f"in {quoted_name(name)}")
     if name and "room/messages" in around.tools and span is None:
         got = yield [Step("room/messages", {"name": name, "limit": limit})]
         return Telling(asked, tuple(got))

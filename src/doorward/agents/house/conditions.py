@@ -148,10 +148,15 @@ def _time_field(table: Table, said: Said) -> str:
 
 def known_value(table: Table, word: str) -> dict[str, Any] | None:
     """A word that stands for a condition in a collection of the house, such as `failed`."""
+    one = value_of(table, word)
+    return {one.field: one.condition} if one is not None else None
+
+
+def value_of(table: Table, word: str) -> knowledge.Values | None:
     for one in knowledge.things().values:
         here = one.collection in ("", table.name) and one.field in table.fields
         if here and knowledge.phrase(word) in knowledge.phrases(one.words):
-            return {one.field: one.condition}
+            return one
     return None
 
 

@@ -33,6 +33,8 @@ def call(around: Around, table: Table, wanted: Shape, where: dict[str, Any]) -> 
         elif wanted.also_by:
             params["limit"] = 1_000
         return Step("data/aggregate", params)
+    if wanted.group or wanted.measure:
+        raise NotOffered("data/aggregate")  # a list or a number of all would answer another question
     small = table.kind == "system" and table.name in ("rooms", "users", "recipes", "servers") and not where
     if wanted.count and not (small and "data/list" in around.tools) and "data/count" in around.tools:
         return Step("data/count", base)

@@ -54,6 +54,8 @@ class Values(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     field: str
     collection: str = ""
     condition: Any = None
+    time: str = ""
+    """The field that says since when it is so; empty where none does."""
 
 
 class Things(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,6 +139,7 @@ class SmallTalk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beyond_how: str
     either: str
     no_such_field: str
+    no_such_date: str
     unused: str
     took_back: str
     nothing_to_undo: str

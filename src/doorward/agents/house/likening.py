@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from doorward.agents.house import knowledge
-from doorward.agents.house.entities import Reading
+from doorward.agents.house.entities import Comparison, Reading, stem
 from doorward.agents.house.entities.knowledge import vocabulary
 from doorward.agents.house.phrasing import Found, found
 from doorward.agents.house.phrasing.items import of_said, sharp
@@ -36,6 +36,7 @@ _NARROW |= {"quoted": "quoted", "id": "id", "kind": "kind"}
 _ORDERS = knowledge.words("likening: orders")
 _LOOKS = knowledge.words("likening: looks")
 _ASKS_ABOUT = knowledge.form("likening: asks about")
+_ONES = knowledge.form("likening: ones")
 _WORD = re.compile(r"[a-z]+")
 _HAPPENED, _POSSIBLE = "told what happened", "possible"
 _NAMED = re.compile(r"^\S*[/.]\S+(?= )")
@@ -78,7 +79,11 @@ def nearest(mind: Mind, text: str) -> Found | None:
     for way in _ways(mind, text):
         one = said(way.text, mind.now, mind.zone)
         near = found(one, mind.tools, follows=follows, but=lambda each: each.frame.changes and _only_asks(text, each))
-        if near is not None and not near.frame.changes and _speaks_of_a_change(one, near):
+        if (
+            near is not None
+            and not near.frame.changes
+            and (_speaks_of_a_change(one, near) or _is_of_another_state(one, near, mind))
+        ):
             continue
         if near is None or (near.frame.changes and not way.may_change and near.means != _UNDO):
             continue
@@ -102,6 +107,24 @@ def _speaks_of_a_change(one: Said, near: Found) -> bool:
     if one.words and one.words[0].lower in _ORDERS and one.words[0].lower != known[0]:
         return True
     return any(word.lower in _ORDERS and word.lower not in known for word in one.words)
+
+
+def _is_of_another_state(one: Said, near: Found, mind: Mind) -> bool:
+    """Whether a request speaks of how things are, such as `denied`, where the example speaks of them otherwise."""
+    own = _states(one)
+    if not own:
+        return False
+    theirs = _states(said(f"{near.says} {near.means}", mind.now, mind.zone))
+    return any(key in theirs and not conditions <= theirs[key] for key, conditions in own.items())
+
+
+def _states(one: Said) -> dict[tuple[str, str], set[str]]:
+    """What is said about how things of the house are: by collection and field, its values."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for value in knowledge.things().values:
+        if value.collection and one.places(knowledge.phrases(value.words)):
+            found.setdefault((value.collection, value.field), set()).add(str(value.condition))
+    return found
 
 
 def _ways(mind: Mind, text: str) -> Iterator[_Way]:
@@ -161,8 +184,19 @@ def leaves_out(mind: Mind, whole: str, part: Said, *, words: bool = False) -> bo
         _NARROW[item.kind] for item in part_items if item.kind in _NARROW
     ):
         return True
+    there = {each.stem for each in part.words}
+    if any(stem(word) not in there for word in _conditions(said(whole, mind.now, mind.zone))):
+        return True
     keys = {key for item in part_items for key in item.keys}
     return words and any(item.keys & sharp() and not item.keys & keys for item in whole_items)
+
+
+def _conditions(one: Said) -> list[str]:
+    """The words that say which are meant, wherever they stand: `the status is paid`, `the open ones`."""
+    compared = [each.value for each in one.all("compare") if isinstance(each.value, Comparison)]
+    values = [each.value for each in compared if each.field and isinstance(each.value, str)]
+    words = [word for value in values for word in value.lower().split()]
+    return words + [found["which"].lower() for found in _ONES.finditer(one.text)]
 
 
 def _is_free(reading: Reading) -> bool:

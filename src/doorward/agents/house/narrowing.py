@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import conditions, dating, fields, knowledge
+from doorward.agents.house import conditions, dating, fields, knowledge, smalltalk
 from doorward.agents.house.conditions import Clause, Unclear
 from doorward.agents.house.entities import Compare, Comparison, stem
 from doorward.agents.house.fields import Table
@@ -17,9 +17,11 @@ from doorward.agents.house.plan import Around, Unknown
 from doorward.agents.house.tables import Meant
 from doorward.agents.house.wanted import Shape
 
+_LASTED = knowledge.form("narrowing: lasted")
 _AGO = knowledge.form("records: ago")
 _EXCEPT = knowledge.form("narrowing: except")
 _EXCEPTING = knowledge.words("narrowing: excepting")
+_DENIES = knowledge.words("accounting: denies")
 _LIGHT = knowledge.words("narrowing: light")
 """Words that are a value where some record has it, and else only say how something is put."""
 _VALUES = knowledge.words("narrowing: values")
@@ -42,6 +44,7 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
     number = next((name for one, _ in told if (name := _names_number(table, one))), "")
     for one, at in told:
         if _names_number(table, one):
+            unclear += [Unclear(word, later=said.is_later(at), at=at) for word in _strange(table, one, names)]
             continue
         later = said.is_later(at)
         if isinstance(one.value, tuple) and any(isinstance(each, str) and _is_field(table, each) for each in one.value):
@@ -67,6 +70,7 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
                 clauses.append(Clause(known, made.also, later, at))
             else:
                 weak = isinstance(made.value, str) and made.op == "eq" and bool(table.find([made.value]))
+                weak = weak and not _strange(table, one, names)
                 unclear.append(msgspec.structs.replace(made, weak=weak))
     span, age = around.slots.span(), around.slots.age()
     if span is not None:
@@ -76,6 +80,11 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
             wanted.timed = next(iter(timed))
             wanted.made = wanted.timed == "createdAt" and span.about == "created"
             clauses.append(Clause(timed))
+    elif age is not None and _LASTED.search(said.text):
+        field = next((one for one in table.numbers() if one.endswith("Ms")), "")
+        if not field:
+            raise Unknown(smalltalk.unused(age.says, table.noun[1]))
+        clauses.append(Clause({field: {f"${age.op}": round(age.amount * 1_000)}}))
     elif age is not None and table.time:
         moment = around.now - age.amount
         meant_by = dating.meant(table, said, age.about)
@@ -114,7 +123,12 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
 
 def _turned_round(table: Table, one: Comparison) -> Unclear | None:
     """`with full access` is the value before its field, though the words could be read the other way."""
-    if one.op != "eq" or not isinstance(one.value, str) or not one.field or table.find(one.field):
+    if one.op != "eq" or not isinstance(one.value, str) or not one.field:
+        return None
+    named = table.find(one.field)
+    if named and table.names(named, one.field.split()):
+        return None
+    if conditions.known_value(table, one.value) is not None:
         return None
     field = table.find([one.value], ("text", "string"))
     return Unclear(one.field, "eq", field, one.also) if field and table.names(field, [one.value]) else None
@@ -134,6 +148,13 @@ def _strays(table: Table, one: Comparison, names: Iterable[str]) -> list[str]:
     return words if numeric and one.introduced and words and not known and not table.find(words) else []
 
 
+def _strange(table: Table, one: Comparison, names: Iterable[str]) -> list[str]:
+    """Words that stand where a field does and that nothing here knows: `odd` in `with an odd quantity`."""
+    own = {stem(word) for name in names for word in name.split()} | knowledge.stop() | knowledge.noise()
+    words = [word for word in one.field.lower().split() if stem(word) not in own and word not in own]
+    return [word for word in words if word not in verbs() | _LIGHT and not table.find([word])]
+
+
 def _is_date(one: Unclear) -> bool:
     """Whether only days are compared with, and not said of what."""
     values = one.value if isinstance(one.value, tuple) else (one.value,)
@@ -149,17 +170,24 @@ def _before_fields(said: Any, table: Table, used: set[int]) -> list[Unclear]:
         field = table.find([word.lower], ("text", "string"))
         if not field or not table.names(field, [word.lower]) or used & {place - 1, place} or before.shape != "word":
             continue
+        if conditions.known_value(table, word.lower) is not None and not introduced(said, place):
+            continue
         says_nothing = before.stem in knowledge.stop() and before.lower not in _VALUES
         if says_nothing or before.lower in verbs() or _is_own(table, before.stem):
             continue
-        introduced = place > 1 and said.words[place - 2].lower in ("with", "having", "has", "have", "of", "whose")
         later = said.is_later(before.start)
         op = "ne" if _is_denied(said, place - 1) else "eq"
         means_else = before.stem in knowledge.known_stems() or before.stem in knowledge.noise()
-        weak = not introduced and means_else
+        sure = introduced(said, place)
+        weak = not sure and means_else
         found.append(Unclear(before.lower, op, field, weak=weak, later=later, at=before.start))
-        used |= {place - 1, place} if introduced else {place - 1}
+        used |= {place - 1, place} if sure else {place - 1}
     return found
+
+
+def introduced(said: Any, place: int) -> bool:
+    """Whether a field and the value before it are said to be what a record has: `with full access`."""
+    return place > 1 and said.words[place - 2].lower in ("with", "having", "has", "have", "of", "whose")
 
 
 def _is_own(table: Table, word: str) -> bool:
@@ -192,9 +220,9 @@ def _known(table: Table, one: Unclear) -> dict[str, Any] | None:
     """A value that needs no look at the records: a word of the house, or a field that is true or false."""
     if one.op not in ("eq", "ne") or not isinstance(one.value, str):
         return None
-    found = conditions.known_value(table, one.value) if one.op == "eq" else None
+    found = conditions.known_value(table, one.value)
     if found is not None:
-        return found
+        return found if one.op == "eq" else {"$not": found}
     for name in table.of("boolean"):
         if stem(one.value.lower()) == stem(fields.parts(name)[-1]):
             return {name: one.op == "eq"}
@@ -229,7 +257,7 @@ def _boolean(said: Any, table: Table, used: set[int]) -> list[Clause]:
                 "weren't",
                 "longer",
             } & {before, earlier}
-            found.append(Clause({name: not (negative or denied)}))
+            found.append(Clause({name: not (negative or denied)}, at=word.start))
             used.add(place)
     return found
 
@@ -261,11 +289,8 @@ def _denied(made: Clause | Unclear | None) -> Clause | Unclear | None:
 def _left(said: Any, table: Table, used: set[int], noun: frozenset[int]) -> list[Unclear]:
     """Words that nothing explains yet, which may be values. Those that mean something else as well are weak, but for
     one that stands before the noun: it says which of them are meant."""
-    known, asking, own = (
-        knowledge.known_stems(),
-        verbs(),
-        {stem(one) for name in table.fields for one in fields.parts(name)},
-    )
+    known, asking = knowledge.known_stems(), verbs()
+    own = {fields.singular(one) for name in table.fields for one in fields.parts(name)}
     found: list[Unclear] = []
     for place in said.content():
         word = said.words[place]
@@ -274,8 +299,10 @@ def _left(said: Any, table: Table, used: set[int], noun: frozenset[int]) -> list
             or word.shape != "word"
             or word.lower in asking
             or word.lower in _EXCEPTING
+            or word.lower in _DENIES
             or "n't" in word.lower
-            or word.stem in knowledge.noise() | own
+            or word.stem in knowledge.noise()
+            or (fields.singular(word.lower) in own and conditions.known_value(table, word.lower) is None)
         ):
             continue
         which = place + 1 in noun and not _is_field(table, word.lower)

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import (
+    accounting,
     fields,
     knowledge,
     queries,
@@ -197,7 +198,7 @@ def _one(around: Around, meant: Meant) -> str | int | None:
     """The id of the one record that is named: `order o-1007`."""
     said = around.slots.said
     words = sorted(meant.places)
-    if not words or said.entity("group", "measure", "limit"):
+    if not words or said.entity("group", "measure", "limit") or accounting.denies(said):
         return None
     token = said.words[words[-1]]
     behind = said.text[token.end :]

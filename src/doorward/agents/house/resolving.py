@@ -20,6 +20,8 @@ SAMPLE = 200
 """How many records are looked at to learn what the words of a request mean as values."""
 _ASKED = 4
 """Values that are looked for by themselves when the first records do not have them."""
+_ALIKE = ("eq", "ne", "in", "contains", "starts", "ends", "is")
+"""Comparisons that a value of a record can be found for; one with a number needs the field of the number."""
 _SEARCHES = ("about", "containing", "mentioning", "contains")
 _PLACED = ("in", "from", "by", "at")
 
@@ -102,10 +104,12 @@ def _clause(table: Table, one: Unclear, rows: Sequence[dict[str, Any]]) -> Claus
 def _value(table: Table, one: Unclear, rows: Sequence[dict[str, Any]]) -> Clause | None:
     """The field that has a value, by what records hold."""
     words = str(one.value).lower().strip()
-    if not words:
+    if not words or one.op not in _ALIKE:
         return None
     words = _meant(words, table, rows)
-    candidates = [name for name in table.fields if any(_same(row.get(name), words) for row in rows)]
+    candidates = [
+        name for name in table.fields if name != "version" and any(_same(row.get(name), words) for row in rows)
+    ]
     if candidates:
         best = _likeliest(table, candidates, one.hint)
         exact = next(row[best] for row in rows if _same(row.get(best), words))

@@ -14,6 +14,7 @@ from doorward.agents.house import (
     dating,
     fields,
     figuring,
+    happening,
     knowledge,
     resolving,
     saying,
@@ -32,6 +33,7 @@ from doorward.agents.house.wanted import Shape
 
 _VAGUE = knowledge.words("records: vague")
 _YEARS = knowledge.words("selecting: years")
+_EACH = knowledge.words("accounting: each")
 _A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -72,7 +74,9 @@ def selected(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] 
             clauses += resolving.resolved(table, unclear, rows)
         except resolving.Nowhere as error:
             return str(error)
+    clauses = happening.dated(said, meant, wanted, clauses)
     where = conditions.together(clauses)
+    _each_of(said, wanted, where)
     if not conditions.joins(said, clauses, where):
         raise Unknown(knowledge.smalltalk().either)
     passed_over = accounting.unused(said, meant, wanted, clauses, known)
@@ -105,6 +109,14 @@ def _each_value(said: Any, meant: Meant, wanted: Shape) -> None:
     if named and fields.singular(said.words[named[0][0]].lower) != said.words[named[0][0]].lower:
         wanted.group, wanted.count, wanted.distinct, wanted.fields = named[0][1], True, True, []
         wanted.places.add(named[0][0])
+
+
+def _each_of(said: Any, wanted: Shape, where: dict[str, Any]) -> None:
+    """Several values of a field that are named behind `each` are groups: `how many on each: free, pro`."""
+    if not wanted.count or wanted.group or not any(word.lower in _EACH for word in said.words):
+        return
+    several = [field for field, given in where.items() if isinstance(given, dict) and len(given.get("$in", ())) > 1]
+    wanted.group = several[0] if len(several) == 1 else ""
 
 
 def _how_many(got: Got, wanted: Shape) -> str:

@@ -265,11 +265,18 @@ class Slots:
                     return found["name"]
         who = re.match(r"who(?:'s| is| are| else)\b", self.said.text, re.IGNORECASE) is not None
         if who or self.said.has("member", "message", "person"):
-            place = _IN_ROOM.search(self.said.text)
+            place = _IN_ROOM.search(self._timeless())
             near = place is not None and (place[0].lower().startswith(("in", "inside")) or not who)
             if place is not None and near and place["name"].lower() not in _NO_ROOM | {"room", "rooms"}:
                 return place["name"]
         return None
+
+    def _timeless(self) -> str:
+        """The request without its times, behind which the name of a room may stand last."""
+        text = self.said.text
+        for one in reversed(self.said.all("span")):
+            text = f"{text[: one.start].rstrip()}{text[one.end :]}"
+        return text
 
     def folder(self) -> str | None:
         """The folder that is named, if one is."""

@@ -45,6 +45,12 @@ def no_such_value(word: str, noun: str, fields: Sequence[str]) -> str:
     return knowledge.smalltalk().no_such_value.format(word=word[:60], noun=noun, fields=in_a_row(list(fields)))
 
 
+def no_such_date(word: str, noun: str, *, changed: bool) -> str:
+    """No field says when records came to be as they are."""
+    dates = "when they were created or last changed" if changed else "when they were created"
+    return knowledge.smalltalk().no_such_date.format(word=word[:60], noun=noun, dates=dates)
+
+
 def unused(word: str, noun: str) -> str:
     """A word that nothing was made of."""
     return knowledge.smalltalk().unused.format(word=word[:60], noun=noun)

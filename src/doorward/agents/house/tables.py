@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from doorward.agents.house import knowledge
@@ -13,6 +15,7 @@ _EXPLICIT = knowledge.form("tables: explicit")
 _GENERIC = knowledge.stems("tables: generic")
 
 
+_ID_BEHIND = re.compile(r"\s+[a-z]{1,12}-\d", re.IGNORECASE)
 _SPELT = frozenset(("called", "calling", "commanded", "posted"))
 """Verbs that are spelt like the name of a collection of the house, but for their ending."""
 
@@ -27,6 +30,7 @@ class Meant(msgspec.Struct, frozen=True):
 def meant(said: Said, tables: list[Table]) -> Meant | None:
     """The collection that a request names, by its own name or by what people call it."""
     best: Meant | None = None
+    found: list[Meant] = []
     for table in tables:
         for name, weight in _names(table):
             for start, end in said.places([name]):
@@ -35,7 +39,26 @@ def meant(said: Said, tables: list[Table]) -> Meant | None:
                 score = weight + len(name) - 0.01 * start + (0.6 if _is_object(said, start, end) else 0.0)
                 if best is None or score > best.score:
                     best = Meant(table, frozenset(range(start, end)), score)
-    return best
+                found.append(Meant(table, frozenset(range(start, end)), score))
+    return _whose(said, best, found) if best is not None else None
+
+
+def _whose(said: Said, best: Meant, found: list[Meant]) -> Meant:
+    """Of `orders of customer c-013` the orders are meant: the customer with the id only says which."""
+    last = said.words[max(best.places)]
+    if best.table.kind == "system" or not _ID_BEHIND.match(said.text[last.end :]):
+        return best
+    return next(
+        (
+            one
+            for one in found
+            if one.table.name != best.table.name
+            and max(one.places) < min(best.places)
+            and (field := one.table.find([last.lower]))
+            and one.table.names(field, [last.lower])
+        ),
+        best,
+    )
 
 
 def by_field(said: Said, tables: list[Table]) -> Meant | None:

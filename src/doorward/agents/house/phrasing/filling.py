@@ -45,6 +45,9 @@ _TIED = ("->", "named", "called", "titled", EACH)
 _NAMES = ("room", "user", "recipe", "folder")
 _PLACED = ("in", "inside", "under", "from", "of", "into", "through")
 """Words before the name of a folder."""
+_WITHIN = ("in", "inside", "into")
+"""Words before the name of a place, which are never before somebody's."""
+_NOBODY = knowledge.words("slots: no person")
 _APART = ("by", EACH)
 """Words before what things are told apart by."""
 _OF_RECORDS = ("noun", "nouns", "field", "value")
@@ -181,7 +184,9 @@ def _may_name(item: Item, slot: Slot) -> bool:
         return False
     if slot.type == "folder" and word in folders():
         return True
-    placed = slot.type == "folder" and item.link in _PLACED
-    if slot.type == "folder" and slot.link in _PLACED and not placed:
+    if slot.type == "user" and (item.link in _WITHIN or word in _NOBODY):
         return False
+    if slot.type in ("folder", "room") and slot.link in _PLACED and item.link not in _PLACED:
+        return False
+    placed = slot.type == "folder" and item.link in _PLACED
     return re.fullmatch(r"[a-z][\w.-]*", word) is not None and (placed or stem(word) not in knowledge.known_stems())

@@ -143,10 +143,15 @@ def report(asked: Asked, got: Got) -> str:
     ]
     calls = sum(count for _, count in weighed)
     mean = (
-        f"; they took {number(round(sum(ms * count for ms, count in weighed) / calls))} ms on average" if calls else ""
+        f"; {'it' if calls == 1 else 'they'} took {number(round(sum(ms * count for ms, count in weighed) / calls))} ms"
+        f"{'' if calls == 1 else ' on average'}"
+        if calls
+        else ""
     )
     who = "" if len(items) == 1 else f"{number(len(items))} callers made "
-    made = f"{number(sums['calls'])} calls{' were made' if not who else ''}"
+    one = sums["calls"] == 1
+    made = f"{number(sums['calls'])} {'call' if one else 'calls'}"
+    made += "" if who else " was made" if one else " were made"
     rest = f"{number(sums['done'])} done, {number(sums['failed'])} failed, {number(sums['refused'])} refused"
     return f"{who}{made}{when_and_how(asked)}: {rest}{mean}."
 
@@ -177,9 +182,11 @@ def status(asked: Asked, got: Got) -> str:
     hour = one.get("lastHour")
     if isinstance(hour, dict):
         made, done, failed, refused = (number(_number(hour.get(one))) for one in ("calls", "done", "failed", "refused"))
-        parts.append(f"In the last hour there were {made} calls: {done} done, {failed} failed, {refused} refused.")
-    if isinstance(one.get("approvalsWaiting"), int):
-        parts.append(f"{number(one['approvalsWaiting'])} calls wait for a person.")
+        calls = "was 1 call" if made == "1" else f"were {made} calls"
+        parts.append(f"In the last hour there {calls}: {done} done, {failed} failed, {refused} refused.")
+    waiting = one.get("approvalsWaiting")
+    if isinstance(waiting, int):
+        parts.append(f"{number(waiting)} {'call waits' if waiting == 1 else 'calls wait'} for a person.")
     if isinstance(one.get("memoryMb"), int | float):
         parts.append(f"It has used at most {number(one['memoryMb'])} MB of memory.")
     if problems:

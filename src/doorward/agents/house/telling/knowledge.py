@@ -35,6 +35,7 @@ class Tellers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nothing: str
     well: str
     unwell: str
+    unseen: str
     shapes: dict[str, str]
     """By command, the form of what it gives; for others it is told by looking."""
     sentences: dict[str, str]

@@ -46,6 +46,8 @@ def told(asked: Asked, results: Sequence[Got]) -> str:
     verdict = house.is_well(results) if asked.thing == "health" else None
     if verdict is not None:
         parts.insert(0, tellers().well if verdict else tellers().unwell)
+    elif asked.thing == "health" and any(got.status == "done" for got in results):
+        parts.insert(0, tellers().unseen)
     return "\n".join(parts) or tellers().nothing
 
 
