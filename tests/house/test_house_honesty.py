@@ -70,6 +70,8 @@ def conditions(ran: list[Ran]) -> dict[str, Any]:
         ("orders of customer c-013", {"customer": "c-013"}),
         ("commands that ran longer than 5 seconds", {"durationMs": {"$gt": 5000}}),
         ("orders over 500 except shipped ones", {"amount": {"$gt": 500}, "status": {"$ne": "shipped"}}),
+        ("how many users are not active", {"active": False}),
+        ("how many products per category cost more than 200", {"price": {"$gt": 200}}),
         ("customers in Lisbon, but only active ones", {"city": "Lisbon", "active": True}),
         ("users with edit access who are not human", {"access": "edit", "kind": {"$ne": "human"}}),
     ],
@@ -83,6 +85,22 @@ async def test_the_value_before_its_field_counts_beside_other_conditions(watch: 
     _, ran = await answered(watch, "tickets assigned to anna or ben with urgent priority")
     assert conditions(ran)["priority"] == "urgent"
     assert "$or" in conditions(ran)
+
+
+async def test_alternatives_are_joined_apart_from_what_holds_for_both(watch: Watch) -> None:
+    text, _ = await answered(watch, "orders with status open or paid over 500")
+    assert "with status open or paid and amount over 500" in text
+
+
+async def test_groups_are_by_what_was_named_first(watch: Watch) -> None:
+    text, _ = await answered(watch, "how many products per category cost more than 200")
+    assert text.startswith("Products by category with price over 200")
+
+
+async def test_errors_about_something_are_only_those(watch: Watch) -> None:
+    text, _ = await answered(watch, "log errors about the printer")
+    assert "printer" in text
+    assert "webhook" not in text
 
 
 async def test_a_decision_is_looked_for_by_when_it_was_made(watch: Watch) -> None:
@@ -104,6 +122,16 @@ async def test_a_decision_is_looked_for_by_when_it_was_made(watch: Watch) -> Non
         ("rooms with more than two members", "2"),
         ("files bigger than the README", "bigger"),
         ("rooms without messages", "without"),
+        ("orders from yesterday or today", "today"),
+        ("files changed today or yesterday", "yesterday"),
+        ("branches other than main", "other"),
+        ("files that are not in git", ""),
+        ("are all tickets closed", "all"),
+        ("how many urgent tickets does anna have compared to ben", "compared"),
+        ("tickets of priority high or urgent that are not closed", "or"),
+        ("tickets for customers in Norway", "customers"),
+        ("tickets with high status", "high"),
+        ("messages by anna", "anna"),
         ("who is anna", ""),
         ("what's bread in French", ""),
     ],

@@ -11,7 +11,7 @@ from typing import Any
 
 from doorward.agents.house import knowledge
 from doorward.agents.house.conditions import Clause
-from doorward.agents.house.entities import stem
+from doorward.agents.house.entities import Span, stem
 from doorward.agents.house.fields import Table, parts, singular
 from doorward.agents.house.knowledge import Intent
 from doorward.agents.house.matching import Match
@@ -36,6 +36,9 @@ _FIRST = ("first", "1st", "last")
 _DENIES = knowledge.words("accounting: denies")
 _RANKS = knowledge.words("accounting: ranks")
 _LIMITS = knowledge.words("accounting: limits")
+_LATELY = ("recently", "lately", "recent", "newly")
+_AGAINST = knowledge.words("accounting: against")
+_ALL = knowledge.form("accounting: all")
 _EACH = knowledge.words("accounting: each")
 _LIGHT = knowledge.words("accounting: light")
 """Words that an intent may pass over: they say nothing that could make the answer another."""
@@ -44,12 +47,31 @@ _LIGHT = knowledge.words("accounting: light")
 def unused(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
     """The first word of a request that nothing was made of though it turns the meaning; empty when there is none."""
     return (
-        _pronoun(said, meant)
+        another_time(said)
+        or _pronoun(said, meant)
         or _other(said, meant, wanted, clauses, known)
         or _denied(said, clauses)
+        or _compares(said)
         or _apart(said, wanted)
         or _ranked(said, wanted)
     )
+
+
+def another_time(said: Said) -> str:
+    """A second stretch of time: only one of them is ever looked at."""
+    spans = [one for one in said.all("span") if isinstance(one.value, Span) and one.words.lower() not in _LATELY]
+    return next((one.words for one in spans[1:] if _edges(one.value) != _edges(spans[0].value)), "")
+
+
+def _edges(span: Any) -> tuple[float | None, float | None]:
+    return span.since, span.until
+
+
+def _compares(said: Said) -> str:
+    """A word that sets records against each other, or asks whether all of them are so: no one call answers that."""
+    whole = _ALL.match(said.text)
+    word = next((word.lower for word in said.words if word.lower in _AGAINST), "")
+    return word or (whole["all"].lower() if whole is not None else "")
 
 
 def _pronoun(said: Said, meant: Meant) -> str:
@@ -76,6 +98,9 @@ def passed_over(said: Said, match: Match) -> str:
     if not match.explained:
         return ""
     uses = _uses(intent)
+    again = another_time(said)
+    if again:
+        return again
     for one in said.reading.found:
         if one.kind in _TELLING and one.kind not in uses and not said.inside(one) <= match.explained:
             return one.words
@@ -100,16 +125,25 @@ def _uses(intent: Intent) -> frozenset[str]:
 
 def _other(said: Said, meant: Meant, wanted: Shape, clauses: Sequence[Clause], known: Sequence[Table]) -> str:
     """Another collection, which is no field of this one either."""
-    own = {stem(word) for word in (meant.table.name, *meant.table.noun)}
-    names = {stem(word): one for one in known if one.kind != "system" for word in (one.name, *one.noun)}
     values = {stem(word) for one in clauses for word in _words(one.where)}
-    for place, word in enumerate(said.words):
-        if place in meant.places or word.stem in own or word.stem not in names:
-            continue
+    for place in _others(said, meant, known):
+        word = said.words[place]
         if word.stem in values or place in wanted.places or _is_used(meant.table, word.lower, wanted, clauses):
             continue
         return word.lower
     return ""
+
+
+def another(said: Said, meant: Meant, known: Sequence[Table]) -> str:
+    """Another collection that is named, whatever was made of it; empty when none is."""
+    return next((said.words[place].lower for place in _others(said, meant, known)), "")
+
+
+def _others(said: Said, meant: Meant, known: Sequence[Table]) -> list[int]:
+    """Where words stand that name another collection of people's own."""
+    own = {stem(word) for word in (meant.table.name, *meant.table.noun)}
+    names = {stem(word) for one in known if one.kind != "system" for word in (one.name, *one.noun)}
+    return [place for place, word in enumerate(said.words) if place not in meant.places and word.stem in names - own]
 
 
 def _is_used(table: Table, word: str, wanted: Shape, clauses: Sequence[Clause]) -> bool:

@@ -216,6 +216,8 @@ def _search(around: Around, intent: Intent, asked: Asked) -> Steps:
     if len(globs) == 1:
         params["glob"] = globs[0]
     got = yield [Step("file/search", params)]
+    if len(globs) > 1:
+        got = [filing.only(one, globs) for one in got]
     return Telling(msgspec.structs.replace(asked, path=str(params.get("path", "")), topic=[pattern]), tuple(got))
 
 
@@ -276,6 +278,7 @@ def _failures(around: Around, intent: Intent, asked: Asked) -> Steps:
     who = around.slots.get("person")
     if who:
         where["$or"] = [{"caller": who}, {"onBehalfOf": who}]
+        asked = msgspec.structs.replace(asked, condition_says=f"by {quoted_name(who)}")
     if asked.count and not asked.why and "data/count" in around.tools:
         got = yield [Step("data/count", {"collection": "audit", "filter": where})]
         return Telling(msgspec.structs.replace(asked, noun=_nouns(states)), tuple(got))

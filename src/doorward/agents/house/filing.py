@@ -276,6 +276,18 @@ def fits(name: str, path: str, glob: str) -> bool:
     return fnmatchcase(name.lower(), glob)
 
 
+def only(got: Got, globs: Sequence[str]) -> Got:
+    """What was found, as far as it is in files that are called so."""
+    if not isinstance(got.value, dict):
+        return got
+    kept = [one for one in items(got) if isinstance(one, dict) and _is_called(str(one.get("path", "")), globs)]
+    return msgspec.structs.replace(got, value={**got.value, "items": kept})
+
+
+def _is_called(path: str, globs: Sequence[str]) -> bool:
+    return any(fits(path.rpartition("/")[2], path, glob) for glob in globs)
+
+
 def compared(size: float, wanted: Compare) -> bool:
     than = wanted.amount
     return {

@@ -91,7 +91,10 @@ def _group_field(around: Around, table: Table, wanted: Shape, words: str) -> str
     """The field that is grouped by; for a period, the time that it is a period of."""
     stems = {stem(word) for word in words.lower().split()}
     period = next((one for one in queries.PERIODS if stem(one) in stems), "")
-    field = table.find(words)
+    exact = [name for word in words.split() if (name := table.find([word])) and table.names(name, [word])]
+    field = (
+        exact[0] if exact and not period and not table.names(table.find(words), words.split()) else table.find(words)
+    )
     if not field and period and table.time:
         meant_by = dating.meant(table, around.slots.said)
         wanted.period, wanted.dated = period, "" if meant_by.sure else meant_by.field

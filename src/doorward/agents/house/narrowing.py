@@ -49,10 +49,13 @@ def narrowed(around: Around, meant: Meant, wanted: Shape) -> tuple[list[Clause],
         later = said.is_later(at)
         if isinstance(one.value, tuple) and any(isinstance(each, str) and _is_field(table, each) for each in one.value):
             raise Unknown(knowledge.smalltalk().either)
+        if not one.also and isinstance(one.value, str) and one.field and not _names_field(table, one.field):
+            raise Unknown(knowledge.smalltalk().either)
         strays = _strays(table, one, names)
         unclear += [Unclear(word, also=one.also, later=later, at=at) for word in strays]
         if strays:
-            one = msgspec.structs.replace(one, also=True)
+            # What stands before a comparison is joined with what was said before that.
+            one, at = msgspec.structs.replace(one, also=True), at + 1
         made = _turned_round(table, one) or conditions.compared(table, one, names, number or _number(said, table))
         made = msgspec.structs.replace(made, later=later, at=at) if made is not None else None
         if _EXCEPT.search(said.text[:at]):
@@ -125,13 +128,18 @@ def _turned_round(table: Table, one: Comparison) -> Unclear | None:
     """`with full access` is the value before its field, though the words could be read the other way."""
     if one.op != "eq" or not isinstance(one.value, str) or not one.field:
         return None
-    named = table.find(one.field)
-    if named and table.names(named, one.field.split()):
+    if _names_field(table, one.field):
         return None
     if conditions.known_value(table, one.value) is not None:
         return None
     field = table.find([one.value], ("text", "string"))
     return Unclear(one.field, "eq", field, one.also) if field and table.names(field, [one.value]) else None
+
+
+def _names_field(table: Table, words: str) -> bool:
+    """Whether words are just the name of a field, and not a value that is like it, as `urgent` is like a priority."""
+    field = table.find(words)
+    return bool(field) and table.names(field, words.split())
 
 
 def _is_field(table: Table, word: str) -> bool:
@@ -221,8 +229,11 @@ def _known(table: Table, one: Unclear) -> dict[str, Any] | None:
     if one.op not in ("eq", "ne") or not isinstance(one.value, str):
         return None
     found = conditions.known_value(table, one.value)
+    if found is not None and one.op == "ne":
+        ((field, given),) = found.items()
+        return {field: not given} if isinstance(given, bool) else {"$not": found}
     if found is not None:
-        return found if one.op == "eq" else {"$not": found}
+        return found
     for name in table.of("boolean"):
         if stem(one.value.lower()) == stem(fields.parts(name)[-1]):
             return {name: one.op == "eq"}
@@ -309,7 +320,8 @@ def _left(said: Any, table: Table, used: set[int], noun: frozenset[int]) -> list
         weak = word.lower in _LIGHT or (not which and (word.stem in known or bool(table.find([word.lower]))))
         bare = word.lower.removesuffix("'s").removesuffix("’s")
         op = "ne" if _is_denied(said, place) else "eq"
-        found.append(Unclear(bare, op, weak=weak, later=said.is_later(word.start), at=word.start))
+        hint = "by" if place and said.words[place - 1].lower == "by" else ""
+        found.append(Unclear(bare, op, hint, weak=weak, later=said.is_later(word.start), at=word.start))
     return found
 
 

@@ -107,9 +107,10 @@ def _value(table: Table, one: Unclear, rows: Sequence[dict[str, Any]]) -> Clause
     if not words or one.op not in _ALIKE:
         return None
     words = _meant(words, table, rows)
-    candidates = [
-        name for name in table.fields if name != "version" and any(_same(row.get(name), words) for row in rows)
-    ]
+    own = {stem(word) for noun in table.noun for word in noun.split()}
+    said = table.find(one.hint) if one.hint and not own & {stem(word) for word in one.hint.lower().split()} else ""
+    named = [said] if said and table.names(said, one.hint.split()) else list(table.fields)
+    candidates = [name for name in named if name != "version" and any(_same(row.get(name), words) for row in rows)]
     if candidates:
         best = _likeliest(table, candidates, one.hint)
         exact = next(row[best] for row in rows if _same(row.get(best), words))
@@ -118,11 +119,12 @@ def _value(table: Table, one: Unclear, rows: Sequence[dict[str, Any]]) -> Clause
         return Clause({best: exact}, one.also)
     held = (
         []
-        if one.weak
+        if one.weak or one.hint == "by"
         else [
             name
             for name in table.texts()
-            if any(isinstance(row.get(name), str) and _within(words, row[name].lower()) for row in rows)
+            if name in named
+            and any(isinstance(row.get(name), str) and _within(words, row[name].lower()) for row in rows)
         ]
     )
     if not held:

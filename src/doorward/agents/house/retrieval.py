@@ -20,6 +20,7 @@ from doorward.command import Example
 _MOST_NEAR = 3
 _SURE, _CLEAR = 0.72, 0.12
 _KEPT = 8
+_TURNS = knowledge.words("accounting: turns")
 _IGNORED = ("sh/", "agent/ask", "help/")
 
 
@@ -105,6 +106,8 @@ def plan(around: Around) -> Plan | None:
     if not found or found[0].score < _SURE:
         return None
     best = found[0]
+    if _turned(around, best):
+        return None
     if len(found) > 1 and best.score - found[1].score < _CLEAR and best.score < 0.97:
         return None
     tool = around.tools[best.command]
@@ -115,6 +118,13 @@ def plan(around: Around) -> Plan | None:
         return None
     near = f"it is near to “{best.use.says if best.use else best.command}”"
     return msgspec.structs.replace(taught.made(best.command, params, tool, best.score, near), guessed=True)
+
+
+def _turned(around: Around, best: Ranked) -> bool:
+    """Whether a request has a word that turns its meaning, such as `not`, and what it is near to has none."""
+    known = set(words(best.use.says)) if best.use is not None else set()
+    spelt = [word.lower for word in around.slots.said.words]
+    return any((word in _TURNS or word.endswith("n't")) and word not in known for word in spelt)
 
 
 def _begins_alike(around: Around, best: Ranked) -> bool:

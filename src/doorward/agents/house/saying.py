@@ -52,9 +52,9 @@ def _either(table: Table, wanted: list[Any], left_out: Collection[str]) -> str:
             return f"without {_named(fields[0])}"
         if all(one is not None for one in values):
             return f"{_WITH}{_named(fields[0])} {' or '.join(_shown(fields[0], one) for one in values)}"
-    texts = {str(given.get("$ilike")) for _, given in pairs if isinstance(given, Mapping)}
-    if len(pairs) == len(wanted) and len(texts) == 1 and len(fields) > 1:
-        held = next(iter(texts)).strip("%")
+    texts = {given.get("$ilike") if isinstance(given, Mapping) else None for _, given in pairs}
+    if len(pairs) == len(wanted) and len(texts) == 1 and None not in texts and len(fields) > 1:
+        held = str(next(iter(texts))).strip("%")
         return f"{_WITH}{_shown('', held)} in {' or '.join(map(_named, fields))}"
     return _row([said for one in wanted if (said := said_back(table, one, left_out))], " or ")
 

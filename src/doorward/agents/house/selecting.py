@@ -73,6 +73,9 @@ def selected(around: Around, asked: Asked, meant: Meant, known: Sequence[Table] 
         try:
             clauses += resolving.resolved(table, unclear, rows)
         except resolving.Nowhere as error:
+            other = accounting.another(said, meant, known)
+            if other:
+                raise Unknown(smalltalk.unused(other, table.noun[1])) from error
             return str(error)
     clauses = happening.dated(said, meant, wanted, clauses)
     where = conditions.together(clauses)

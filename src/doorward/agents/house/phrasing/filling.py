@@ -186,6 +186,8 @@ def _may_name(item: Item, slot: Slot) -> bool:
         return True
     if slot.type == "user" and (item.link in _WITHIN or word in _NOBODY):
         return False
+    if slot.type in ("folder", "room") and item.link == "by":
+        return False
     if slot.type in ("folder", "room") and slot.link in _PLACED and item.link not in _PLACED:
         return False
     placed = slot.type == "folder" and item.link in _PLACED
