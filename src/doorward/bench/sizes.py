@@ -17,8 +17,8 @@ class Sizes(msgspec.Struct, frozen=True):
     pages: int = 200
     starts: int = 10
     """How often a program is started."""
-    warm_up: int = 50_000
-    """Calls before memory is first looked at."""
+    warm_up: int = 250_000
+    """Calls before memory is first looked at: all that is kept of the last minute is full by then."""
     lifetime: int = 1_000_000
     """Calls over which memory must not grow."""
     spawns: int = 400
@@ -58,5 +58,5 @@ class Sizes(msgspec.Struct, frozen=True):
     """Questions of others that are searched for, at most; there are fewer."""
 
 
-SHORT = Sizes(programs=1_000, crowd_seconds=5.0, lifetime=50_000)
+SHORT = Sizes(programs=1_000, crowd_seconds=5.0, warm_up=50_000, lifetime=50_000)
 """For whoever does not ask for everything."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 from doorward import redact
 from doorward.clock import Clock
 from doorward.errors import Looping, TooFast
+from doorward.gate.window import Window
 from doorward.model import Call
 from doorward.recipes.policy import Policy
 from doorward.settings import Settings
@@ -31,7 +32,7 @@ class Throttle:
         self._clock = clock
         self._limits = settings.limits
         self._line = settings.line
-        self._windows: OrderedDict[str, deque[float]] = OrderedDict()
+        self._windows: OrderedDict[str, Window] = OrderedDict()
         self._responses: OrderedDict[str, int] = OrderedDict()
         self._repeats: OrderedDict[str, _Repeat] = OrderedDict()
         self._changed: OrderedDict[str, float] = OrderedDict()
@@ -47,11 +48,10 @@ class Throttle:
         key = _counted_as(call)
         window = self._windows.get(key)
         if window is None:
-            window = _remembered(self._windows, key, deque())
+            window = _remembered(self._windows, key, Window())
         else:
             self._windows.move_to_end(key)
-        while window and window[0] <= now - MINUTE:
-            window.popleft()
+        window.forget(now - MINUTE)
         calls = self._of_client(call, now) if call.door == _LINE else None
         if policy is None:
             self._per_minute(window, self._limits.per_minute, now, call)
@@ -69,13 +69,13 @@ class Throttle:
         if call.response and policy is not None:
             count = self._responses.get(f"{key}\x00{call.response}", 0)
             _remembered(self._responses, f"{key}\x00{call.response}", count + 1)
-        window.append(now)
+        window.note(now)
         if calls is not None:
-            calls.append(now)
+            calls.note(now)
 
     def made_none(self, call: Call) -> None:
         """Count a call that was to be counted by those it makes, and made none."""
-        self._windows.get(_counted_as(call), deque()).append(self._clock.steady())
+        self._windows.get(_counted_as(call), Window()).note(self._clock.steady())
 
     def note(self, call: Call) -> None:
         """Remember that this call runs: in a room, its like is a repetition, unless it reads and something changed."""
@@ -102,7 +102,7 @@ class Throttle:
         return {
             "boot": boot,
             "changed": {key: at for key, at in self._changed.items() if at > since},
-            "windows": {key: list(times) for key, times in self._windows.items() if times and times[-1] > since},
+            "windows": {key: list(times) for key, times in self._windows.items() if times.since(since)},
             "repeats": {
                 key: [list(repeat.at), redact.text(repeat.text) if key in told else ""]
                 for key, repeat in self._repeats.items()
@@ -116,25 +116,24 @@ class Throttle:
             return
         self._changed.update(state.get("changed", {}))
         for key, times in state["windows"].items():
-            self._windows[key] = deque(times)
+            self._windows[key] = Window(times)
         for key, (times, text) in state["repeats"].items():
             self._repeats[key] = _Repeat(times, text)
 
-    def _of_client(self, call: Call, now: float) -> deque[float] | None:
+    def _of_client(self, call: Call, now: float) -> Window | None:
         """The calls of one client of the line door, whatever it calls and in whichever room; None: uncounted."""
         if call.command.name.startswith(_ABOUT_CALLS):
             return None
         key = f"{_LINE}\x00{call.session}"
         window = self._windows.get(key)
         if window is None:
-            window = _remembered(self._windows, key, deque())
+            window = _remembered(self._windows, key, Window())
         else:
             self._windows.move_to_end(key)
         most, span = self._line.calls, self._line.calls_seconds
-        while window and window[0] <= now - span:
-            window.popleft()
+        window.forget(now - span)
         if len(window) >= most:
-            wait = window[len(window) - most] + span - now
+            wait = window.newest(most) + span - now
             raise TooFast(
                 f"A client of the line door makes at most {most} calls in {span:g} s; try again in {wait:.1f} s.",
                 retry_after=wait,
@@ -169,9 +168,9 @@ class Throttle:
             )
 
     @staticmethod
-    def _per_minute(window: deque[float], most: int, now: float, call: Call) -> None:
+    def _per_minute(window: Window, most: int, now: float, call: Call) -> None:
         if len(window) >= most:
-            wait = window[len(window) - most] + MINUTE - now
+            wait = window.newest(most) + MINUTE - now
             raise TooFast(
                 f"At most {most} commands a minute {_where(call)}; try again in {wait:.1f} s.",
                 retry_after=wait,
@@ -179,12 +178,11 @@ class Throttle:
             )
 
     @staticmethod
-    def _per_second(window: deque[float], most: float, now: float, call: Call) -> None:
+    def _per_second(window: Window, most: float, now: float, call: Call) -> None:
         span = max(1.0, 1.0 / most)
         allowed = max(1, int(most * span))
-        recent = [at for at in window if at > now - span]
-        if len(recent) >= allowed:
-            wait = recent[len(recent) - allowed] + span - now
+        if window.since(now - span) >= allowed:
+            wait = window.newest(allowed) + span - now
             raise TooFast(
                 f"At most {most:g} actions a second {_where(call)}; try again in {wait:.2f} s.",
                 retry_after=wait,
