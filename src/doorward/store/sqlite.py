@@ -21,7 +21,8 @@ from doorward.store import migrations
 
 T = TypeVar("T")
 
-_ROWS_AT_ONCE = 32
+_ROWS_AT_ONCE = 32, 8, 4, 1
+"""So many records go into one statement: each statement lets go of the interpreter, which calls wait for."""
 _JOBS_AT_ONCE = 512
 _QUIET_TURNS = 2
 """A request that has come takes two turns of the loop to its record: one to be read, one to run."""
@@ -29,8 +30,7 @@ _LOG_PAGES = 4_000
 """16 MB of log before it is brought into the database: the ledger's pages are then written there less often."""
 _INSERT = f"INSERT INTO ledger ({', '.join(record.COLUMNS)}) VALUES "
 _ONE_ROW = f"({', '.join('?' * len(record.COLUMNS))})"
-_INSERT_ONE = _INSERT + _ONE_ROW
-_INSERT_MANY = _INSERT + ", ".join([_ONE_ROW] * _ROWS_AT_ONCE)
+_INSERTS = {rows: _INSERT + ", ".join([_ONE_ROW] * rows) for rows in _ROWS_AT_ONCE}
 
 
 class Statement(NamedTuple):
@@ -253,17 +253,18 @@ class Store:
 
     def _append(self, entries: Sequence[record.Entry]) -> Head:
         seq, prev = self.head
-        rows: list[tuple[Any, ...]] = []
+        values: list[Any] = []
         for entry in entries:
             seq += 1
             hash_ = record.seal(seq, entry, prev)
-            rows.append((seq, *msgspec.structs.astuple(entry), prev, hash_))
+            values += (seq, *msgspec.structs.astuple(entry), prev, hash_)
             prev = hash_
-        whole = len(rows) - len(rows) % _ROWS_AT_ONCE
-        for start in range(0, whole, _ROWS_AT_ONCE):
-            many = [value for row in rows[start : start + _ROWS_AT_ONCE] for value in row]
-            self._db.execute(_INSERT_MANY, many)
-        self._db.executemany(_INSERT_ONE, rows[whole:])
+        start, left = 0, len(entries)
+        for rows in _ROWS_AT_ONCE:
+            while left >= rows:
+                end = start + rows * len(record.COLUMNS)
+                self._db.execute(_INSERTS[rows], values[start:end])
+                start, left = end, left - rows
         for entry in entries:
             if entry.phase == "start":
                 self._db.execute("INSERT INTO open_calls (call) VALUES (?)", (entry.call,))
