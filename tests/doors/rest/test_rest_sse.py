@@ -14,6 +14,7 @@ from doorward.doors.rest import sse, streams
 from doorward.doors.rest.sse import EventStream, Places, framed
 from doorward.errors import NotPermitted
 from doorward.facts import Access, Effects, Safety, Tier
+from waiting import PATIENCE
 
 WHO = ("local", "laptop", "human", "")
 
@@ -131,12 +132,13 @@ async def test_one_more_stream_than_there_may_be_is_refused() -> None:
 async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest: Any) -> None:
     person = await rest.person()
     client = Client()
-    held = asyncio.Event()
+    holds, held = asyncio.Event(), asyncio.Event()
     send = client.send
 
     async def slow(message: dict[str, Any]) -> None:
         await send(message)
-        if message.get("body", b"").startswith(b"event: chat"):
+        if b"event: chat" in message.get("body", b""):
+            holds.set()
             await held.wait()
 
     scope = {
@@ -157,10 +159,13 @@ async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest:
     await client.until(b"event: ready")
     services = rest.driver.house.services
     general = services.rooms.known("local", "general")
-    for number in range(600):
-        await services.messages.say(general, "owner", "human", f"message {number}")
-    held.set()
-    await following
+    async with asyncio.timeout(PATIENCE):
+        await services.messages.say(general, "owner", "human", "the first message")
+        await holds.wait()
+        for number in range(600):
+            await services.messages.say(general, "owner", "human", f"message {number}")
+        held.set()
+        await following
     assert client.body.count(b"event: chat") <= 502
     assert b"event: end" in client.body
     assert client.sent[-1]["more_body"] is False
