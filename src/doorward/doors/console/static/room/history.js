@@ -35,6 +35,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
     state.older &&
     fetched(async () => {
       const page = await get(`${path}/messages`, { limit: PAGE, before: state.older });
+      if (!place.current) return; // one has gone on to another page meanwhile
       height.current = place.current.scrollHeight - place.current.scrollTop;
       setState((before) => ({ ...withMessages(before, page.items), older: page.next }));
     });
@@ -92,6 +93,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
 
   const scrolled = () => {
     const box = place.current;
+    if (!box) return;
     // One leaves the end by scrolling up; what comes below while the page itself scrolls there does not count as that.
     const near = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
     atEnd.current = near || (atEnd.current && box.scrollTop >= top.current);
@@ -103,7 +105,7 @@ export function History({ path, facts, state, sending, setState, ready, mentions
     if (state.newer) await fetched(toNewest);
     atEnd.current = true;
     setBehind(0);
-    place.current.scrollTop = place.current.scrollHeight;
+    if (place.current) place.current.scrollTop = place.current.scrollHeight;
   };
   const byId = useMemo(() => new Map(list.map((one) => [one.id, one])), [list]);
   const me = session.value.user;
