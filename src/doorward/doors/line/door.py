@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from doorward.backends.context import Services
+from doorward.doors.guard import is_everywhere
 from doorward.doors.line.auditing import AuditLog
 from doorward.doors.line.connection import Connection
 from doorward.doors.line.desk import Desk
@@ -24,7 +25,6 @@ from doorward.settings import Line, Settings
 
 _LONGEST_TICK = 0.1
 _SHORTEST_TICK = 0.005
-_ANYWHERE = {"0.0.0.0", "::"}  # noqa: S104
 _LAST_WORDS = 0.3
 """Seconds that clients are given at the end to hear that it has come."""
 
@@ -118,7 +118,8 @@ async def opened(
 def _check_port(settings: Settings, another: str) -> None:
     """Refuse the port of the HTTP door: the sentence of whoever listens would blame this very process."""
     line, server = settings.line, settings.server
-    if line.port and line.port == server.port and (line.host == server.host or {line.host, server.host} & _ANYWHERE):
+    overlaps = line.host == server.host or is_everywhere(line.host) or is_everywhere(server.host)
+    if line.port and line.port == server.port and overlaps:
         raise Unusable(
             f"The HTTP door and the line door were both given port {line.port} (settings server.port and line.port);"
             " each needs one of its own.",
