@@ -1,1 +1,1 @@
-"""The full set of measures, as `make bench` runs it."""
+"""Measurements of Doorward, each beside its target and, where there is one, beside a peer. Run by `make bench`."""

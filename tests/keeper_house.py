@@ -65,7 +65,7 @@ class Minds:
             return self.script
         if name == "house":
             return self._house.find(name)
-        raise ModelFailed("unknown", f"There is no provider of the model {name[:80]!r}; valid are house, scripted.")
+        raise ModelFailed("unknown", f"There is no provider for the model {name[:80]!r}; valid: house, scripted.")
 
     def instead_of(self, name: str) -> Model | None:
         return None if name == "house" else self._house.find("house")

@@ -225,7 +225,7 @@ def test_a_device_is_refused() -> None:
 def test_a_file_in_the_place_of_a_folder_is_refused(root: Root, workspace: Path) -> None:
     (workspace / "file").write_text("x")
     for act in (lambda: root.read("file/x", 9), lambda: put(root, "file/x", b""), lambda: root.entry("file/x")):
-        with pytest.raises(BadParams, match="no folder"):
+        with pytest.raises(BadParams, match="not a folder"):
             act()
 
 

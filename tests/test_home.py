@@ -56,7 +56,7 @@ def test_a_missing_secret_is_never_replaced_where_something_was_signed_with_it(m
     made.key()
     made.database.write_bytes(b"")
     (made.path / "secret.key").unlink()
-    with pytest.raises(Unusable, match="is missing, but there is a database that was signed with it"):
+    with pytest.raises(Unusable, match="is missing, but the database was signed with it"):
         made.key()
     assert not (made.path / "secret.key").exists()
 

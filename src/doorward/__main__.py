@@ -1,4 +1,4 @@
-"""`python -m doorward` is the `doorward` command."""
+"""Run the `doorward` command with `python -m doorward`."""
 
 from doorward.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The composition root: settings in, running house out. It alone knows every part."""
+"""The composition root: builds a running server from the settings. Only this module knows every part."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from doorward.events import Bus
 from doorward.executions.execution import Execution
 from doorward.executions.executions import Executions
 from doorward.facts import Access, Role
-from doorward.gate.authenticate import Authenticator
-from doorward.gate.authorize import Authorizer
+from doorward.gate.authenticator import Authenticator
+from doorward.gate.authorizer import Authorizer
 from doorward.gate.energy import Energy
 from doorward.gate.gate import Gate
 from doorward.gate.recorder import Recorder
-from doorward.gate.resolve import Resolver
+from doorward.gate.resolver import Resolver
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
 from doorward.home import Home
 from doorward.ledger.keeper import Keeper
 from doorward.ledger.paths import LedgerPaths
-from doorward.model import Call, Outcome, Permit
+from doorward.model import Admitted, Call, Outcome, Permit
 from doorward.personas.book import Personas
 from doorward.recent import Recent
 from doorward.recipes.book import RecipeBook
@@ -75,17 +75,17 @@ from doorward.upstream.upstreams import Upstreams
 log = logging.getLogger(__name__)
 
 _PATIENCE = 5.0
-"""Seconds that calls are given at the end to stop and leave their record."""
+"""Seconds that running calls have to stop and write their record at shutdown."""
 _BETWEEN_TIDYING = 300.0
 _LEFT_OFF = 7 * 86_400.0
-"""Seconds after which the keeper forgets where it left off: no approval can be used for as long."""
+"""Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
 
 
 class House(msgspec.Struct, kw_only=True):
-    """A running Doorward: what doors and the terminal hold in their hands."""
+    """A running server, as used by the doors and the terminal."""
 
     home: Home
     settings: Settings
@@ -95,7 +95,7 @@ class House(msgspec.Struct, kw_only=True):
     keeper: Keeper
     throttle: Throttle
     made: list[str]
-    """What was made at first use, to be told to the person."""
+    """What was created on first use, as lines to show to the user."""
     recovered: int
 
 
@@ -108,9 +108,9 @@ async def open_house(
     changes: Settings | None = None,
     stop: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[House]:
-    """Open a home folder for use by this process, making what is missing. The caller holds the lock.
+    """Open a home folder in this process and create missing files. The caller must hold the lock.
 
-    `changes` replaces the settings file, and `families` come beside the built-in ones: both are for embedding.
+    `changes` replaces the settings file, and `families` are added to the built-in ones. Both are for embedding.
     """
     home.make()
     configured = changes or settings.load(home.settings)
@@ -236,8 +236,10 @@ async def _assemble(
     async def ask(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         return await gate.within(call, command, params, ticket)
 
-    def context_for(permit: Permit, execution: Execution | None) -> Context:
-        return Context(permit.call, services, execution or executions.apart(permit.call), permit.effect)
+    def context_for(admitted: Admitted, execution: Execution | None) -> Context:
+        call = admitted.call
+        effect = admitted.effect if isinstance(admitted, Permit) else None
+        return Context(call, services, execution or executions.apart(call), effect)
 
     services = Services(
         home=home.path,
@@ -276,7 +278,7 @@ async def _assemble(
         would_rule=authorizer.would_rule,
         offered=authorizer.offered,
         absent=resolver.absent,
-        energy_of=energy.shown,
+        energy_of=energy.describe,
         running=slots.running,
         stop=stop,
     )
@@ -309,7 +311,10 @@ async def _assemble(
 
 
 async def _first_use(house: House) -> list[str]:
-    """Make the first room and, last, the owner, who marks that it is done; returns what a person should be told."""
+    """Create the first room and the personas, then the owner. Returns lines to show to the user.
+
+    The owner is created last, because its existence marks the setup as complete.
+    """
     rooms, people = house.services.rooms, house.services.people
     if rooms.get(LOCAL, FIRST_ROOM) is None:
         members = {OWNER: Member(OWNER, "human", Role.OWNER)}
@@ -319,7 +324,7 @@ async def _first_use(house: House) -> list[str]:
     await people.add(User(LOCAL, OWNER, OWNER, "human", Access.ROOT))
     return [
         f"home folder   {house.home.path}",
-        f"secret        {house.home.path / 'secret.key'} (random, for this account only)",
+        f"secret        {house.home.path / 'secret.key'} (random, readable only by this account)",
         f"recipes       {len(house.services.recipes.recipes())} in {house.home.recipes}",
         f"room          {FIRST_ROOM} (recipe {FIRST_RECIPE})",
         f"personas      {', '.join(one.id for one in house.services.personas.all(LOCAL))} in {house.home.personas}",
@@ -328,7 +333,7 @@ async def _first_use(house: House) -> list[str]:
 
 
 async def tidy(house: House) -> None:
-    """Forget what has been kept long enough: replaced bytes, long results, parameters that can no longer run."""
+    """Delete expired data: before-images, long results, and the parameters of expired approvals."""
     limits, now = house.settings.limits, house.services.clock.now()
     await house.services.store.write(
         before_images.forget(now - limits.undo_days * 86_400),
@@ -343,17 +348,17 @@ async def tidy(house: House) -> None:
 
 
 async def keep_tidy(house: House) -> None:
-    """Tidy now and then until cancelled."""
+    """Tidy periodically until cancelled."""
     while True:
         await asyncio.sleep(_BETWEEN_TIDYING)
         try:
             await tidy(house)
         except LedgerUnavailable as error:
-            log.warning("what is old could not be forgotten: %s", error)
+            log.warning("expired data could not be deleted: %s", error)
 
 
 async def _leave(house: House) -> None:
-    """Leave what the next process needs. What cannot be written is said, and harms nothing that is stored."""
+    """Save the state that the next process needs. A failure is logged and does not affect stored data."""
     clock, store = house.services.clock, house.services.store
     await house.gate.settled()
     try:
@@ -361,11 +366,11 @@ async def _leave(house: House) -> None:
         await store.write(keepsakes.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
         await house.keeper.checkpoint()
     except (LedgerUnavailable, OSError) as error:
-        log.warning("the state at the end could not be written: %s", error)
+        log.warning("the state could not be saved at shutdown: %s", error)
 
 
 def _workspaces(home: Home, configured: Settings) -> Callable[[str], str]:
-    """The workspace of each tenant, made when first asked for."""
+    """A function that returns the workspace of a tenant and creates it on first use."""
     known: dict[str, str] = {}
 
     def workspace_of(tenant: str) -> str:
@@ -374,7 +379,7 @@ def _workspaces(home: Home, configured: Settings) -> Callable[[str], str]:
             try:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
-                raise Conflict(f"The workspace {folder} cannot be made: {error.strerror}.") from error
+                raise Conflict(f"The workspace {folder} cannot be created: {error.strerror}.") from error
             known[tenant] = str(folder)
         return known[tenant]
 

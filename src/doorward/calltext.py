@@ -1,4 +1,4 @@
-"""Parameters written as text, `--key=value`, read by what the command's schema expects."""
+"""Parses parameters written as text, `--key=value`, by the command's schema."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from doorward.errors import BadParams
 
 _KEY = re.compile(r"--(?P<key>[^\s=-][^\s=]*+)(?P<given>=?)")
 _BETWEEN = re.compile(r"[^\S\n]*+(?:\\?\n[^\S\n]*+(?=--[^\s=-]))?")
-"""Parameters may go on in the next line, but not behind an empty one."""
+"""Parameters may continue on the next line, but not after an empty one."""
 _WORD = re.compile(r"\S*+")
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _JSON_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-"""A text that is never closed goes to the end, so that no part of it is looked at twice."""
+"""An unclosed string matches to the end, so that nothing is scanned twice."""
 _ONE = re.compile(r"[^\s,\[{\"'][^\s,]*+")
-"""A word that cannot mean several, nor JSON that went wrong."""
+"""A single word: neither a list of several nor broken JSON."""
 _WORDS = {"true": True, "false": False, "null": None}
 
 Pair = tuple[str, str | None]
-"""A parameter's name and the text of its value; None where only the name stands, which is a yes."""
+"""A parameter's name and the text of its value; None for a name alone, which means true."""
 
 
 def read_args(arguments: Sequence[str]) -> tuple[Pair, ...]:
-    """Arguments of a command line as pairs: `--key=value`, or `--key` alone for a yes."""
+    """Parse command-line arguments into pairs: `--key=value`, or `--key` alone for true."""
     pairs: list[Pair] = []
     for argument in arguments:
         if not argument.startswith("--") or argument == "--":
-            raise BadParams(f"Parameters are written --key=value; given {shortened(argument)}.")
+            raise BadParams(f"Write parameters as --key=value; given: {shortened(argument)}.")
         key, given, value = argument[2:].partition("=")
         pairs.append((key, value if given else None))
     return tuple(pairs)
 
 
 def read_line(line: str) -> tuple[str, tuple[Pair, ...]]:
-    """A call as models write it: `EXECUTE: data/list --collection=rooms --filter={"name": "a b"} --limit=10`.
+    """Parse a call as models write it: `EXECUTE: data/list --collection=rooms --filter={"name": "a b"} --limit=10`.
 
     Values may be quoted (double quotes with JSON's escapes, single quotes as they are) or be a JSON object or list
     with blanks in it.
@@ -46,12 +46,12 @@ def read_line(line: str) -> tuple[str, tuple[Pair, ...]]:
     name, _, rest = text.partition(" ")
     pairs, end = read_pairs(rest, 0)
     if unread := rest[end:].strip():
-        raise BadParams(f"Parameters are written --key=value; given {shortened(unread)}.")
+        raise BadParams(f"Write parameters as --key=value; given: {shortened(unread)}.")
     return name, pairs
 
 
 def read_pairs(text: str, at: int) -> tuple[tuple[Pair, ...], int]:
-    """The parameters that stand at a place in a text, and the place behind them."""
+    """Parse the parameters at a position in a text; also gives the position after them."""
     pairs: list[Pair] = []
     value: str | None
     while (match := _KEY.match(text, _after(_BETWEEN, text, at))) is not None:
@@ -66,22 +66,22 @@ def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _text_value(text: str, at: int) -> tuple[str, int]:
-    """The value that begins at a place in a text, and where it ends."""
+    """Parse the value at a position; also gives where it ends."""
     first = text[at : at + 1]
     if first == "'":
         end = text.find("'", at + 1)
         if end < 0:
-            raise BadParams(f"A quote is opened and never closed: {shortened(text[at:])}.")
+            raise BadParams(f"A quote is not closed: {shortened(text[at:])}.")
         return text[at + 1 : end], end + 1
     if first == '"':
         match = _QUOTED.match(text, at)
         if match is None:
-            raise BadParams(f"A quote is opened and never closed: {shortened(text[at:])}.")
+            raise BadParams(f"A quote is not closed: {shortened(text[at:])}.")
         return _unescaped(match[0]), match.end()
     if first in ("{", "["):
         end = end_of_json(text, at)
         if end < 0:
-            raise BadParams(f"A bracket is opened and never closed: {shortened(text[at:])}.")
+            raise BadParams(f"A bracket is not closed: {shortened(text[at:])}.")
     else:
         end = _after(_WORD, text, at)
     return text[at:end], end
@@ -95,7 +95,7 @@ def _unescaped(quoted: str) -> str:
 
 
 def end_of_json(text: str, at: int) -> int:
-    """Where the object or list ends that begins at a place in a text; -1 when it never does."""
+    """Find the end of the JSON object or list at a position; -1 when it is not closed."""
     depth = 0
     for match in _JSON_PARTS.finditer(text, at):
         if match[0] in "[{":
@@ -108,9 +108,9 @@ def end_of_json(text: str, at: int) -> int:
 
 
 def typed(command: Command, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Text parameters as values: a text stays a text where a text is wanted, and is read as JSON elsewhere.
+    """Convert text parameters to values: strings stay strings where the schema wants one, the rest is JSON.
 
-    One word where a list of texts is wanted is a list of one.
+    A single word for a list of strings becomes a list of one.
     """
     params: dict[str, Any] = {}
     for key, text in pairs:
@@ -121,11 +121,11 @@ def typed(command: Command, pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _yes(command: Command, key: str) -> bool:
-    """What a name by itself means. A name that the command does not know is refused as such, later."""
+    """The value of a name without a value. Unknown names are refused later."""
     spec = command.schema["properties"].get(key)
     kinds = _kinds(spec) if spec is not None else set()
     if kinds and "boolean" not in kinds:
-        raise BadParams(f"{command.name}: parameter {key} needs a value, written --{key}=…; given only its name.")
+        raise BadParams(f"{command.name}: parameter {key} needs a value: --{key}=…; given only its name.")
     return True
 
 
@@ -161,7 +161,7 @@ def _json_or_text(text: str) -> Any:
 
 
 def _kinds(spec: Mapping[str, Any] | bool) -> set[str]:
-    """The JSON types a schema accepts; empty when it accepts anything."""
+    """The JSON types that a schema accepts; empty when it accepts anything."""
     if isinstance(spec, bool):
         return set()
     if "type" in spec:
@@ -176,7 +176,7 @@ def _kinds(spec: Mapping[str, Any] | bool) -> set[str]:
 
 
 def _holds_texts(spec: Mapping[str, Any] | bool | None) -> bool:
-    """Whether a schema wants a list of texts, so that one word by itself can only mean a list of one."""
+    """Whether a schema wants a list of strings, so that a single word means a list of one."""
     if not isinstance(spec, Mapping):
         return False
     lists = [one for one in (spec, *spec.get("anyOf", ())) if isinstance(one, Mapping) and "items" in one]

@@ -1,4 +1,4 @@
-"""A command: everything about it declared in one place, and complete or it does not import."""
+"""Declaration of commands. Everything about a command is in one place; a missing safety fact breaks the import."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from doorward.validation import Validator, validator
 _JSON_WORDS = {None: "null", True: "true", False: "false"}
 
 Run = Callable[..., Awaitable[Any]]
-"""`async def run(ctx, **params)`; the result is anything that has a JSON form."""
+"""`async def run(ctx, **params)`. The result is any value with a JSON form."""
 Returns = Callable[[], dict[str, Any] | None]
-"""Works out the schema of a result."""
+"""Computes the schema of a result."""
 Meant = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
-"""From the registry and well-formed parameters to the command that is meant and its parameters; None: there is none."""
+"""From the registry and valid parameters to the command that an alias stands for, and its parameters, or None."""
 FindSecrets = Callable[[Mapping[str, Any]], Iterable[str]]
-"""From parameters to the secrets in them that are told by no name of a parameter."""
+"""From parameters to the secrets in them that no parameter name reveals."""
 
 
 class Example(msgspec.Struct, frozen=True):
-    """One use of a command: what somebody wants, and the parameters that give it."""
+    """One use of a command: a request in plain words, and its parameters."""
 
     says: str
     params: Mapping[str, Any]
 
 
 class Foreseen(msgspec.Struct, frozen=True):
-    """What a call would do, worked out before people are asked about it, so that they approve just that."""
+    """The effect of a call, previewed before approval, so that people approve exactly that effect."""
 
     effect: bytes | None
-    """For the command: what it shall do when it is approved, or must find unchanged then. None: it just runs."""
+    """For the command: the effect to apply once approved, or the state it must find unchanged. None: it just runs."""
     shown: str
-    """For people: the difference it makes."""
+    """For people: the difference as text."""
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A result in the blocks of MCP (texts, images, sounds, links, resources), as another server gave them."""
+    """A result in MCP content blocks (text, image, audio, link, resource), from an upstream server."""
 
     content: list[dict[str, Any]]
     structured_content: Any = None
-    """The same for programs; None when there is nothing of the kind."""
+    """The structured form of the same result, if there is one."""
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """Changes are kept as before-images of this kind, which an undoer of the same kind can restore.
+    """The command keeps before-images of this kind, which an undoer of the same kind can restore.
 
-    The kind `*` is for `undo` itself: what it leaves is of the kind it restored.
+    The kind `*` is for `undo` itself, which keeps the kind it restored.
     """
 
     kind: str
 
 
 class NoUndo(msgspec.Struct, frozen=True):
-    """The explicit statement that there is nothing to take back, or no way to."""
+    """The explicit statement that the command cannot be undone, and why."""
 
     why: str
 
@@ -71,7 +71,7 @@ READS_ONLY = NoUndo("it changes nothing")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What must be known of a command before anybody may be offered it. No safety fact has a default."""
+    """The declared facts of a command. No safety fact has a default."""
 
     tier: Tier
     effects: Effects
@@ -84,31 +84,30 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     related: tuple[str, ...] = ()
     humans_only: bool = False
     house_wide: bool = False
-    """It shows or changes something that all tenants share, so only the tenant that owns the house may run it."""
+    """It reads or changes what all tenants share, so only the owner's tenant may run it."""
     tells_how_it_stands: bool = False
-    """It says how something stands by now, so that asking the same again and again is no loop."""
+    """It reads a status that changes by itself, so that polling it is no loop."""
     thinks: bool = False
-    """It is told in words what to do: calls inside it are the keeper's, and nobody foresaw them."""
+    """It runs the keeper on a request in plain words: calls inside it are the keeper's."""
     works_by_calls: bool = False
-    """Whatever it changes, it changes by calls inside its own; a person who must be asked is asked about those."""
+    """It changes things only by nested calls. Approvals are asked for those."""
     once_by: str = ""
-    """The parameter that takes a key of the caller's: the same call again with the same key does nothing twice."""
+    """The parameter that holds the caller's idempotency key."""
     reveals: str = ""
-    """The command whose rights a caller needs before a dry run may show it the effect."""
+    """The command that a caller must be allowed to run before a dry run shows it the effect."""
 
 
 class Command:
-    """A named, typed, classified thing that can be done."""
+    """A named, typed, classified command."""
 
     ours = True
-    """Whether its words are Doorward's or a plugin's, which must be complete; what somebody else says is taken as it
-    comes."""
+    """Whether the declaration is Doorward's or a plugin's and so must be complete. Upstream tools may lack texts."""
 
     private = False
-    """Whether it exists only for the tenant that owns the house: others do not even learn that there is such a name."""
+    """Whether it exists only for the owner's tenant. Other tenants do not learn its name."""
 
     unlisted = False
-    """Whether it is left out of lists of tools: a client reaches it by another method of its protocol."""
+    """Whether tool lists leave it out, because clients reach it by another protocol method."""
 
     def __init__(
         self,
@@ -141,21 +140,21 @@ class Command:
         self.foresee: Run | None = None
         self.find_secrets: FindSecrets | None = None
         self.meant: Meant | None = None
-        """Which command is meant, where this one only puts it in other words; see `means`."""
+        """Finds the command that this one is an alias of; see `means`."""
         self.words = ""
-        """The parameter that takes, as a list, what a person types behind the name of a program; empty for none."""
+        """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.beside_words: tuple[str, ...] = ()
-        """Parameters that can be given by name beside such words."""
+        """Parameters that can be given by name together with such words."""
         self.version = ""
-        """Tells a declaration from another under the same name, where declarations can change while Doorward runs."""
+        """Distinguishes declarations under the same name, where they can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
         self.wire = wire or names.wire_name(name)
         self.asks_first = False
-        """Whether agents and programs need a person's approval for every call, whatever a recipe says or leaves out."""
+        """Whether agents and programs need approval for every call, whatever the recipe says."""
         self.withheld = ""
-        """Why nobody may run it for now, as a sentence; empty when it is in force."""
+        """Why nobody may run it now, as a sentence; empty when it is available."""
         if not self.ours:
-            _ = self._validator  # what somebody else wrote may be no schema at all, which must show now
+            _ = self._validator  # an invalid upstream schema must fail now
         _complete(self)
 
     def __repr__(self) -> str:
@@ -163,49 +162,49 @@ class Command:
 
     @functools.cached_property
     def returns(self) -> dict[str, Any] | None:
-        """The JSON Schema of what `as_object` makes of its result; None when its type says nothing.
+        """The JSON Schema of the result as `as_object` gives it; None when the type says nothing.
 
-        It is worked out when somebody wants to see it: most short-lived processes never do.
+        Computed on demand: most short-lived processes never need it.
         """
         return self._returns() if self._returns is not None else None
 
     @functools.cached_property
     def _validator(self) -> Validator:
-        """Made when it is first needed, if the schema is ours: most processes run few of the commands they know."""
+        """Compiled on first use: most processes run few commands."""
         return validator(self.schema)
 
     def shows_effect(self, effect: Run) -> Run:
-        """Decorator: `effect` tells, for a dry run, what the command would do, and does nothing."""
+        """Decorator: `effect` describes for a dry run what the command would do. It changes nothing."""
         self.effect = effect
         return effect
 
     def foresees(self, foresee: Run) -> Run:
-        """Decorator: `foresee` works out, changing nothing, the effect that people shall approve, as `Foreseen`."""
+        """Decorator: `foresee` previews the effect for approval, without changing anything."""
         self.foresee = foresee
         return foresee
 
     def finds_secrets(self, find: FindSecrets) -> FindSecrets:
-        """Decorator: `find` gives the secrets among parameters whose names do not tell, such as lines of a shell.
+        """Decorator: `find` gives the secrets in parameters whose names do not reveal them, such as shell lines.
 
-        It is given parameters as they came, which need not fit the schema.
+        Its parameters are not validated yet.
         """
         self.find_secrets = find
         return find
 
     def secrets_in(self, params: Mapping[str, Any]) -> tuple[str, ...]:
-        """The secrets among these parameters that no name of a parameter tells of."""
+        """The secrets in these parameters that no parameter name reveals."""
         return tuple(self.find_secrets(params)) if self.find_secrets is not None else ()
 
     def means(self, meant: Meant) -> Meant:
-        """Decorator: the command only puts another one in other words, and `meant` tells which, and its parameters.
+        """Decorator: this command is an alias, and `meant` finds the command and parameters it stands for.
 
-        The gate then judges, runs and records that one. Where `meant` finds none, the command itself runs and says why.
+        The gate then authorizes, runs and records that command. When `meant` finds none, the alias itself runs.
         """
         self.meant = meant
         return meant
 
     def check(self, params: Mapping[str, Any]) -> None:
-        """Refuse parameters that do not fit the schema, naming the first fault in a full sentence."""
+        """Refuse parameters that do not match the schema, with a sentence about the first fault."""
         if self._validator.is_valid(params):
             return
         raise BadParams(
@@ -230,14 +229,14 @@ class Command:
 
 
 class Undoer(msgspec.Struct, frozen=True):
-    """Restores one kind of before-image; see `backends/undo.py`."""
+    """Restores one kind of before-image; see `commands/undo.py`."""
 
     kind: str
     restore: Run
 
 
 class Family:
-    """Commands that belong together, in one file: `area/verb` for one area."""
+    """A family of commands, `area/verb`, declared in one file."""
 
     def __init__(self, area: str, *, category: str) -> None:
         self.area = area
@@ -270,7 +269,7 @@ class Family:
     ) -> Callable[[Run], Command]:
         """Declare the decorated function as the command `area/verb` (or `verb` when the area is empty).
 
-        `wire` is what doors that know no slash call it, where that is not its own name with an underscore.
+        `wire` overrides the name for doors that allow no slash.
         """
         facts = Facts(
             tier=tier,
@@ -313,7 +312,7 @@ class Family:
         return declare
 
     def undoer(self, kind: str) -> Callable[[Run], Run]:
-        """Declare the decorated function as what restores before-images of this kind."""
+        """Declare the decorated function as the undoer of this kind."""
 
         def declare(restore: Run) -> Run:
             self.undoers.append(Undoer(kind, restore))
@@ -323,20 +322,19 @@ class Family:
 
 
 def as_builtins(result: Any) -> Any:
-    """A result in plain values. Blocks stay what they are: they hold plain values already, and doors must know them."""
+    """Convert a result to plain values. Blocks stay: they hold plain values already, and doors must recognise them."""
     return result if type(result) is Blocks else msgspec.to_builtins(result)
 
 
 def as_object(result: Any) -> dict[str, Any]:
-    """A result where only an object can stand: itself, or the one value of an object."""
+    """Wrap a result that is not an object into one."""
     if type(result) is Blocks:
         result = msgspec.to_builtins(result)
     return result if isinstance(result, dict) else {"result": result}
 
 
 def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any], *, private: bool = False) -> str:
-    """A validator's finding as a sentence: where, what is wrong, what would be valid and, unless `private`, what was
-    given."""
+    """Describe a schema violation: where, what is wrong, what would be valid and, unless `private`, what was given."""
     where = ".".join(str(step) for step in fault.instance_path)
     keyword = fault.kind.name
     if keyword == "additionalProperties":
@@ -352,14 +350,14 @@ def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, An
 
 
 def shortened(value: Any, limit: int = 80) -> str:
-    """A value as it may stand in an error sentence: never long, never with control characters."""
+    """Format a value for an error sentence: short, without control characters."""
     text = _JSON_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
     length = len(value if isinstance(value, str) else text)
     return text if len(text) <= limit else f"{text[:limit]}… ({length} characters)"
 
 
 def _type_word(spec: Any) -> str:
-    if not isinstance(spec, dict):  # true, which a schema can be as well
+    if not isinstance(spec, dict):  # a schema can also be true
         return "value"
     if "enum" in spec:
         return "|".join(str(value) for value in spec["enum"])
@@ -372,13 +370,13 @@ def _type_word(spec: Any) -> str:
 
 
 def _complete(command: Command) -> None:
-    """Break at import when a fact that safety stands on is missing or contradicts another."""
+    """Break the import when a safety fact is missing or contradicts another."""
     facts = command.facts
     problems = []
     if not names.is_canonical(command.name):
         problems.append("the name is not area/verb in lower case")
     if not names.WIRE.fullmatch(command.wire):
-        problems.append(f"its wire name {command.wire!r} is not one that every door takes")
+        problems.append(f"its wire name {command.wire!r} is not valid at every door")
     if not command.summary:
         problems.append("the function has no docstring")
     if command.ours and not facts.examples:
@@ -386,15 +384,15 @@ def _complete(command: Command) -> None:
     if facts.cost < 0 or not 0 < facts.timeout <= 86_400:
         problems.append("cost must be at least 0 and timeout between 0 and 86400 seconds")
     if not facts.effects:
-        problems.append("no effect is declared, not even reading")
+        problems.append("no effect is declared, not even read")
     if facts.tier is Tier.INFORMATION and not command.reads_only:
         problems.append("the information tier is for commands that only read")
     if isinstance(facts.undo, Undo) and command.reads_only:
         problems.append("it declares an undo but no change")
     if facts.undo is READS_ONLY and not command.reads_only:
-        problems.append("it can change something, so its missing undo needs a reason of its own")
+        problems.append("it can change something, so NoUndo needs its own reason")
     if facts.once_by and facts.once_by not in command.schema["properties"]:
-        problems.append(f"it is done once by {facts.once_by!r}, which is none of its parameters")
+        problems.append(f"once_by names {facts.once_by!r}, which is not a parameter")
     for key, spec in command.schema["properties"].items():
         if command.ours and not spec.get("description"):
             problems.append(f"parameter {key} has no description")

@@ -1,4 +1,4 @@
-"""All commands of the house: the families that come with it, those of plugins, and the names that others gave them."""
+"""All command families: the built-in ones, those of plugins, and the aliases of commands."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ FAMILIES: tuple[Family, ...] = (
     model.family,
 )
 PLUGINS = "doorward.families"
-"""The entry-point group by which an installed package adds a family of commands."""
+"""The entry-point group that an installed package uses to add a command family."""
 ALIASES = {
     "read_file": "file/read",
     "list_directory": "file/list",
@@ -100,11 +100,14 @@ ALIASES = {
     "get_execution_status": "execution/status",
     "cancel_execution": "execution/cancel",
 }
-"""Names that other systems have taught to models."""
+"""Command names that models know from other systems."""
 
 
 def plugin_families() -> list[Family]:
-    """The families of installed plugins. One that cannot be loaded stops the start: half a policy is none."""
+    """Load the families of installed plugins.
+
+    A plugin that cannot be loaded stops the start: its commands and their safety facts would be missing.
+    """
     families = []
     for point in entry_points(group=PLUGINS):
         try:
@@ -121,4 +124,4 @@ def registry_of(families: Iterable[Family]) -> Registry:
     try:
         return Registry([*FAMILIES, *plugin_families(), *families], ALIASES)
     except TypeError as error:
-        raise Unusable(f"The commands of Doorward and its plugins do not fit together: {error}.") from error
+        raise Unusable(f"The commands of Doorward and its plugins conflict: {error}.") from error

@@ -1,30 +1,30 @@
-"""Every way a request can end badly, as one tree.
+"""Every error of a request, as one tree.
 
     DoorwardError
     ├── Refused                    nothing ran
-    │   ├── NotAuthenticated       nobody vouches for the caller
-    │   ├── UnknownCommand         no such command, or not for this caller
+    │   ├── NotAuthenticated       no valid credentials
+    │   ├── UnknownCommand         no such command for this caller
     │   ├── BadParams              the parameters do not fit the command
-    │   ├── NotPermitted           the room's recipe or the caller's access says no
+    │   ├── NotPermitted           denied by the room's recipe or the caller's access
     │   ├── TooFast                a limit per response, minute or second is used up
-    │   ├── Looping                the same call for the third time in a minute
-    │   ├── Overloaded             no free place to run or to wait
+    │   ├── Looping                the same call again and again
+    │   ├── Overloaded             too many calls running and queued
     │   ├── OutOfEnergy            the caller's pool is empty
-    │   ├── NotApproved            no human said yes, or not to this
-    │   ├── NotFound               what the call names does not exist for this caller
-    │   ├── Conflict               it changed since, or it exists already
-    │   ├── Withdrawn              somebody cancelled it while it waited for its turn
-    │   ├── SandboxUnavailable     programs may not run here, or not confined as well as they must be
+    │   ├── NotApproved            denied, expired, or approved for another call
+    │   ├── NotFound               the named thing does not exist for this caller
+    │   ├── Conflict               it has changed meanwhile, or exists already
+    │   ├── Withdrawn              cancelled while it was queued
+    │   ├── SandboxUnavailable     programs cannot be confined as required
     │   └── LedgerUnavailable      the record could not be stored, so nothing started
     ├── Failed                     it started
-    │   ├── CommandFailed          the command itself said so
-    │   ├── TimedOut               it took longer than it may
-    │   ├── Cancelled              the caller or an operator stopped it
-    │   ├── Unreachable            something it needs did not answer
-    │   ├── Interrupted            the process died in the middle
+    │   ├── CommandFailed          the command reported a failure
+    │   ├── TimedOut               it reached its time limit
+    │   ├── Cancelled              stopped by a person or the caller
+    │   ├── Unreachable            a service it needs did not answer
+    │   ├── Interrupted            the server stopped while it ran
     │   ├── Unrecorded             it ran, but its record could not be stored
-    │   └── Broken                 a defect of ours
-    └── Unusable                   this installation cannot be used as it is (no call involved)
+    │   └── Broken                 a defect in Doorward
+    └── Unusable                   the installation itself is unusable (no call involved)
 
 A message is one sentence that says what is wrong, what would be valid and what was given.
 """
@@ -38,7 +38,7 @@ Effect = Literal["none", "done", "unknown"]
 
 
 class DoorwardError(Exception):
-    """Anything Doorward says no with; `str(error)` is the sentence for the user."""
+    """Base of all errors for users. `str(error)` is the sentence they read."""
 
     code: ClassVar[str] = "error"
     retry: Retry = "never"
@@ -51,11 +51,11 @@ class DoorwardError(Exception):
         self.message = message
         self.hint = hint
         self.retry_after = retry_after
-        if retry_after is not None:  # whoever says when to come back means that one may
+        if retry_after is not None:  # a time to retry implies that a retry helps
             self.retry = "later"
         self.rule = rule
         self.result = result
-        """What there is to show for a failure all the same, such as what a program wrote before it ended badly."""
+        """A partial result, such as the output of a failed program."""
 
 
 class Refused(DoorwardError):
@@ -165,18 +165,18 @@ class Broken(Failed):
     code = "broken"
 
 
-DEFECT = "This request failed because of a defect in Doorward; the log has the details."
-"""What a door says when something broke that should not; never more, since the rest is for the log."""
+DEFECT = "This request failed because of a defect in Doorward. The log has the details."
+"""The only sentence a door gives for an unexpected exception. The details go to the log."""
 
 
 class Unusable(DoorwardError):
-    """The home folder, a settings file or the machine is not fit for use; the message says what to do."""
+    """The home folder, a settings file or the machine cannot be used. The message says what to do."""
 
     code = "unusable"
     retry = "after_fix"
 
 
 def leaves(root: type[DoorwardError] = DoorwardError) -> list[type[DoorwardError]]:
-    """The errors that are really raised, in the order of the tree; doors prove their maps against it."""
+    """The concrete errors, in the order of the tree. Tests prove that every door maps all of them."""
     children = [child for child in root.__subclasses__() if child.__module__ == __name__]
     return [leaf for child in children for leaf in leaves(child)] if children else [root]

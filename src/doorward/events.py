@@ -1,4 +1,4 @@
-"""What happened: frozen records in the past tense, and the bus that tells whoever listens."""
+"""Events: frozen records in the past tense, and the bus that delivers them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandExecuted(Event, frozen=True, kw_only=True):
-    """A call ended, in whatever way, and its record is stored."""
+    """A call ended, in any way, and its record is stored."""
 
     name: ClassVar[str] = "ai:command-executed"
     call: str
@@ -33,7 +33,7 @@ class CommandExecuted(Event, frozen=True, kw_only=True):
 
 
 class ExecutionStarted(Event, frozen=True, kw_only=True):
-    """A call that may change something, or that shows its output or progress, has begun."""
+    """A call that may change something, or that streams output or progress, started."""
 
     name: ClassVar[str] = "execution:started"
     execution: str
@@ -45,7 +45,7 @@ class ExecutionStarted(Event, frozen=True, kw_only=True):
 
 
 class ExecutionProgressed(Event, frozen=True, kw_only=True):
-    """How far such a call is. What it writes is in no event, since that may hold secrets."""
+    """A running call reported progress. Events never carry its output, which may hold secrets."""
 
     name: ClassVar[str] = "execution:progress"
     execution: str
@@ -57,7 +57,7 @@ class ExecutionProgressed(Event, frozen=True, kw_only=True):
 
 
 class ExecutionEnded(Event, frozen=True, kw_only=True):
-    """Such a call ended, and its record is stored."""
+    """A call that was announced as started ended, and its record is stored."""
 
     name: ClassVar[str] = "execution:ended"
     execution: str
@@ -74,11 +74,11 @@ class MessageReceived(Event, frozen=True, kw_only=True):
     message: str
     sender: str
     behalf: str = ""
-    """The person for whom an AI or a program said it."""
+    """The person on whose behalf an AI or a program sent it."""
 
 
 class MessageChanged(Event, frozen=True, kw_only=True):
-    """A message was edited, taken back, or, where it shows a call, that call got further."""
+    """A message was edited or deleted, or the call that it shows made progress."""
 
     name: ClassVar[str] = "chat:message-changed"
     room: str
@@ -89,14 +89,14 @@ class MessageChanged(Event, frozen=True, kw_only=True):
 
 
 class RoomChanged(Event, frozen=True, kw_only=True):
-    """A room was made, closed, opened again or renamed, or has other members or another recipe."""
+    """A room was created, archived, restored or renamed, or its members or recipe changed."""
 
     name: ClassVar[str] = "room:changed"
     room: str
 
 
 class PersonaLoaded(Event, frozen=True, kw_only=True):
-    """A persona came, or is another than before; or it is gone."""
+    """A persona was added, changed or removed."""
 
     name: ClassVar[str] = "persona:loaded"
     persona: str
@@ -118,7 +118,7 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
     command: str
     caller: str
     behalf: str = ""
-    """For whom the caller acts, who must hear of it where there is no room."""
+    """The person the caller acts for. They are notified when there is no room."""
     expires_at: float
 
 
@@ -131,7 +131,7 @@ class ApprovalDecided(Event, frozen=True, kw_only=True):
 
 
 class QuestionAsked(Event, frozen=True, kw_only=True):
-    """A server that a call waits for wants to know something of a person. What it asks is in no event."""
+    """An upstream server asked a person a question. Events never carry the question itself."""
 
     name: ClassVar[str] = "question:asked"
     question: str
@@ -143,14 +143,14 @@ class QuestionAsked(Event, frozen=True, kw_only=True):
 
 
 class QuestionAnswered(Event, frozen=True, kw_only=True):
-    """A person answered, by whatever door; or the call is gone, and the question with it."""
+    """A person answered a question, or the question ended with its call."""
 
     name: ClassVar[str] = "question:answered"
     question: str
     room: str
     caller: str
     action: str
-    """`accept`, `decline` or `cancel`; `gone` when there is nothing to answer any more."""
+    """`accept`, `decline` or `cancel`; `gone` when the call ended."""
     answered_by: str
 
 
@@ -181,7 +181,7 @@ class CatalogueRejected(Event, frozen=True, kw_only=True):
 
 
 class ServersLoaded(Event, frozen=True, kw_only=True):
-    """The file of upstream servers was read, and is in force."""
+    """The file of upstream servers was loaded."""
 
     name: ClassVar[str] = "servers:loaded"
     servers: int
@@ -196,7 +196,7 @@ class ServersRejected(Event, frozen=True, kw_only=True):
 
 
 class UpstreamChanged(Event, frozen=True, kw_only=True):
-    """An upstream server came, went, or has another problem than before."""
+    """The state or the problem of an upstream server changed."""
 
     name: ClassVar[str] = "upstream:changed"
     server: str
@@ -205,7 +205,7 @@ class UpstreamChanged(Event, frozen=True, kw_only=True):
 
 
 class UpstreamOffered(Event, frozen=True, kw_only=True):
-    """Other tools of upstream servers are offered than before, or on other terms."""
+    """The tools that upstream servers offer, or their terms, changed."""
 
     name: ClassVar[str] = "upstream:offered"
     tools: int
@@ -239,15 +239,15 @@ Subscriber = Callable[[Any], None]
 
 
 class Bus:
-    """Hands each event to every subscriber, in order. A subscriber that fails harms nobody else."""
+    """Delivers each event to every subscriber, in order. A failing subscriber does not affect the others."""
 
     def __init__(self) -> None:
         self._subscriptions: list[tuple[Subscriber, tuple[type[Event], ...]]] = []
         self._listening: dict[type[Event], tuple[Subscriber, ...]] = {}
-        """Who hears of which events, worked out when there is one."""
+        """Subscribers by event type, computed on first use."""
 
     def subscribe(self, subscriber: Subscriber, *kinds: type[Event]) -> Callable[[], None]:
-        """Tell somebody of events of these kinds, or of all; returns what ends that."""
+        """Subscribe to events of these types, or to all. Returns a function that unsubscribes."""
         subscription = (subscriber, kinds)
         self._subscriptions.append(subscription)
         self._listening.clear()

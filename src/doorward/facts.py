@@ -1,4 +1,4 @@
-"""The facts a command is declared with and a caller is judged by."""
+"""The classification of commands and callers: tiers, effects, safety levels, access levels, roles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Tier(enum.StrEnum):
-    """What kind of power a command has; recipes grant whole tiers."""
+    """The kind of power a command has. Recipes grant whole tiers."""
 
     INFORMATION = "information"
     VISUAL = "visual"
@@ -16,7 +16,7 @@ class Tier(enum.StrEnum):
 
 
 class Effects(enum.Flag):
-    """What a command may do to the world."""
+    """What a command may do."""
 
     READ = enum.auto()
     WRITE = enum.auto()
@@ -35,7 +35,7 @@ class Safety(enum.StrEnum):
 
 
 class Access(enum.IntEnum):
-    """How far a person's or token's rights reach; each level includes those below."""
+    """The access level of a person or token. Each level includes the lower ones."""
 
     READ = 1
     EDIT = 2

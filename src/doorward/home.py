@@ -1,4 +1,4 @@
-"""The home folder: everything Doorward keeps on this machine, made at first use."""
+"""The home folder: all files that Doorward keeps on this machine, created on first use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Home(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> Path:
-        """Where a running server says how it is reached over the network."""
+        """The file in which a running server publishes its network address."""
         return self.path / "address"
 
     @property
@@ -52,11 +52,11 @@ class Home(msgspec.Struct, frozen=True):
 
     @property
     def mcp_socket(self) -> Path:
-        """Where a running house takes in the MCP clients of other processes."""
+        """The socket on which a running server accepts MCP clients of other processes."""
         return self.path / "mcp.sock"
 
     def workspace(self, configured: str, tenant: str, local: str) -> Path:
-        """The folder a tenant's file commands work in."""
+        """The folder that a tenant's file commands work in."""
         if tenant != local:
             return self.path / "tenants" / tenant / "workspace"
         return Path(configured).expanduser() if configured else self.path / "workspace"
@@ -65,27 +65,27 @@ class Home(msgspec.Struct, frozen=True):
         return not any(self.recipes.glob("*.json"))
 
     def make(self) -> None:
-        """Make the folder, for its owner only."""
+        """Create the folders, accessible to the owner only."""
         folders = (("home folder", self.path), ("recipe folder", self.recipes), ("persona folder", self.personas))
         for what, folder in folders:
             try:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise Unusable(
-                    f"The {what} {folder} cannot be made: {error.strerror}.",
+                    f"The {what} {folder} cannot be created: {error.strerror}.",
                     hint="Set DOORWARD_HOME to a folder that this account may write to.",
                 ) from error
 
     def key(self) -> bytes:
-        """The house's own secret, made at first use. Without it no signature of this house can be checked."""
+        """The server's secret, created on first use. Without it no signature of this server can be verified."""
         file = self.path / _KEY_FILE
         try:
             key = _read_key(file)
         except FileNotFoundError:
             if self.database.exists():
                 raise Unusable(
-                    f"The secret {file} is missing, but there is a database that was signed with it.",
-                    hint="Restore the file from a copy, or start anew with another DOORWARD_HOME.",
+                    f"The secret {file} is missing, but the database was signed with it.",
+                    hint="Restore the file from a backup, or start with another DOORWARD_HOME.",
                 ) from None
             key = self._make_key(file)
         except OSError as error:
@@ -93,12 +93,12 @@ class Home(msgspec.Struct, frozen=True):
         if len(key) != KEY_BYTES or len(set(key)) < KEY_BYTES // 4:
             raise Unusable(
                 f"The secret {file} is not {KEY_BYTES} random bytes.",
-                hint="Restore the file from a copy; never choose a secret by hand.",
+                hint="Restore the file from a backup; never choose a secret by hand.",
             )
         return key
 
     def _make_key(self, file: Path) -> bytes:
-        """Whole or not at all: a crash in between leaves no half-written secret behind."""
+        """Create the secret atomically: a crash leaves no half-written file."""
         key = secrets.token_bytes(KEY_BYTES)
         partial = file.with_suffix(".partial")
         try:
@@ -110,12 +110,12 @@ class Home(msgspec.Struct, frozen=True):
             partial.rename(file)
             sync_folder(self.path)
         except OSError as error:
-            raise Unusable(f"The secret {file} cannot be made: {error.strerror}.") from error
+            raise Unusable(f"The secret {file} cannot be created: {error.strerror}.") from error
         return key
 
 
 class Lock:
-    """Held by the one process that may write this home's database; the kernel frees it when that process dies."""
+    """The lock of the one process that may write this home's database. The kernel frees it when that process ends."""
 
     def __init__(self, home: Home) -> None:
         self._file = home.path / _LOCK_FILE
@@ -127,7 +127,7 @@ class Lock:
             descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise Unusable(
-                f"The lock {self._file} cannot be made: {error.strerror}.",
+                f"The lock {self._file} cannot be created: {error.strerror}.",
                 hint="Make the home folder writable for this account.",
             ) from error
         try:
@@ -142,19 +142,19 @@ class Lock:
         return True
 
     def adopt(self, descriptor: int) -> None:
-        """Hold the lock by an open file that has it already, as one that another process handed over."""
+        """Take over a lock that an open file already holds, such as one that another process passed on."""
         self._descriptor = descriptor
-        with contextlib.suppress(OSError):  # who holds it is for a message only, and a full disk forbids writing it
+        with contextlib.suppress(OSError):  # the process id is only for a message, and a full disk prevents writing it
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
 
     @property
     def descriptor(self) -> int:
-        """The open file that holds the lock. A process that is given it holds the lock too, with no gap in between."""
+        """The open file that holds the lock. A process that inherits it holds the lock too, without a gap."""
         return self._descriptor
 
     def holder(self) -> str:
-        """Which process holds the lock, for an error message."""
+        """The process that holds the lock, for an error message."""
         try:
             return f"process {int(self._file.read_text())}"
         except (OSError, ValueError):
@@ -163,7 +163,7 @@ class Lock:
     def busy(self) -> Overloaded:
         return Overloaded(
             f"This home folder is in use by {self.holder()}.",
-            hint="Wait for it to end, or use another home folder with DOORWARD_HOME.",
+            hint="Wait for it to end, or set DOORWARD_HOME to another folder.",
             retry_after=1.0,
         )
 
@@ -182,7 +182,7 @@ class Lock:
 
 
 def listen_private(path: Path) -> socket.socket:
-    """A socket for the owner only. The caller holds the home's lock, so a file in its place is a dead server's."""
+    """Bind a socket for the owner only. The caller holds the home's lock, so an existing file is a dead server's."""
     path.unlink(missing_ok=True)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -192,14 +192,14 @@ def listen_private(path: Path) -> socket.socket:
         sock.listen(128)
         return sock
     except OSError as error:
-        raise Unusable(f"The socket {path} cannot be made: {error.strerror}.") from error
+        raise Unusable(f"The socket {path} cannot be created: {error.strerror}.") from error
     finally:
         os.umask(before)
 
 
 @contextlib.contextmanager
 def short_path(path: Path) -> Iterator[str]:
-    """A path to a socket that fits the kernel's 107 bytes, however deep the home folder lies."""
+    """A path to a socket that fits the kernel's limit of 107 bytes, however long the home folder's path is."""
     if len(os.fsencode(path)) <= 107:
         yield str(path)
         return
@@ -211,7 +211,7 @@ def short_path(path: Path) -> Iterator[str]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring what was renamed in a folder to the disk."""
+    """Flush the entries of a folder to disk, such as a rename."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Short identifiers that sort by the time they were made."""
+"""Short identifiers that sort by creation time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 
 def new_id() -> str:
-    """Sixteen characters: nine of milliseconds, seven of chance. Easy to read aloud, no look-alikes.
+    """Make an id of sixteen characters: nine from the time in milliseconds, seven random. No look-alike characters.
 
-    Each sorts behind those that this process made before, also within a millisecond and when the clock is set back.
-
-    An id is a name, not a secret: whoever shows one is still asked who they are.
+    Ids of one process always increase, also within a millisecond and when the clock is set back. An id is not a secret.
     """
     global _last
     number = (time.time_ns() // 1_000_000 << 35) | random.getrandbits(35)

@@ -18,15 +18,15 @@ from doorward.visible import storable
 
 LOG_FILE = Path("logs") / "doorward.log"
 SECRETS = "secrets"
-"""The `extra` of a message: what must not appear in it, whatever it looks like."""
+"""The key in a message's `extra` that lists secrets to redact."""
 _LARGEST = 10_000_000
 _KEPT = 3
 _LOGGERS = {"doorward": logging.INFO, "uvicorn": logging.WARNING}
-"""Ours, and the HTTP server's, which would else write to the terminal whatever strangers send."""
+"""Our loggers, and the HTTP server's, which would otherwise write what strangers send to the terminal."""
 
 
 class JsonLines(logging.Formatter):
-    """One line a message; whatever looks like a secret is hidden before it is written."""
+    """One JSON line per message, with secrets redacted."""
 
     def format(self, record: logging.LogRecord) -> str:
         known = getattr(record, SECRETS, ())
@@ -42,7 +42,7 @@ class JsonLines(logging.Formatter):
 
 
 class LogFile(RotatingFileHandler):
-    """The log's file. A line that cannot be written, as on a full disk, is left out; the ledger is what must hold."""
+    """The log file. Lines that cannot be written, as on a full disk, are dropped."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         return
@@ -71,7 +71,7 @@ def write_to(home: Path) -> logging.Handler:
 def stop(handler: logging.Handler) -> None:
     for name in _LOGGERS:
         logging.getLogger(name).removeHandler(handler)
-    with contextlib.suppress(OSError):  # what a full disk did not take of the last lines
+    with contextlib.suppress(OSError):  # the last lines may not fit on a full disk
         handler.close()
 
 

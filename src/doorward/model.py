@@ -1,4 +1,4 @@
-"""The nouns of a request's way through the gate: Caller, Request, Call, Permit, Outcome."""
+"""The types a request becomes on its way through the gate: Request, Call, Admitted, Permit, Outcome."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from doorward.facts import Access, Tier
 
 Kind = Literal["human", "ai", "service"]
 KEEPER = "keeper"
-"""The name under which the keeper acts for a person; nobody else can have it. It stands for the keepers of all people,
-so it is nobody's to be granted anything by: what belongs to a keeper belongs to the person it acts for."""
+"""The reserved name under which the keeper acts for a person. It is shared by the keepers of all people, so nothing is
+granted to it: what belongs to a keeper belongs to the person it acts for."""
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who asks, as authenticated: never built from what a request says about itself."""
+    """The authenticated caller. Never built from what a request says about itself."""
 
     tenant: str
     id: str
@@ -27,55 +27,55 @@ class Caller(msgspec.Struct, frozen=True):
     access: Access
     on_behalf_of: str = ""
     rooms: tuple[str, ...] | None = None
-    """The rooms this credential may act in; None means every room the caller is a member of."""
+    """The rooms this credential is limited to; None means every room the caller is a member of."""
     keeper: bool = False
-    """Whether the keeper asks, inside a call of somebody who told it in words what to do: it is judged like them, but
-    for what people alone may do, and whatever cannot be taken back waits for a person."""
+    """Whether this is the keeper acting for somebody. It has their rights, except what only people may do, and needs
+    approval for everything that cannot be undone."""
     persona: bool = False
-    """Whether it is an AI that lives here: it acts only where it is a member itself, as is whoever it acts for, and its
-    rooms are worked out for each call from who can hear it."""
+    """Whether this is a persona. It acts only in rooms where both it and the person it acts for are members; its rooms
+    are computed for each call from who can hear it."""
 
     @property
     def as_whom(self) -> str:
-        """What this caller is, in words that stand in a sentence to it."""
+        """The kind of caller, for a sentence."""
         return {"human": "a person", "ai": "an agent", "service": "a program"}[self.kind]
 
     @property
     def whose(self) -> str:
-        """Whose strength, limits and sessions a call uses: the caller's own, or of the person the keeper acts for."""
+        """Whose energy, limits and sessions a call uses: the caller's, or those of the person the keeper acts for."""
         return self.on_behalf_of if self.keeper and self.id == KEEPER else self.id
 
     @property
     def personal(self) -> bool:
-        """Whether it is a person, or the keeper acting for one, who sees as much as that person."""
+        """Whether this is a person, or the keeper acting for one."""
         return self.kind == "human" or self.whose != self.id
 
     def thinking(self) -> Caller:
-        """Who makes the calls that the keeper thinks of for this caller: the keeper, where that is a person."""
+        """The caller of the keeper's own calls on behalf of this caller."""
         if self.kind != "human":
             return msgspec.structs.replace(self, keeper=True)
         return Caller(self.tenant, KEEPER, "ai", self.access, self.id, self.rooms, keeper=True)
 
     @property
     def identities(self) -> frozenset[str]:
-        """The names that record access lists and memberships are checked against; of the keeper, only the person's."""
+        """The names that access lists and memberships are checked against; for the keeper, only the person's."""
         return frozenset((self.whose, self.on_behalf_of)) - {""}
 
     def owns(self, who: str, behalf: str) -> bool:
-        """Whether what somebody asked for is this caller's own: its own calls, and a person's agents' as well.
+        """Whether a call belongs to this caller: its own calls and, for a person, those of their agents.
 
-        What is a person's own is that of the keeper, too, while it acts for them.
+        The keeper owns what the person it acts for owns.
         """
         if self.personal:
             return self.whose in (who, behalf)
         return (self.id, self.on_behalf_of) == (who, behalf)
 
     def reaches(self, room: str) -> bool:
-        """Whether this credential is good for a room at all; whether its caller is a member is another question."""
+        """Whether this credential covers a room. Membership is checked separately."""
         return self.rooms is None or room in self.rooms
 
     def acts_in(self, room: str) -> str:
-        """The room that is meant: the one that was named, or, for a credential good for one room only, that one."""
+        """The named room or, for a credential limited to one room, that room."""
         return self.rooms[0] if not room and self.rooms is not None and len(self.rooms) == 1 else room
 
 
@@ -83,29 +83,29 @@ ANONYMOUS = Caller(tenant="", id="anonymous", kind="service", access=Access.READ
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """What a door can show for its caller: the owner's own machine account, or a token."""
+    """The credentials that a door presents: the owner's machine account, or a token."""
 
     owner: bool = False
     """Set only by a door that the operating system guards (terminal, owner-only socket)."""
     token: str = ""
     browser: str = ""
-    """The secret in the cookie of a person's browser; only the REST door, which the console speaks to, looks at it."""
+    """The secret in a browser's session cookie. Only the REST door sets it, for the console."""
     proof: str = ""
-    """The other secret of that browser's session, which the console's page keeps; the cookie is nothing without it."""
+    """The second secret of a browser session, kept by the console's page. The cookie is worth nothing without it."""
     speak_as: str = ""
-    """The owner may lend its voice to an agent by name; the agent gets less, never more."""
+    """The name of an agent that acts for the owner. It gets the owner's rights or less."""
     kind: Literal["ai", "service"] = "ai"
-    """What the lent voice belongs to: an agent that thinks, or a program."""
+    """Whether that agent is an AI or a plain program."""
     persona: str = ""
-    """Set only by `agents`, for an AI that thinks in this very process; no door can vouch for one."""
+    """Set only by `agents`, for a persona in this process. No door can set it."""
     asker: str = ""
-    """The person whose message a persona takes up, and for whom it acts."""
+    """The person whose message the persona answers, and for whom it acts."""
     room: str = ""
-    """Where a persona was asked, and whoever is there hears it."""
+    """The room in which the persona was asked."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What came in through a door, before anything is believed."""
+    """A request as it came in through a door. Nothing in it is trusted yet."""
 
     command: str
     credential: Credential
@@ -119,21 +119,21 @@ class Request(msgspec.Struct, frozen=True):
     response: str = ""
     """Groups the calls of one model answer, for the limit per response."""
     thought_in: str = ""
-    """Set only by the gate: the call in which the keeper thought of this one."""
+    """Set only by the gate: the agent/ask call in which the keeper made this one."""
     hides: tuple[str, ...] = ()
-    """Set only by the gate: secrets that were known where this was asked for, such as a session's variables."""
+    """Set only by the gate: secrets known to the parent call, such as a session's variables."""
     dry_run: bool = False
     cache: bool = False
 
 
 class Absent(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that is not there now, and why: what it belongs to is switched off, away, or not known yet."""
+    """A command that is not available now, and why: its server is disabled, unreachable or not loaded yet."""
 
     name: str
     tier: Tier
     message: str
     why: str
-    """The latter half of the message, which does not speak of a command."""
+    """The second half of the message, which does not mention a command."""
     hint: str = ""
     retry_after: float | None = None
 
@@ -153,13 +153,13 @@ class Call(msgspec.Struct, frozen=True):
     digest: str
     """Keyed hash of exactly what would run: command as declared, params, working directory, room and caller."""
     thought_in: str = ""
-    """The call in which the keeper thought of it, however deep inside; empty when nobody here did."""
+    """The agent/ask call in which the keeper made this one, at any depth; empty for others."""
     hides: tuple[str, ...] = ()
-    """Secrets that no name of a parameter tells of, and that nothing that is written down about it shows."""
+    """Secrets that no parameter name reveals, and that no record may show."""
 
     @property
     def secrets(self) -> list[str]:
-        """All secrets that are known of it, in every spelling a sentence may quote them in."""
+        """All known secrets of the call, in every escaped form."""
         return redact.secrets(self.params, self.command.secret, self.hides)
 
 
@@ -172,33 +172,41 @@ class Ruling(msgspec.Struct, frozen=True):
 
 
 class ApprovalTerms(msgspec.Struct, frozen=True):
-    """What a recipe, or the house, demands before a command runs."""
+    """The approval that a recipe or a built-in rule requires before a command runs."""
 
     timeout_seconds: float = 30.0
     approvers: tuple[str, ...] = ()
     """Roles or user ids; empty means the room's owners and admins."""
     quorum: int = 1
     rule: str = ""
-    """The rule that asks, where that is none of a recipe's."""
+    """The built-in rule that requires it; empty when a recipe does."""
 
 
-class Permit(msgspec.Struct, frozen=True):
-    """Proof that every check passed. Only the gate makes one, and only a permit can be executed."""
+class Admitted(msgspec.Struct, frozen=True):
+    """A call that is authenticated, valid, allowed and within its limits. It may still need approval: it cannot run."""
 
     call: Call
     ruling: Ruling
     timeout: float
-    approval: str = ""
     reserved: float = 0.0
+    """The energy set aside for it."""
+
+
+class Permit(Admitted, frozen=True):
+    """Proof that a call may run: its approval is settled, and its start is stored where it must be.
+
+    Only `gate/permit.py:issue` makes one, and only a permit can be executed.
+    """
+
     effect: bytes | None = None
-    """What people approved that it does, where that was foreseen."""
+    """The effect that people approved, when it was previewed."""
 
 
 Status = Literal["done", "refused", "failed", "parked"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a request ended, in the shape every door translates from."""
+    """How a request ended. Every door translates this."""
 
     status: Status
     code: str
@@ -217,4 +225,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cached: bool = False
     dry_run: bool = False
     truncated: int = 0
-    """The full size in characters when the text was cut, else 0."""
+    """The full size in characters when the text was truncated, else 0."""

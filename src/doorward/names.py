@@ -1,4 +1,4 @@
-"""Command names: what is canonical, what each door writes on the wire, and what models misspell."""
+"""Command names: the canonical form, the form on the wire, and the spellings that models produce."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIRE_MAX = 48
 RESUME_APPROVED, RUN_COMMAND = "resume_approved", "run_command"
 SEARCH_COMMANDS, DESCRIBE_COMMAND = "search_commands", "describe_command"
 OF_DOORS = frozenset((RESUME_APPROVED, RUN_COMMAND, SEARCH_COMMANDS, DESCRIBE_COMMAND))
-"""What doors call the tools that they have beside the commands; no tool of a server can have such a name."""
+"""The names of the doors' own tools. No tool of an upstream server can have one of them."""
 
 
 def is_canonical(name: str) -> bool:
@@ -22,8 +22,8 @@ def is_canonical(name: str) -> bool:
 def wire_name(canonical: str) -> str:
     """The name for MCP and function-calling APIs: `data/list` becomes `data_list`.
 
-    The registry holds the way back and refuses two commands with one wire name. A name too long for the wire
-    keeps its beginning and gets a hash of the whole, so that it stays distinct.
+    The registry maps it back and refuses two commands with one wire name. A name that is too long is cut and gets a
+    hash, so that it stays distinct.
     """
     name = canonical.replace("/", "_").replace(".", "_")
     if len(name) <= _WIRE_MAX:
@@ -33,11 +33,11 @@ def wire_name(canonical: str) -> str:
 
 
 def folded(name: str) -> str:
-    """What all spellings of one name have in common: `Data.List`, `data__list` and `data-list` meet here."""
+    """Normalise the spelling of a name: `Data.List`, `data__list` and `data-list` become the same."""
     return re.sub(r"[/._\-:\s]+", "_", name.strip().lower()).strip("_")
 
 
 def camel(name: str) -> str:
-    """`old_string` as parameters are written on the wire: `oldString`."""
+    """The wire form of a parameter name: `old_string` becomes `oldString`."""
     head, *rest = name.rstrip("_").split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)

@@ -1,4 +1,4 @@
-"""The newest events, each with a number, so that whoever was away for a moment can be told what they missed."""
+"""A buffer of the newest events, numbered, so that a client that reconnects gets what it missed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Follower = Callable[[Numbered], None]
 
 
 class Recent:
-    """Numbers count from the start of this process; an id holds both, since another process counts anew."""
+    """Event numbers count from the start of the process. An event id also names the process."""
 
     def __init__(self, bus: Bus, most: int = MOST) -> None:
         self._kept: deque[Numbered] = deque(maxlen=most)
@@ -39,7 +39,7 @@ class Recent:
         return f"{self._process}-{number}"
 
     def after(self, id: str) -> tuple[list[Numbered], bool]:
-        """The events behind the one with this id, and whether those are all there were."""
+        """The events after the one with this id, and whether none is missing."""
         process, _, digits = id.rpartition("-")
         if process != self._process or not (digits.isascii() and digits.isdecimal() and len(digits) < 18):
             return list(self._kept), False
@@ -53,7 +53,7 @@ class Recent:
         return list(self._kept)[-most:] if most else []
 
     def follow(self, follower: Follower) -> Callable[[], None]:
-        """Tell somebody of every event from now on, at once; returns what ends that."""
+        """Follow every event from now on. Returns a function that ends it."""
         self._followers.append(follower)
         return lambda: self._followers.remove(follower)
 

@@ -1,4 +1,4 @@
-"""One line of the ledger: what is recorded of a call, and how a line is bound to the one before it."""
+"""Ledger records: what is recorded of a call, and the hash that chains each record to the one before."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Literal
 import msgspec
 
 GENESIS = "0" * 64
-"""What stands in place of a previous hash before the first record."""
+"""The previous hash of the first record."""
 
 Phase = Literal["start", "end", "whole"]
-"""A change is recorded at its start and at its end; what only reads, and what is refused, as a whole."""
+"""A change has a start and an end record. A read or a refusal has one record, `whole`."""
 
 _THOUGHT = "(thought of by the keeper in agent/ask "
 
 
 def thought(note: str, request: str) -> str:
-    """A note and, behind it, the request in which the keeper thought of the call; so the chain ties the two."""
+    """Append the id of the agent/ask call in which the keeper made this call, so that the chain ties the two."""
     return f"{note} {_THOUGHT}{request})".lstrip() if request else note
 
 
 def thinker(note: str) -> str:
-    """What a note says of who thought of the call; empty when nobody here did."""
+    """The part of a note that names the agent/ask call; empty when there is none."""
     at = note.rfind(_THOUGHT)
     return note[at:] if at >= 0 else ""
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """What a call leaves behind, before it has its place in the chain. `at` and `duration` in microseconds."""
+    """The content of a record, before it has a place in the chain. `at` and `duration` are microseconds."""
 
     at: int
     phase: Phase
@@ -77,15 +77,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def seal(seq: int, entry: Entry, prev: str) -> str:
-    """The hash that binds an entry to its place: any change to it, or to anything before it, changes this."""
+    """The hash of a record, over its entry, its sequence number and the previous hash."""
     return hashlib.sha256(b"%d %b %b" % (seq, prev.encode(), _encode(entry))).hexdigest()
 
 
 def sign(key: bytes, *parts: object) -> str:
     """A keyed signature over a statement such as "the ledger ends at seq with hash".
 
-    BLAKE2b with a key, since unlike `hmac.digest` it does not let go of the interpreter for a few bytes, which
-    costs a thread switch in every call.
+    Keyed BLAKE2b, because `hmac.digest` releases the interpreter lock, which costs a thread switch in every call.
     """
     return hashlib.blake2b("\x00".join(map(str, parts)).encode(), key=key, digest_size=32).hexdigest()
 
@@ -95,7 +94,7 @@ def is_signed(key: bytes, signature: str, *parts: object) -> bool:
 
 
 def from_row(row: tuple[object, ...]) -> Record:
-    """A stored row (in the order of COLUMNS) as a record; a row of wrong types raises ValidationError."""
+    """A stored row (in the order of COLUMNS) as a record. Raises ValidationError on wrong types."""
     entry = msgspec.convert(list(row[1:-2]), Entry)
     return msgspec.convert([row[0], entry, row[-2], row[-1]], _Shape).record()
 

@@ -1,4 +1,4 @@
-"""Keeps secrets out of everything that is written down, sent on or shown to a model."""
+"""Redacts secrets from everything that is recorded, logged, sent on or shown to a model."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SECRET_KEY = re.compile(_NAMES, re.IGNORECASE)
 _TELLING = re.compile(
     r"(?:^|[_-])(?:key|pat|auth|pwd|pass|dsn|signature|connection[_-]?string)(?:$|[_-])", re.IGNORECASE
 )
-"""Names of variables, headers, options and parts of addresses that tell of a secret, beside those above. As the name of
-a parameter a word such as `key` has too many other meanings."""
+"""More names of variables, headers, options and URL parts that hold secrets. Not applied to parameters, where a word
+such as `key` has other meanings."""
 _OPTION = re.compile(r"(--?[A-Za-z][\w-]{0,63}=)(.+)", re.DOTALL)
 _QUERY = re.compile(r"([?&]([\w.~%+-]{1,64})=)([^\s&#\"'<>]+)")
 _SECRET_VALUE = re.compile(
@@ -68,19 +68,19 @@ _NO_PASSWORD = re.compile(
     r"|public|reset|secret|secure|sent|shared|shown|supposed|then|updated|very|visible|written|yours",
     re.IGNORECASE,
 )
-"""Words that say something about a password, and are none."""
+"""Words that follow "password is" but are not a password."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _CUT = "…"
 _REDUCED = re.compile(r"\[\d+ characters, sha256 [0-9a-f]{16}\]|\[\d+ items\]|.*… \(\d+ characters\)", re.DOTALL)
-"""What is recorded in place of a text, a list or a key that is too long."""
+"""The recorded form of a string, list or key that is too long."""
 _SHORTEST_SHAPE = 10
 _LONGEST_KEY = 200
 _SHORTEST = 4
-"""Hiding a shorter secret wherever its letters occur would hide ordinary words, and protect little."""
+"""Shorter secrets are not searched for: that would redact ordinary words."""
 
 
 def text(value: str, known: Sequence[str] = ()) -> str:
-    """A text with everything hidden that looks like a secret, or is one of those known."""
+    """Redact everything that looks like a secret, and the known secrets."""
     if known:
         value = without(value, known)
     value = _SECRET_VALUE.sub(HIDDEN, value)
@@ -94,7 +94,7 @@ def text(value: str, known: Sequence[str] = ()) -> str:
 
 
 def said(value: str) -> str:
-    """A text that a person wrote: also without what they call a password, a token or a key in plain words."""
+    """Redact a text that a person wrote, including "my password is …" in plain words."""
     value = text(value)
     shown, done = [], 0
     for name in _NAMED.finditer(value):
@@ -110,7 +110,7 @@ def said(value: str) -> str:
 
 
 def _is_told(word: str, *, is_said: bool, password: bool) -> bool:
-    """Whether a word behind the name of a secret looks like one: letters with digits or, said of a password, any."""
+    """Whether the word after the name of a secret looks like one: letters with digits or, after "password is", any word."""
     if len(word) < _SHORTEST or word == HIDDEN:
         return False
     if _MIXED.match(word):
@@ -121,12 +121,12 @@ def _is_told(word: str, *, is_said: bool, password: bool) -> bool:
 def params(
     given: Mapping[str, Any], secret: Collection[str] = (), known: Collection[str] = (), *, largest: int = 2_000
 ) -> dict[str, Any]:
-    """Parameters as they may be recorded: secrets hidden, those known beside them too, long values cut to a hash."""
+    """Redact parameters for a record: secrets hidden, long values replaced by a hash."""
     return _params(given, secret, secrets(given, secret, known), largest)
 
 
 def taken_out(given: Any, recorded: Any) -> Iterator[str]:
-    """The texts among values that are not in what was recorded of them as they were: all that may hold a secret."""
+    """The strings that were changed when the values were recorded, and so may hold a secret."""
     if isinstance(given, str):
         if given != recorded:
             yield given
@@ -140,7 +140,7 @@ def taken_out(given: Any, recorded: Any) -> Iterator[str]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a recorded value is what was given, as far as one can tell: nothing in it was hidden or cut."""
+    """Whether a value was recorded unchanged: nothing in it was hidden or cut."""
     if isinstance(value, str):
         return HIDDEN not in value and _REDUCED.fullmatch(value) is None
     if isinstance(value, Mapping):
@@ -151,7 +151,7 @@ def is_whole(value: Any) -> bool:
 
 
 def secrets(given: Mapping[str, Any], secret: Collection[str] = (), known: Collection[str] = ()) -> list[str]:
-    """The secrets among parameters and those known, in every spelling a sentence may quote them in; longest first."""
+    """The secrets in the parameters and the known ones, in every escaped form, longest first."""
     if not known and is_plain(given, secret):
         return []
     values = [*_secret_values(given, secret), *known]
@@ -166,7 +166,7 @@ def secrets(given: Mapping[str, Any], secret: Collection[str] = (), known: Colle
 
 
 def is_plain(given: Mapping[str, Any], secret: Collection[str] = ()) -> bool:
-    """Whether parameters are only values, and none of them named like a secret: most are."""
+    """Whether all parameters are scalars without a secret name, as most are."""
     for key, value in given.items():  # noqa: SIM110 - a generator would cost more than all else here
         if key in secret or type(value) not in _PLAIN or names_a_secret(key):
             return False
@@ -174,7 +174,7 @@ def is_plain(given: Mapping[str, Any], secret: Collection[str] = ()) -> bool:
 
 
 def without(value: str, known: Sequence[str]) -> str:
-    """A text without these secrets, and without their beginnings where a sentence was shortened."""
+    """Remove these secrets from a text, also where they were cut by a `…`."""
     for secret in known:
         value = value.replace(secret, HIDDEN)
         if _CUT in value:
@@ -183,11 +183,9 @@ def without(value: str, known: Sequence[str]) -> str:
 
 
 def _without_beginnings(value: str, secret: str) -> str:
-    """Hide the longest beginning of a secret in front of each `…`.
+    """Hide the longest prefix of a secret before each `…`.
 
-    The text comes from anybody, and may consist of these marks alone or of half secrets, so it is read once: at each
-    character it is known how much of the secret's beginning ends there, and what of it remains when the next does not
-    fit.
+    The text may be hostile, so it is read once, by Knuth-Morris-Pratt.
     """
     last = value.rfind(_CUT)
     at = value.find(secret[:_SHORTEST], 0, last)
@@ -209,7 +207,7 @@ def _without_beginnings(value: str, secret: str) -> str:
 
 
 def _shorter(secret: str) -> list[int]:
-    """For each beginning of a secret, the length of the longest shorter one that it ends with."""
+    """The failure function of Knuth-Morris-Pratt for the secret."""
     found, fits = [0], 0
     for letter in secret[1:]:
         while fits and secret[fits] != letter:
@@ -250,12 +248,12 @@ def _leaves(value: Any) -> Iterator[str | int | float]:
 
 
 def names_a_secret(key: str) -> bool:
-    """Whether what stands under this name is hidden whatever it is."""
+    """Whether the value of a parameter of this name is always hidden."""
     return _is_telling(key) if len(key) <= 64 else _SECRET_KEY.search(key, 0, _LONGEST_KEY) is not None
 
 
 def tells_of_a_secret(name: str) -> bool:
-    """Whether a variable, header, option or part of an address of this name holds a secret, as far as one can tell."""
+    """Whether a variable, header, option or URL part of this name holds a secret."""
     return names_a_secret(name) or _TELLING.search(name, 0, _LONGEST_KEY) is not None
 
 
@@ -266,7 +264,7 @@ def _query_hidden(found: re.Match[str]) -> str:
 
 @functools.lru_cache(4_096)
 def _is_telling(key: str) -> bool:
-    """For the few names that parameters have, asked for in every call."""
+    """Cached: there are few parameter names, and every call asks."""
     return _SECRET_KEY.search(key) is not None
 
 
@@ -296,9 +294,9 @@ def _value(value: Any, known: Sequence[str], largest: int) -> Any:
 
 
 def _listed(values: Sequence[Any], known: Sequence[str], largest: int) -> list[Any]:
-    """Item by item; a word behind one such as `--token` is its value, and hidden, and so is what stands behind its `=`.
+    """Redact a list item by item, including the value after `--token` or `--token=`.
 
-    Too short to be a secret is only what such as `--key` is followed by, which means many things.
+    The value of an ambiguous option such as `--key` is hidden only when it is long enough to be a secret.
     """
     shown: list[Any] = []
     shortest: float = math.inf
@@ -315,6 +313,6 @@ def _listed(values: Sequence[Any], known: Sequence[str], largest: int) -> list[A
 
 
 def _shortest(option: str) -> float:
-    """How long the value of an option must be to be hidden."""
+    """The length from which the value of an option is hidden."""
     name = option.strip("-=")
     return 1 if names_a_secret(name) else _SHORTEST if tells_of_a_secret(name) else math.inf

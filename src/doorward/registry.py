@@ -1,7 +1,7 @@
-"""The one namespace of commands, assembled from families, and the way from any spelling to a command.
+"""The registry: all commands in one namespace, and the lookup of a command by any of its spellings.
 
-What families declare is there for good. A slice is a part that can be replaced while the house runs, such as the
-commands of the catalogue: wholly or, when it does not fit beside the rest, not at all.
+Commands of families are permanent. A slice is a set of commands that is replaced at runtime, such as the catalogue. It
+is replaced as a whole, or not at all when it conflicts with other commands.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Registry:
         for family in families:
             for undoer in family.undoers:
                 if undoer.kind in self._undoers:
-                    raise TypeError(f"two undoers for {undoer.kind!r}; each kind has exactly one")
+                    raise TypeError(f"there are two undoers for {undoer.kind!r}; each kind has exactly one")
                 self._undoers[undoer.kind] = undoer
             self._declared += family.commands
         self._aliases = dict(aliases or {})
         self._slices: dict[str, _Slice] = {}
         self._names = self._assembled(self._slices)
         self.revision = 0
-        """Counts the changes, so that whoever keeps something made of the commands knows whether it still holds."""
+        """Increases with every change, so that caches built from the commands know when they are stale."""
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._names.commands.values())
@@ -37,7 +37,7 @@ class Registry:
         return len(self._names.commands)
 
     def public(self) -> int:
-        """How many commands there are that are not private."""
+        """Count the commands that are not private."""
         return sum(not command.private for command in self)
 
     def __contains__(self, name: str) -> bool:
@@ -50,10 +50,9 @@ class Registry:
         return self._undoers[kind]
 
     def replace(self, name: str, commands: Iterable[Command], aliases: Mapping[str, str], *, bare: bool = True) -> None:
-        """Put these commands in the place of the slice of that name; TypeError, and no change, when they do not fit.
+        """Replace a slice. When the new commands conflict with others, raise TypeError and change nothing.
 
-        With `bare`, each command is found by its bare name (`ls` for `shell/ls`), too, unless that already means
-        something.
+        With `bare`, each command is also found by its bare name (`ls` for `shell/ls`), unless that name is taken.
         """
         slices = {**self._slices, name: _Slice(list(commands), dict(aliases), bare)}
         self._names = self._assembled(slices)
@@ -61,15 +60,15 @@ class Registry:
         self.revision += 1
 
     def spoken_for(self, *, beside: str) -> frozenset[str]:
-        """Every name, folded, that means something even without the slice of that name, at a door or in the house."""
+        """Every name, folded, that is taken without the slice `beside`: by a command, an alias or a door."""
         names = self._assembled({name: part for name, part in self._slices.items() if name != beside})
         return frozenset((*OF_DOORS, *names.folded, *(folded(alias) for alias in names.aliases)))
 
     def resolve(self, name: str, offered: Iterable[str] | None = None, *, private: bool = True) -> Command:
-        """The command meant by `name`, in any spelling that can mean only one.
+        """Find the command by its name, wire name, alias or an unambiguous spelling.
 
-        A refusal names the three nearest commands among those `offered` to the caller, so that nobody learns
-        of commands it may not use. Without `private`, commands that are private do not exist.
+        The error names the three nearest commands among those `offered` to the caller, so that a caller does not learn
+        of commands it may not use. With `private=False`, private commands do not exist.
         """
         command = self._found(name)
         if command is None or (command.private and not private):
@@ -108,7 +107,7 @@ class Registry:
     def _check_links(self, command: Command, names: _Names) -> None:
         undo = command.facts.undo
         if isinstance(undo, Undo) and undo.kind not in (*self._undoers, "*"):
-            raise TypeError(f"command {command.name}: nothing can undo {undo.kind!r}")
+            raise TypeError(f"command {command.name}: there is no undoer for {undo.kind!r}")
         for name in (*command.facts.related, *filter(None, [command.facts.reveals])):
             if name not in names.commands:
                 raise TypeError(f"command {command.name}: the related command {name!r} does not exist")
@@ -124,7 +123,7 @@ class _Slice:
 
 
 class _Names:
-    """Every way in which commands are found; made anew for every change, so that no reader sees half of one."""
+    """The lookup tables. They are rebuilt for every change, so that a reader never sees half of a change."""
 
     __slots__ = ("aliases", "commands", "folded", "wire")
 
@@ -136,9 +135,9 @@ class _Names:
 
     def add(self, command: Command) -> None:
         if command.name in self.commands:
-            raise TypeError(f"two commands are called {command.name!r}")
+            raise TypeError(f"there are two commands named {command.name!r}")
         if command.wire in self.wire:
-            raise TypeError(f"{command.name!r} and {self.wire[command.wire]!r} have one wire name, {command.wire!r}")
+            raise TypeError(f"{command.name!r} and {self.wire[command.wire]!r} share the wire name {command.wire!r}")
         self.commands[command.name] = command
         self.wire[command.wire] = command.name
         for spelling in (command.name, command.wire):
@@ -147,13 +146,13 @@ class _Names:
     def alias(self, name: str, canonical: str) -> None:
         taken = self._meaning(name)
         if taken is not None:
-            raise TypeError(f"the alias {name!r} of {canonical!r} already means {taken!r}")
+            raise TypeError(f"the alias {name!r} of {canonical!r} is already a name of {taken!r}")
         if canonical not in self.commands:
             raise TypeError(f"the alias {name!r} stands for {canonical!r}, which does not exist")
         self.aliases[name] = canonical
 
     def also(self, name: str, canonical: str) -> None:
-        """An alias if the name is free, else nothing."""
+        """Add an alias if the name is free."""
         if self._meaning(name) is None:
             self.aliases[name] = canonical
             self.folded.setdefault(folded(name), set()).add(canonical)
@@ -170,5 +169,5 @@ def _unknown(name: str, offered: list[str]) -> str:
     close = difflib.get_close_matches(folded(name[:200]), by_fold, n=3, cutoff=0.3)
     nearest = [by_fold[one] for one in close] or sorted(offered)[:3]
     if not nearest:
-        return f"There is no command {shown!r}, and no command is offered to you here."
-    return f"There is no command {shown!r}; the nearest you may use: {', '.join(nearest)}."
+        return f"Unknown command {shown!r}. You may not run any command here."
+    return f"Unknown command {shown!r}. The nearest commands you may run: {', '.join(nearest)}."

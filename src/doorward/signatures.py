@@ -1,4 +1,4 @@
-"""The JSON Schemas that the signature of a typed function says: of what it takes, and of what it gives."""
+"""JSON Schemas from the signature of a typed function: of its parameters and of its result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 _annotations: dict[Any, dict[str, Any]] = {}
 _parameters: dict[Any, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {}
 _results: dict[Any, dict[str, Any] | None] = {}
-"""What was worked out before. Nobody changes a schema that was given out."""
+"""Caches. Schemas are never modified once they are handed out."""
 
 
 def signature_schema(run: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -54,22 +54,22 @@ def _of_result(kind: Any) -> dict[str, Any] | None:
         return schema
     dialect, definitions = schema.pop("$schema"), schema.pop("$defs", {})
     if not schema or any(one.get("type", "object") == "object" for one in schema.get("anyOf", ())):
-        return None  # it may be an object or not, so nothing holds of both forms
+        return None  # it may be an object or not, so there is no common schema
     wrapped = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
     return _with({"$schema": dialect, **wrapped}, definitions)
 
 
 def _kinds(run: Callable[..., Any]) -> dict[str, Any]:
-    """What each parameter and the result are annotated with. Functions that one and the same text makes share it.
+    """The annotations of the parameters and the result, shared between functions made from the same code.
 
-    The same words in two modules may mean two things, and code does not tell in which it stands.
+    The module is part of the key, since the same annotation can mean two things in two modules.
     """
     key = (run.__module__, getattr(run, "__code__", run), *getattr(run, "__annotations__", {}).items())
     return _once(_annotations, key, lambda: inspect.get_annotations(run, eval_str=True))
 
 
 def _once(kept: dict[Any, Value], key: Any, make: Callable[[], Value]) -> Value:
-    """Work something out once for all that is alike; many functions take and give the same."""
+    """Compute a value once per key; many functions have the same types."""
     try:
         if key not in kept:
             kept[key] = make()
@@ -77,7 +77,7 @@ def _once(kept: dict[Any, Value], key: Any, make: Callable[[], Value]) -> Value:
     except TypeError:
         if _is_hashable(key):
             raise
-        return make()  # what cannot be compared is taken for itself
+        return make()  # an unhashable key is not cached
 
 
 def _is_hashable(key: Any) -> bool:
@@ -89,18 +89,18 @@ def _is_hashable(key: Any) -> bool:
 
 
 def _whole_schema(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of a type, which says what it says at its top and not through a reference."""
+    """The JSON Schema of a type, inlined at its top instead of by reference."""
     (schema,), components = _components((kind,))
     name = schema.pop("$ref", "").removeprefix(_REFERENCE.format(name=""))
     if name:
         schema = {**components.pop(name), **schema}
         if f'"{_REFERENCE.format(name=name)}"'.encode() in msgspec.json.encode([schema, components]):
-            raise TypeError(f"{name} is made of itself, which the schema of a command cannot say")
+            raise TypeError(f"{name} is recursive, which the schema of a command cannot express")
     return _with({"$schema": _DIALECT, **schema}, components)
 
 
 def _components(kinds: tuple[Any, ...]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """The schemas of some types, and the definitions that they refer to, without titles that only repeat a name."""
+    """The schemas of types and the definitions that they refer to, without titles."""
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     for one in (*schemas, *components.values()):
         one.pop("title", None)

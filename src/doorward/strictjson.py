@@ -1,7 +1,7 @@
-"""JSON as the standard has it, and no further: every text that comes from outside is read here.
+"""Strict JSON parser for everything that comes from outside.
 
-Python's own reader takes NaN, repeated keys, lone surrogates and numbers that overflow, and msgspec takes repeated
-keys; each of those has been used to make two programs read one text differently.
+Python's parser accepts NaN, duplicate keys, lone surrogates and numbers that overflow; msgspec accepts duplicate keys.
+Each of those has been used to make two programs read one text differently.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class NotJson(ValueError):
 
 
 class NotTaken(NotJson):
-    """The text is JSON by its grammar, but two programs could read it differently, or it is too much."""
+    """The text is valid JSON, but ambiguous or too large."""
 
-    verdict = "is JSON that is not taken here"
+    verdict = "is JSON that is not accepted here"
 
 
 def loads(text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
     if len(text) > max_bytes:
-        raise NotTaken(f"the JSON text is too large: {len(text)} bytes, at most {max_bytes} are read")
+        raise NotTaken(f"the JSON text has {len(text)} bytes; the limit is {max_bytes}")
     if isinstance(text, bytes):
         value = _as_written(text, max_depth)
         if value is not _UNSURE:
@@ -57,14 +57,14 @@ def loads(text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
     except json.JSONDecodeError as error:
         raise NotJson(f"not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
     except RecursionError as error:
-        raise NotTaken(f"the JSON text nests too deeply; at most {max_depth} levels are read") from error
+        raise NotTaken(f"the JSON text nests too deeply; the limit is {max_depth} levels") from error
 
 
 def _as_written(text: bytes, max_depth: int) -> Any:
-    """The value of a text in the form that most programs write, which needs no slower look.
+    """Fast path for the form that most programs write.
 
-    What msgspec reads and then writes as the very same text holds no key twice, no odd number and no half character:
-    each of those would be written otherwise.
+    A text that msgspec decodes and encodes to the same bytes has no duplicate key, odd number or lone surrogate: each
+    of those would change.
     """
     if text.count(b"[") + text.count(b"{") > max_depth or _MANY_DIGITS in text.translate(_DIGITS):
         return _UNSURE
@@ -82,7 +82,7 @@ def _check_depth(text: str, limit: int) -> None:
     for bracket in _BRACKETS.findall(_STRINGS.sub('""', text)):
         depth += 1 if bracket in "[{" else -1
         if depth > limit:
-            raise NotTaken(f"the JSON text nests too deeply; at most {limit} levels are read")
+            raise NotTaken(f"the JSON text nests too deeply; the limit is {limit} levels")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _list(values: list[Any]) -> None:
 
 def _text(value: str) -> None:
     if not value.isascii() and _SURROGATE.search(value):
-        raise NotTaken("a text holds half of a surrogate pair, which is no character")
+        raise NotTaken("a string holds a lone surrogate, which is not a character")
 
 
 def _constant(word: str) -> NoReturn:
@@ -126,7 +126,7 @@ def _float(digits: str) -> float:
 def _int(digits: str) -> int:
     value = int(digits) if len(digits) <= 20 else None
     if value is None or not -(2**63) <= value < 2**63:
-        raise NotTaken(f"the number {digits[:40]} is too large; whole numbers have at most 64 bits")
+        raise NotTaken(f"the number {digits[:40]} is too large; integers have at most 64 bits")
     return value
 
 

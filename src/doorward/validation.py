@@ -1,4 +1,4 @@
-"""Validators of JSON Schema, made in one way: nothing is fetched, no pattern can stall, no value is repeated."""
+"""JSON Schema validators that fetch nothing, cannot stall on a pattern and do not quote values in errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Validator = jsonschema_rs.Draft202012Validator
 
 
 def validator(schema: Any, keywords: Mapping[str, Any] | None = None) -> Validator:
-    """What holds values against a schema. ValueError or ReferencingError: it is none, or refers elsewhere."""
+    """Compile a schema. Raises ValueError or ReferencingError when it is invalid or refers elsewhere."""
     return Validator(
         schema,
         retriever=_refuse_remote,

@@ -1,4 +1,4 @@
-"""Text that hides nothing: control, bidirectional and invisible characters are written out."""
+"""Escapes control, bidirectional and invisible characters, so that a text hides nothing."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import unicodedata
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 _HIDING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
-"""Variation selectors, which change nothing that most screens show and can carry any message."""
+"""Variation selectors, which are invisible on most screens and can carry any message."""
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _MOST_KNOWN = 10_000
 
 
 class _Table(dict[int, int | str]):
-    """What stands for each character; worked out when it is first met, for a limited number of them."""
+    """The replacement of each character, computed on first use; bounded."""
 
     def __init__(self, kept: str) -> None:
         super().__init__()
@@ -32,9 +32,9 @@ _ON_ONE_LINE = _Table(" ")
 
 
 def visible(text: str, *, lines: bool = True) -> str:
-    """The same text with each character that a screen would not show, or shows as a blank, written as `\\u202e`.
+    """Escape each character that a screen does not show, or shows as a blank, as in `\\u202e`.
 
-    With `lines` off, line breaks and tabs are written out as well.
+    With `lines` off, line breaks and tabs are escaped as well.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -42,7 +42,7 @@ def visible(text: str, *, lines: bool = True) -> str:
 
 
 def storable(text: str) -> str:
-    """The same text without what UTF-8 cannot hold (halves of surrogate pairs, as odd file names give)."""
+    """Replace what UTF-8 cannot encode: lone surrogates, as odd file names give."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 

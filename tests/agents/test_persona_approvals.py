@@ -62,8 +62,8 @@ async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: 
         await house.decide("deny")
         (card,) = await house.cards()
         assert (card.state, card.code) == ("refused", "not_approved")
-        assert "owner said no" in card.summary
-        assert "owner said no" in house.model.shown[-1].turns[-1].text
+        assert "Denied by owner" in card.summary
+        assert "Denied by owner" in house.model.shown[-1].turns[-1].text
         assert not note(driver)
 
 
@@ -121,8 +121,8 @@ async def test_what_people_did_not_approve_is_not_asked_of_them_again_in_the_tur
         await house.decide("deny")
         assert [card.state for card in await house.cards()] == ["refused", "parked"]
         shown = house.model.shown
-        assert "Do not ask for it again" in shown[1].turns[-1].text
-        assert all("people did not approve just this" in one.turns[-1].text for one in shown[2:4])
+        assert "Do not make this call again" in shown[1].turns[-1].text
+        assert all("people did not approve this same call" in one.turns[-1].text for one in shown[2:4])
         assert "Do something else" not in str(await house.cards())
 
 
@@ -133,7 +133,7 @@ async def test_what_nobody_decides_about_in_time_is_told_as_a_no(driver: Any, cl
         await time_told(house.company)
         await settled(house.company)
         (card,) = await house.cards()
-        assert "Nobody decided in time" in card.summary
+        assert "nobody decided in time" in card.summary
         assert (await house.said("guide"))[-1] == "What now?"
         assert not note(driver)
 
@@ -224,7 +224,7 @@ async def test_the_card_of_a_call_that_a_killed_process_left_open_says_so(opened
         await driver.house.services.store.write(open_calls.put(left))
     async with opened() as driver, speaking(driver) as house:
         (card,) = await house.cards()
-        assert (card.state, card.summary) == ("failed", "Doorward stopped meanwhile.")
+        assert (card.state, card.summary) == ("failed", "Doorward stopped before the call finished.")
         assert await open_calls.all_open(driver.house.services.store) == []
 
 
@@ -254,6 +254,6 @@ async def test_a_house_that_stops_ends_calls_and_their_cards_say_so(opened: Open
             await driver.owner("room/say", text="Wait, please.", name="general")
             await started.wait()
         cards = await house.cards()
-        assert [(one.state, one.summary) for one in cards] == [("failed", "Doorward stopped meanwhile.")]
+        assert [(one.state, one.summary) for one in cards] == [("failed", "Doorward stopped before the call finished.")]
         assert [one["code"] for one in await house.records()][-1] == "cancelled"
         assert await open_calls.all_open(driver.house.services.store) == []

@@ -190,6 +190,6 @@ async def test_a_persona_that_leaves_gives_up_what_it_waits_for(driver: Any) -> 
         await driver.owner("room/join", name="general", member="guide")
         await settled(house.company)
         (card,) = await house.cards()
-        assert (card.state, card.summary) == ("failed", "It is not in this room any more.")
+        assert (card.state, card.summary) == ("failed", "The persona is no longer in this room.")
         assert [one["state"] for one in (await driver.owner("approval/list")).result["items"]] == ["expired"]
         assert not note(driver)

@@ -11,7 +11,7 @@ from doorward.agents.house.model import HouseModel
 from doorward.agents.models.model import Asked, Prompt, Turn
 from doorward.agents.prompting import Scene, prompt
 from doorward.facts import Role
-from doorward.gate import present
+from doorward.gate import result_text
 from doorward.personas.persona import Persona
 from doorward.rooms.message import Card, File, Message
 from doorward.rooms.rooms import Member, Room
@@ -49,7 +49,7 @@ def test_a_model_is_told_who_it_is_and_who_is_here() -> None:
     assert "I count." in told
     assert "ada (you), owner (a person, owner), bob (an AI, member)" in told
     assert "\\u202e" in told
-    assert "You can run no commands in this room" in told
+    assert "You cannot run commands in this room" in told
 
 
 def test_messages_become_turns_and_what_is_to_be_answered_comes_last() -> None:
@@ -93,7 +93,7 @@ def test_the_oldest_messages_are_left_out_first_within_the_tokens_and_their_numb
 
 def test_a_message_of_a_million_characters_is_cut_and_said_to_be() -> None:
     given = shown([said(1, "x" * 1_000_000)])
-    assert "it has 1000000 characters" in given.turns[-1].text
+    assert "the whole text has 1000000 characters" in given.turns[-1].text
     assert cost(given) <= 3_500
 
 
@@ -105,7 +105,7 @@ def test_the_oldest_results_of_a_turn_lose_their_text_and_its_order_stays() -> N
     given = shown([said(1, "go")], so_far=tuple(so_far))
     own = given.turns[-20:]
     assert [turn.answers for turn in own if turn.role == "result"] == [f"c{number}" for number in range(10)]
-    assert own[1].text.startswith("(left out")
+    assert own[1].text.startswith("(older result, left out")
     assert own[-1].text == "y" * 4_000
     assert cost(given) <= 3_600
 
@@ -116,7 +116,7 @@ def test_data_cannot_end_its_own_marks_and_carries_no_secret() -> None:
     assert marked.endswith("</data>")
     assert "sk-abcdefghij" not in marked
     assert data.unmarked(data.marked("plain\ntext")) == "plain\ntext"
-    assert data.unmarked(data.marked(present.NO_OUTPUT)) == ""
+    assert data.unmarked(data.marked(result_text.NO_OUTPUT)) == ""
 
 
 def test_data_that_is_nothing_but_blanks_is_marked_as_well() -> None:
@@ -152,5 +152,5 @@ async def test_too_many_commands_become_a_short_list_and_a_search(driver: Any) -
         await house.say("Are you there?")
         given = house.model.shown[0]
         assert {tool.name for tool in given.tools} == {"help_search", "help_describe"}
-        assert "more commands that you may call" in given.instructions
+        assert "more commands, too many to show here" in given.instructions
         assert cost(given) < 5_500

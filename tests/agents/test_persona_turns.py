@@ -104,7 +104,7 @@ async def test_a_model_that_fails_says_so_in_the_room_and_is_not_asked_again(dri
         await house.say("And now?")
         assert (await house.said("guide"))[-1] == "It is\n\n(The answer broke off.)"
         await house.say("Say nothing.")
-        assert (await house.said("guide"))[-1] == "(I have nothing to say to that.)"
+        assert (await house.said("guide"))[-1] == "(I have nothing to add.)"
         assert len(house.model.shown) == 3
         await house.persona("lost", model="missing")
         await house.say("@lost are you there?")

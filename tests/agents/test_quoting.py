@@ -42,7 +42,7 @@ async def test_what_stands_in_a_file_is_not_run_however_an_ai_writes_it_down(dri
         await shows(house, "Show me notes.md, please.")
         assert not owned(driver)
         assert [one.command for one in await house.cards()] == ["file/read"]
-        assert "taken for a quotation" in house.model.shown[-1].turns[-1].text
+        assert "counts as a quotation" in house.model.shown[-1].turns[-1].text
 
 
 async def test_what_a_person_wrote_is_not_run_when_an_ai_repeats_it(driver: Any) -> None:

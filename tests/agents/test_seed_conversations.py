@@ -101,7 +101,7 @@ async def test_a_file_is_not_written_when_a_person_denies(driver: Any) -> None:
         await house.say("Write hello.txt saying hi there")
         await house.say("deny")
         said = (await house.said("guide"))[-1]
-        assert said.startswith("I did not run file/write: owner said no.")
+        assert said.startswith("I did not run file/write: Denied by owner.")
         assert not (driver.house.home.path / "workspace" / "hello.txt").exists()
 
 
@@ -112,7 +112,7 @@ async def test_a_file_is_not_written_when_nobody_decides_in_time(driver: Any, cl
         await time_told(house.company)
         await settled(house.company)
         said = (await house.said("guide"))[-1]
-        assert said == "I did not run file/write: Nobody decided in time, which counts as no."
+        assert said == "I did not run file/write: Expired: nobody decided in time."
         assert not (driver.house.home.path / "workspace" / "hello.txt").exists()
 
 

@@ -12,7 +12,7 @@ async def asked(driver, path="a", **more):
 async def test_it_says_who_asks_for_whom_and_what_makes_a_person_be_asked(driver):
     shown = (await driver.owner("approval/show", id=await asked(driver))).result
     assert (shown["caller"], shown["kind"], shown["onBehalfOf"]) == ("helper", "ai", "owner")
-    assert shown["why"] == "The recipe code-collaboration of the room general asks a person before file/write."
+    assert shown["why"] == "The recipe code-collaboration of the room general requires approval for file/write."
     assert (shown["approvers"], shown["quorum"], shown["safety"]) == (["owner", "admin"], 1, "caution")
     assert shown["cannotDecide"] == ""
 

@@ -228,7 +228,7 @@ async def test_a_quorum_needs_different_people(lab):
         await driver.ask("approval/approve", token=anna, room="", params={"id": parked.ticket})
         ran = await resume(driver, parked.ticket)
     assert (twice.code, early.code, ran.status) == ("conflict", "not_approved", "done")
-    assert (shown["cannotDecide"], waits) == ("You have said your word.", [False, True])
+    assert (shown["cannotDecide"], waits) == ("You have already decided.", [False, True])
 
 
 async def test_what_is_shown_is_what_runs_with_hidden_characters_written_out(lab):

@@ -142,7 +142,7 @@ async def test_a_caller_without_a_tenant_has_no_data(house: DataHouse) -> None:
         ("data/describe", {}),
         ("collection/define", {"name": "notes", "schema": {}}),
     ):
-        with pytest.raises(NotPermitted, match="you belong to none"):
+        with pytest.raises(NotPermitted, match="You belong to no tenant"):
             await house.run(command, nobody, **params)
 
 
@@ -232,7 +232,7 @@ async def test_aggregates_group_and_measure(house: DataHouse) -> None:
         ({"metrics": {"x": {}}}, "one of count"),
         ({"groupBy": ["title"], "metrics": {"title": {"count": "*"}}}, "must all differ"),
         ({"groupBy": ["title", "title"]}, "must all differ"),
-        ({"groupBy": ["title"], "orderBy": "amount"}, "orderBy names what the aggregate gives: title, count"),
+        ({"groupBy": ["title"], "orderBy": "amount"}, "orderBy takes a column of the aggregate: title, count"),
         ({"groupBy": [f"f{n}" for n in range(11)]}, "at most 10"),
     ],
 )

@@ -76,7 +76,7 @@ async def test_a_file_that_changed_since_is_left_alone(house: FileHouse, later: 
         (house.workspace / "f").unlink()
     else:
         (house.workspace / "f").write_text(later)
-    with pytest.raises(Conflict, match=f"'f' changed since .*{digest(b'two')}"):
+    with pytest.raises(Conflict, match=f"'f' has changed since .*{digest(b'two')}"):
         await house.run("file/undo", execution=written["execution"])
     assert content(house) == later
     (house.workspace / "f").write_text("two")

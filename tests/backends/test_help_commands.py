@@ -80,7 +80,7 @@ async def test_a_suggestion_is_a_line_to_type_and_nothing_of_it_runs(driver: Any
 async def test_where_nothing_fits_nothing_is_suggested(driver: Any) -> None:
     said = (await driver.owner("help/suggest", query="qwxz vvrrk")).result
     assert (said["suggestion"], said["command"]) == ("", "")
-    assert "No command that you may run here clearly fits 'qwxz vvrrk'" in said["explanation"]
+    assert "No command that you may run here clearly matches 'qwxz vvrrk'" in said["explanation"]
     blank = await driver.ask("help/suggest", params={"query": "  "})
     assert blank.code == "bad_params"
 
@@ -132,11 +132,11 @@ async def test_only_what_clearly_fits_is_suggested_and_only_with_values_that_wer
     for query in NEAR_AT_BEST:
         said = (await driver.owner("help/suggest", query=query)).result
         assert (said["suggestion"], said["params"]) == ("", {}), query
-        assert "clearly fits" in said["explanation"], query
+        assert "clearly matches" in said["explanation"], query
     for query, (command, missing) in NOBODY_SAID_WHAT.items():
         said = (await driver.owner("help/suggest", query=query)).result
         assert (said["suggestion"], said["alternatives"][0]) == ("", command), query
-        assert said["explanation"].endswith(f"which destroys: no line for it until you say {missing}."), query
+        assert said["explanation"].endswith(f"which destroys something. Name {missing} to get the line."), query
     for query, expected in SUGGESTED.items():
         said = (await driver.owner("help/suggest", query=query)).result
         assert (said["suggestion"], said["params"], said["missing"]) == expected, query
@@ -155,7 +155,7 @@ async def test_what_a_suggestion_looks_up_is_read_by_its_asker_and_recorded(driv
 
 async def test_nothing_is_learned_unless_that_is_switched_on(driver: Any) -> None:
     said = await accepted(driver, "show big files", "file/list")
-    assert said.result == {"learned": False, "why": "Nothing is learned here: the setting search.learn is off."}
+    assert said.result == {"learned": False, "why": "Nothing was learned: the setting search.learn is off."}
     agent = await driver.ask("help/accept", params={"query": "show big files", "command": "file/list"})
     assert agent.code == "not_permitted"
 

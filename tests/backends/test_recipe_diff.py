@@ -41,7 +41,7 @@ async def test_the_recipe_in_force_flips_nothing(busy):
     found = await diff(busy, id="code-collaboration")
     assert (found["rooms"], found["items"], found["flipped"], found["complete"]) == (["general"], [], 0, True)
     assert found["same"] == 4
-    assert set(found["leftOut"]) == {"bad_params", "refused whatever a recipe says"}
+    assert set(found["leftOut"]) == {"bad_params", "refused independently of recipes"}
 
 
 async def test_a_new_recipe_flips_what_it_decides_otherwise(busy):
@@ -54,7 +54,7 @@ async def test_a_new_recipe_flips_what_it_decides_otherwise(busy):
     }
     (example,) = found["items"][1]["examples"]
     assert (example["caller"], example["params"]["path"]) == ("helper", "a.txt")
-    assert found["says"].startswith("3 of 4 decisions would be another")
+    assert found["says"].startswith("3 of 4 decisions would change")
 
 
 async def test_a_secret_in_the_record_is_not_guessed_at(driver):
@@ -95,7 +95,7 @@ async def test_when_time_is_up_it_says_how_far_back_it_looked(busy, monkeypatch)
     found = await diff(busy, text=QUIET, inRoom="general", seconds=0)
     assert found["complete"] is False
     assert found["lookedBackTo"] > found["since"]
-    assert "time was up" in found["says"]
+    assert "Time was up" in found["says"]
 
 
 async def test_other_tenants_have_a_ledger_of_their_own(busy):
@@ -113,9 +113,9 @@ async def test_agents_may_not_look_and_a_bad_text_is_refused_with_field_and_reas
     assert (bad.status, bad.code) == ("failed", "bad_params")
     assert "strategy.aiCommands.tiers[0]" in bad.message
     empty = await busy.ask("recipe/diff", by="", room="", params={"id": "support", "since": "1h", "until": "2h"})
-    assert "The span is empty" in empty.message
+    assert "The time span is empty" in empty.message
 
 
 async def test_a_recipe_that_governs_no_room_says_so(busy):
     found = await diff(busy, text=QUIET)
-    assert (found["rooms"], found["says"].startswith("No room of yours is under this recipe")) == ([], True)
+    assert (found["rooms"], found["says"].startswith("None of your rooms uses this recipe")) == ([], True)

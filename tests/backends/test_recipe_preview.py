@@ -88,7 +88,7 @@ async def test_a_recipe_of_a_new_id_allows_everything_anew(driver):
     (change,) = found["items"][0]["changes"]
     assert (found["known"], change["command"], change["was"], change["would"]) == (False, "room/list", None, "allowed")
     missing = await driver.ask("recipe/preview", by="", room="", params={"id": "new"})
-    assert (missing.code, missing.message.startswith("There is no recipe 'new'; there are: admin,")) == (
+    assert (missing.code, missing.message.startswith("There is no recipe 'new'. Recipes: admin,")) == (
         "not_found",
         True,
     )

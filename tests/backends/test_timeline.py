@@ -153,7 +153,7 @@ async def test_a_small_ledger_is_never_counted_apart(driver):
 
 async def test_an_empty_span_is_refused(driver):
     refused = await driver.ask("audit/timeline", by="", room="", params={"since": "1h", "until": "2h"})
-    assert refused.message.startswith("The span is empty: since must be before until")
+    assert refused.message.startswith("The time span is empty: since must be before until")
 
 
 async def test_an_agent_sees_the_chart_of_its_room_only_with_a_token_for_it(counted):

@@ -60,7 +60,7 @@ async def test_a_script_that_is_stopped_changes_nothing(opened: Any) -> None:
     async with opened(changes=quick) as driver:
         outcome = await script(driver, "echo half > half.txt; sleep 30")
         assert (outcome.status, outcome.code) == ("failed", "timed_out")
-        assert "as it was" in outcome.message
+        assert "workspace is unchanged" in outcome.message
         assert listing(workspace(driver)) == {}
 
 
@@ -162,7 +162,7 @@ async def test_an_approved_difference_is_refused_when_the_workspace_changed(driv
     before = listing(folder)
     outcome = await approved(driver, ticket)
     assert (outcome.status, outcome.code) == ("failed", "conflict")
-    assert "changed meanwhile" in outcome.message
+    assert "workspace has changed" in outcome.message
     assert listing(folder) == before
 
 
@@ -196,8 +196,8 @@ async def test_what_would_fail_is_told_to_whoever_decides_and_not_to_whoever_ask
     (workspace(driver) / "a.txt").write_text("one\n")
     outcome = await driver.ask("file/edit", params={"path": "a.txt", "oldString": "none", "newString": "two"})
     assert outcome.status == "parked"
-    assert "does not stand" not in str(outcome)
-    assert "does not stand" in (await shown(driver, outcome.ticket))["difference"]
+    assert "does not occur" not in str(outcome)
+    assert "does not occur" in (await shown(driver, outcome.ticket))["difference"]
 
 
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
@@ -240,7 +240,7 @@ async def test_people_are_asked_soon_about_a_script_whose_effect_takes_long_to_w
     soon = settings.Settings(approvals=settings.Approvals(foresee_seconds=0.3))
     async with opened(changes=soon) as driver:
         ticket = await parked(driver, command="sleep 30")
-        assert "could not be worked out" in (await shown(driver, ticket))["difference"]
+        assert "could not be previewed" in (await shown(driver, ticket))["difference"]
         assert not [one for one in driver.house.services.executions if not one.ended]
 
 
@@ -262,7 +262,7 @@ async def test_files_with_holes_do_not_fill_the_memory(driver: Any) -> None:
 async def test_what_cannot_be_undone_is_said(driver: Any) -> None:
     os.mkfifo(workspace(driver) / "pipe")
     outcome = await script(driver, "rm pipe")
-    assert outcome.result["changes"]["undo"] == "no: what was at pipe cannot be kept"
+    assert outcome.result["changes"]["undo"] == "no: the old content of pipe cannot be stored"
 
 
 async def test_a_pipe_in_the_place_of_a_folder_removes_the_folder(driver: Any) -> None:

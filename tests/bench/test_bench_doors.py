@@ -6,23 +6,22 @@ import os
 from collections.abc import Iterator
 
 import pytest
-
-from doorward.bench.mcp_requests import NEW, OLD, calling
-from doorward.bench.serving import Served, served
-from doorward.bench.volley import Shot, Volley, is_whole
+from bench.mcp_requests import NEW, OLD, calling
+from bench.serving import Served, served
+from bench.volley import Shot, Volley, is_whole
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Served]:
-    with served("doorward.bench.asgi_server") as server:
+    with served("bench.asgi_server") as server:
         yield server
 
 
 def test_a_server_answers_until_whoever_started_it_is_done_and_then_ends() -> None:
     with (
-        served("doorward.bench.asgi_server") as server,
+        served("bench.asgi_server") as server,
         Volley(server.address, Shot((_get(b"/"),), False), 1) as volley,
     ):
         assert volley.calls(3) > 0
@@ -30,7 +29,7 @@ def test_a_server_answers_until_whoever_started_it_is_done_and_then_ends() -> No
 
 
 def test_a_module_that_does_not_come_up_is_not_waited_for() -> None:
-    with pytest.raises(RuntimeError, match="it ended before it was up"), served("doorward.bench.nothing_of_the_kind"):
+    with pytest.raises(RuntimeError, match="it ended before it was up"), served("bench.nothing_of_the_kind"):
         pass
 
 

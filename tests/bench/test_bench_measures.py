@@ -6,13 +6,13 @@ import math
 from pathlib import Path
 
 import pytest
+from bench.__main__ import show
+from bench.lines import LINES, Line, number, report
+from bench.questions.question import HELD_OUT
+from bench.sizes import Sizes
+from bench.suite import MEASURES, ONLY_FULL, Measure, sandbox
 
-from doorward.bench import console_page, upstream_peers
-from doorward.bench.lines import LINES, Line, number, report
-from doorward.bench.questions.question import HELD_OUT
-from doorward.bench.sizes import Sizes
-from doorward.bench.suite import MEASURES, ONLY_FULL, Measure, sandbox
-from doorward.cli.bench import show
+from bench import console_page, upstream_peers
 
 TINY = Sizes(
     rounds=1,
@@ -87,14 +87,14 @@ def test_the_table_lists_every_number_with_its_target_and_verdict(capsys: pytest
 def test_what_was_not_measured_is_listed_with_the_way_to_measure_it(capsys: pytest.CaptureFixture[str]) -> None:
     show(((line, None) for line in LINES), "full")
     printed = capsys.readouterr().out
-    assert printed.count("only with --full") == len(ONLY_FULL) > 0
+    assert printed.count("left out by --short") == len(ONLY_FULL) > 0
     assert printed.count("not possible here") == len(LINES) - len(ONLY_FULL) - len(NEEDS_PEERS)
-    assert printed.count("not installed: make bench does it") == len(NEEDS_PEERS)
+    assert printed.count("is not installed; `make bench` installs it") == len(NEEDS_PEERS)
 
 
 def test_the_table_says_how_well_programs_are_confined_here(capsys: pytest.CaptureFixture[str]) -> None:
     show([], "degraded: no namespaces")
-    assert "the sandbox is degraded: no namespaces\n" in capsys.readouterr().out
+    assert "sandbox: degraded: no namespaces\n" in capsys.readouterr().out
     assert sandbox().startswith(("full", "degraded: ", "off: "))
 
 

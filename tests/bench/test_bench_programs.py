@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.apart import descendants, peak, resident, run_apart
+from bench.sizes import Sizes
 
-from doorward.bench import bare, spawn
-from doorward.bench.apart import descendants, peak, resident, run_apart
-from doorward.bench.sizes import Sizes
+from bench import bare, spawn
 from doorward.sandbox.profile import Profile
 
 
@@ -60,6 +60,6 @@ def test_the_peak_of_memory_is_remembered_when_it_is_given_back() -> None:
 
 
 def test_a_measure_of_its_own_process_gives_back_what_it_prints(tmp_path: Path) -> None:
-    before, after = run_apart("doorward.bench.leftovers", tmp_path / "home", 20)
+    before, after = run_apart("bench.leftovers", tmp_path / "home", 20)
     assert before[0] == after[0] >= 2
     assert before[1] == after[1]

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.upstream_direct import command, measure
 from mcp import Client, StdioServerParameters
 
-from doorward.bench import upstream_calls, upstream_peers
-from doorward.bench.upstream_direct import command, measure
+from bench import upstream_calls, upstream_peers
 from waiting import PATIENCE
 
 GATEWAY = """

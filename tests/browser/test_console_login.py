@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 def test_the_first_thing_that_up_prints_is_a_link_which_opens_the_console_once(console: Console) -> None:
     (line,) = [line for line in console.server.said if "#login=" in line]
-    assert line.startswith("Open this to begin: ")
+    assert line.startswith("Open this link to log in: ")
     link = line.split()[-1]
     page = console.stranger()
     page.goto(link)
@@ -36,13 +36,13 @@ def test_the_link_of_somebody_else_asks_first_and_a_page_without_its_proof_logs_
     anna.get_by_role("button", name="Log in").click()
     anna.get_by_role("navigation", name="Console").wait_for()
     anna.goto(console.link)
-    question = anna.get_by_role("dialog", name="Log in as somebody else?")
-    expect(question).to_contain_text("logged in as 'anna', and the link is for 'owner'")
-    question.get_by_role("button", name="Leave it").click()
+    question = anna.get_by_role("dialog", name="Switch user?")
+    expect(question).to_contain_text("logged in as 'anna', but the link is for 'owner'")
+    question.get_by_role("button", name="Cancel").click()
     expect(anna.get_by_text("Anna", exact=True)).to_be_visible()
     anna.evaluate("localStorage.clear()")
     anna.reload()
-    expect(anna.get_by_text("does not show the proof that belongs to it. Log in again.")).to_be_visible()
+    expect(anna.get_by_text("does not include the session's proof. Log in again.")).to_be_visible()
     expect(anna.get_by_role("navigation", name="Console")).to_have_count(0)
 
 
@@ -62,7 +62,7 @@ def test_a_password_lets_in_and_logging_out_ends_the_session(console: Console) -
     page.get_by_role("textbox", name="Password").fill("wrong")
     console.expected = ("401",)
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("not right")
+    expect(page.get_by_role("alert")).to_contain_text("is wrong")
     page.get_by_role("textbox", name="Password").fill("a long enough secret")
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("navigation", name="Console")).to_be_visible()

@@ -146,6 +146,6 @@ def test_keys_alone_lead_from_the_link_to_a_message_and_an_approval(console: Con
     page.keyboard.press("a")
     expect(card).to_contain_text("owner approved")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -46,12 +46,12 @@ def test_open_pages_catch_up_and_what_was_written_meanwhile_arrives_once(fragile
     fragile.server.process.wait(PATIENCE)
     expect(page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
     other.locator("nav a[href='/console/ledger']").click()  # a page of which nothing was ever fetched
-    expect(other.get_by_role("main").get_by_role("alert")).to_contain_text("The server does not answer")
+    expect(other.get_by_role("main").get_by_role("alert")).to_contain_text("Doorward is not responding")
     say(page, "while nobody was there")
     page.locator("nav a[href='/console/rooms']").click()  # what was not sent does not hang on the page of its room
     expect(log(page)).to_have_count(0)
     page.locator("nav a[href='/console/rooms/general']").click()
-    expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("tries again by itself")
+    expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("retries automatically")
     with fragile.doorward.up("--port", str(fragile.server.port)) as server:
         assert server.port == fragile.server.port
         fragile.owner.result("room/say", name="hall", text="before the page is back")
@@ -61,7 +61,7 @@ def test_open_pages_catch_up_and_what_was_written_meanwhile_arrives_once(fragile
         page.locator("nav a[href='/console/rooms/hall']").click()
         for text in ("before the end", "before the page is back", "while nobody was there"):
             expect(log(page).get_by_text(text)).to_have_count(1)
-        expect(page.get_by_role("article", name="Being sent")).to_have_count(0)
+        expect(page.get_by_role("article", name="Sending")).to_have_count(0)
         said = [one["text"] for one in fragile.owner.result("room/messages", name="hall")["items"]]
         assert sorted(said) == ["before the end", "before the page is back", "while nobody was there"]
         expect(other.get_by_role("main").get_by_role("table")).to_contain_text("room/say")

@@ -86,7 +86,7 @@ def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Consol
         text,
     )
     composer(page).press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("at most 100,000 characters, and this one has 1,000,000")
+    expect(page.get_by_role("alert")).to_contain_text("at most 100,000 characters; this one has 1,000,000")
     assert composer(page).input_value() == text
 
 
@@ -104,8 +104,8 @@ def test_each_file_that_is_not_attached_says_why(console: Console) -> None:
     )
     expect(page.locator(".brought li")).to_have_count(2)
     refused = page.get_by_role("alert")
-    expect(refused).to_contain_text("big.bin is larger than 5 MB, so it was not attached.")
-    expect(refused).to_contain_text("empty.txt is empty, so it was not attached.")
+    expect(refused).to_contain_text("big.bin is larger than 5 MB and was not attached.")
+    expect(refused).to_contain_text("empty.txt is empty and was not attached.")
     say(page, "With two of four files")
     expect(log(page).locator("article:not(.sending)").last).to_contain_text("note.txt")
     expect(refused).to_have_count(0)
@@ -147,7 +147,7 @@ def test_what_is_found_shows_where_the_words_are_and_leads_there_and_back_to_the
     expect(there).to_be_in_viewport()
     console.owner.result("room/say", name="long", text="word 70")
     expect(log(page).get_by_text("word 70")).to_have_count(0)
-    page.get_by_role("button", name="To the newest").click()
+    page.get_by_role("button", name="Jump to newest").click()
     expect(log(page).get_by_text("word 70")).to_be_in_viewport()
 
 
@@ -167,7 +167,7 @@ def test_people_are_called_by_their_names_and_whose_they_are_stands_beside(conso
 def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Console) -> None:
     one, other = console.page("rooms/hall"), console.page("rooms/hall")
     composer(one).press_sequentially("a word")
-    expect(other.get_by_role("status").filter(has_text="writes…")).to_have_count(0)  # it is one's own
+    expect(other.get_by_role("status").filter(has_text="typing…")).to_have_count(0)  # it is one's own
     composer(one).press("Enter")
     mine = log(one).get_by_role("article", name="owner").last
     expect(mine).to_contain_text("a word")
@@ -179,9 +179,9 @@ def test_what_somebody_writes_changes_and_takes_back_the_others_see(console: Con
     expect(theirs).to_contain_text("another word")
     expect(theirs).to_contain_text("edited")
     mine.hover()
-    mine.get_by_role("button", name="Take back").click()
-    one.get_by_role("dialog").get_by_role("button", name="Take it back").click()
-    expect(theirs).to_contain_text("Taken back by owner.")
+    mine.get_by_role("button", name="Delete").click()
+    one.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(theirs).to_contain_text("Deleted by owner.")
 
 
 def test_whoever_reads_further_up_and_says_something_sees_it(console: Console) -> None:
@@ -194,7 +194,7 @@ def test_whoever_reads_further_up_and_says_something_sees_it(console: Console) -
     expect(log(page).get_by_text("the end")).not_to_be_in_viewport()
     say(page, "approve")
     expect(log(page).get_by_text("approve", exact=True)).to_be_in_viewport()
-    expect(page.get_by_role("alert")).to_contain_text("Nothing waits for a decision in this room")
+    expect(page.get_by_role("alert")).to_contain_text("No approval is pending in this room")
     say(page, "never mind")
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -226,12 +226,12 @@ def test_what_an_agent_from_outside_asks_is_decided_in_the_room(console: Console
     card = log(page).locator(f"#approval-{asked['ticket']}")
     expect(card).to_contain_text("outside.txt")
     here = page.locator("nav a[href='/console/rooms/general']")
-    expect(here).to_contain_text("1 waits for your decision")
+    expect(here).to_contain_text("1 waiting for your decision")
     card.get_by_role("button", name="Approve").click()
     expect(card).to_contain_text("owner approved")
     assert console.owner.ask("", ticket=asked["ticket"], by="helper", room="general")["status"] == "done"
-    expect(card).to_contain_text("It ran as execution")
-    expect(here).not_to_contain_text("waits")
+    expect(card).to_contain_text("Ran as execution")
+    expect(here).not_to_contain_text("waiting")
 
 
 def test_on_a_phone_too_an_ai_that_waits_is_seen_and_can_be_stopped(console: Console) -> None:

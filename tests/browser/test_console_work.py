@@ -45,7 +45,7 @@ def approve(page: Page, id: str) -> None:
 
 def test_an_approval_comes_up_is_approved_and_shows_what_came_of_it(console: Console) -> None:
     page = console.page("approvals")
-    expect(page.get_by_role("main")).to_contain_text("Nothing waits")
+    expect(page.get_by_role("main")).to_contain_text("Nothing is waiting")
     id = parked(console, "approved.txt")
     one = card(page, id)
     expect(one).to_contain_text('{"content": "Call the plumber.\\n", "path": "approved.txt"}')
@@ -56,8 +56,8 @@ def test_an_approval_comes_up_is_approved_and_shows_what_came_of_it(console: Con
     approve(page, id)
     expect(one).to_contain_text("owner approved")
     assert console.owner.ask("", ticket=id, by="helper", room="general")["status"] == "done"
-    expect(one).to_contain_text("It ran as execution")
-    expect(one).to_contain_text("completed")
+    expect(one).to_contain_text("Ran as execution")
+    expect(one).to_contain_text("done")
 
 
 def test_a_denied_call_never_runs(console: Console) -> None:
@@ -85,7 +85,7 @@ def test_of_two_who_decide_at_once_the_second_is_told_so(console: Console) -> No
     expect(card(second, id).get_by_role("button", name="Deny")).to_be_visible()
     console.owner.result("approval/approve", id=id)
     card(second, id).get_by_role("button", name="Deny").click()
-    expect(card(second, id).get_by_role("alert")).to_have_text("Your Deny came too late: owner approved it.")
+    expect(card(second, id).get_by_role("alert")).to_have_text("Too late to deny: owner already approved it.")
     expect(card(second, id)).to_contain_text("owner approved")
 
 
@@ -106,9 +106,9 @@ def test_in_a_room_too_a_decision_that_came_too_late_says_who_was_first(console:
     page.route("**/api/approvals/*/deny", approved_first)
     question.get_by_role("button", name="Deny").click()
     expect(page.get_by_role("group", name="Call of file/write, done")).to_be_visible()
-    expect(card(page, ticket).get_by_role("alert")).to_have_text("Your Deny came too late: owner approved it.")
-    expect(card(page, ticket)).to_contain_text("wanted to run")
-    card(page, ticket).get_by_text("What it would change, as it was foreseen").click()
+    expect(card(page, ticket).get_by_role("alert")).to_have_text("Too late to deny: owner already approved it.")
+    expect(card(page, ticket)).to_contain_text("asked to run")
+    card(page, ticket).get_by_text("Expected changes").first.click()
     expect(card(page, ticket).get_by_role("figure")).to_contain_text("two words")
 
 
@@ -132,13 +132,13 @@ def test_output_is_shown_as_it_comes_and_the_program_can_be_stopped(
 ) -> None:
     page = console.page("executions")
     main = page.get_by_role("main")
-    main.get_by_role("button", name="Show its output").click()
+    main.get_by_role("button", name="Show output").click()
     expect(main).to_contain_text("two")
     expect(main).to_contain_text("<b>red</b>")
     expect(main.locator("b")).to_have_count(0)
     main.get_by_role("button", name="Cancel…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
-    expect(main).to_contain_text("Nothing runs at the moment")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel execution").click()
+    expect(main).to_contain_text("Nothing is running")
     expect(main.get_by_role("table")).to_contain_text("cancelled")
 
 
@@ -146,13 +146,13 @@ def test_what_one_tries_goes_on_when_one_follows_the_link_to_its_execution(conso
     page = console.page("commands/room/wait")
     main = page.get_by_role("main")
     main.get_by_label("name").fill("ops")
-    main.get_by_role("button", name="Try without doing it").click()
-    expect(main).to_contain_text("Nothing was done.")
+    main.get_by_role("button", name="Dry run").click()
+    expect(main).to_contain_text("nothing was changed")
     main.get_by_role("button", name="Run", exact=True).click()
-    expect(main).not_to_contain_text("Nothing was done.")
-    main.get_by_role("link", name="Its execution").click()
+    expect(main).not_to_contain_text("nothing was changed")
+    main.get_by_role("link", name="Open execution").click()
     expect(main.get_by_role("heading", level=1)).to_contain_text("room/wait")
     expect(main).to_contain_text("running")
     main.get_by_role("button", name="Cancel…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel execution").click()
     expect(main).to_contain_text("cancelled")

@@ -92,7 +92,7 @@ def edited(page: Page, console: Console) -> None:
     stricter = '"enabled": true,\n      "blacklist": ["bash", "shell/git_commit"],'
     text.fill(text.input_value().replace('"enabled": true,', stricter))
     expect(page.get_by_role("tabpanel")).to_contain_text("shell/git_commit")
-    expect(page.get_by_role("tabpanel")).not_to_contain_text("Nothing changes.")
+    expect(page.get_by_role("tabpanel")).not_to_contain_text("No changes.")
     text.evaluate("(area) => { area.blur(); area.scrollTop = 0; }")
 
 
@@ -104,7 +104,7 @@ def waiting_elsewhere(page: Page, console: Console) -> None:
 
 
 def running_visibly(page: Page, console: Console) -> None:
-    page.get_by_role("button", name="Show its output").first.click()
+    page.get_by_role("button", name="Show output").first.click()
     expect(page.get_by_role("main")).to_contain_text("step 1 of")
 
 

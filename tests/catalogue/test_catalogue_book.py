@@ -190,7 +190,7 @@ async def test_a_program_that_needs_the_network_is_told_that_there_is_none(folde
     (folder / "commands.json").write_text(text({**HELLO, "network": True}))
     async with open_house(Home(folder)) as house:
         outcome = await ask(house, "hello")
-        assert "sandbox.network does not grant" in outcome.message
+        assert "sandbox.network does not allow" in outcome.message
 
 
 async def test_a_file_that_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
@@ -214,9 +214,9 @@ async def test_a_program_that_is_not_installed_is_not_offered(folder: Path) -> N
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ({**HELLO, "name": "script"}, "two commands are called 'shell/script'"),
-        ({**HELLO, "aliases": ["bash"]}, "already means 'bash'"),
-        ({**HELLO, "aliases": ["read_file"]}, "already means 'file/read'"),
+        ({**HELLO, "name": "script"}, "two commands named 'shell/script'"),
+        ({**HELLO, "aliases": ["bash"]}, "already a name of 'bash'"),
+        ({**HELLO, "aliases": ["read_file"]}, "already a name of 'file/read'"),
         ({**HELLO, "related": ["no/such"]}, "'no/such' does not exist"),
         ({**HELLO, "examples": [{"says": "x", "params": {"y": 1}}]}, "does not fit"),
     ],

@@ -189,7 +189,7 @@ def test_explicit_fields_sharpen_what_is_derived() -> None:
         (
             {"examples": [{"says": "x", "params": {}}, {"says": "ship {a}{b}", "params": {}}]},
             "commands[0].examples[1].says",
-            "two slots stand side by side",
+            "two slots are adjacent",
         ),
         ({"examples": [{"says": "{a} " * 9, "params": {}}]}, "commands[0].examples[0].says", "it has 9 slots"),
         ({"timeoutSeconds": 0}, "commands[0].timeoutSeconds", ""),
@@ -199,10 +199,10 @@ def test_explicit_fields_sharpen_what_is_derived() -> None:
         (
             {"options": [{"long": "--xx"}, {"long": "--xx", "name": "y"}]},
             "commands[0].options",
-            "two options are written",
+            "two options are spelled",
         ),
         ({"options": [{"long": "--xx"}, {"long": "--yy", "name": "xx"}]}, "commands[0].options", "two parameters"),
-        ({"options": [{"long": "--arguments"}]}, "commands[0].options", "is taken"),
+        ({"options": [{"long": "--arguments"}]}, "commands[0].options", "is reserved"),
         ({"options": [{"short": "-1"}]}, "commands[0].options", "needs a name"),
         ({"options": [{"long": "--xx", "type": "choice", "arg": "x"}]}, "commands[0].options", "without choices"),
         (
@@ -220,7 +220,7 @@ def test_explicit_fields_sharpen_what_is_derived() -> None:
         (
             {"arguments": [{"name": "x", "afterDashes": True}, {"name": "y"}]},
             "commands[0].arguments",
-            "those behind it come last",
+            "arguments with it last",
         ),
     ],
 )
@@ -259,7 +259,7 @@ def test_what_json_forbids_is_refused(forbidden: Any) -> None:
 
 
 def test_two_commands_of_one_name_are_refused() -> None:
-    with pytest.raises(BadCatalogue, match="is there already"):
+    with pytest.raises(BadCatalogue, match="is already used"):
         read({"name": "x", "summary": "X."}, {"name": "x", "summary": "Y."})
 
 

@@ -23,9 +23,9 @@ def python(code: str) -> str:
 @pytest.mark.parametrize(
     ("command", "wrong"),
     [
-        ("'open", "the command cannot be read: No closing quotation"),
+        ("'open", "the command cannot be parsed: No closing quotation"),
         ("/nowhere/at-all", "cannot be started: No such file or directory"),
-        (python("import sys; sys.exit('no luck')"), "ended with 1: 'no luck'"),
+        (python("import sys; sys.exit('no luck')"), "ended with exit code 1: 'no luck'"),
         (python("print('x' * 2000)"), "prints more than 1000 bytes"),
     ],
 )

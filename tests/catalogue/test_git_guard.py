@@ -99,7 +99,7 @@ async def test_a_configuration_that_may_be_read_otherwise_is_refused(shell: Shel
     (shell.workspace / ".git/config").write_bytes(text.encode("latin-1"))
     outcome = await shell.ask("git_status", [])
     assert outcome.status == "failed"
-    assert "cannot be read with certainty" in outcome.message or "control" in outcome.message
+    assert "cannot be parsed reliably" in outcome.message or "control" in outcome.message
 
 
 async def test_the_configuration_of_a_worktree_is_looked_at_too(shell: Shell) -> None:

@@ -130,7 +130,7 @@ async def test_what_is_quoted_is_words_and_nothing_else(shell: Shell) -> None:
 async def test_every_step_of_a_script_is_checked_and_recorded(shell: Shell) -> None:
     outcome = await as_agent(shell, "shell/script", commands=["ls src", "rm list.txt", "ls"])
     assert outcome.status == "failed"
-    assert "Step 2 (rm list.txt) waits for a person's approval, ticket" in outcome.message
+    assert "Step 2 (rm list.txt) is waiting for approval, ticket" in outcome.message
     assert [step["exitCode"] for step in outcome.result["steps"]] == [0, 75]
     assert (shell.workspace / "list.txt").exists()
     rows = await shell.house.services.store.read("SELECT command, status FROM ledger ORDER BY seq DESC LIMIT 9")
@@ -253,4 +253,4 @@ async def test_a_reading_command_cannot_write(shell: Shell) -> None:
 
 async def test_a_folder_that_is_not_there_is_said(shell: Shell) -> None:
     outcome = await shell.ask("ls", {"folder": "nowhere"})
-    assert outcome.message == "The folder 'nowhere' is not there, or is no folder."
+    assert outcome.message == "The folder 'nowhere' does not exist, or is not a folder."

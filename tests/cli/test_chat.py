@@ -24,7 +24,7 @@ def test_what_is_typed_is_said_and_what_was_said_is_shown(server: Server, shared
     assert (ended.code, ended.err) == (0, "")
     said = ended.out.splitlines()
     assert said[0].endswith("owner: earlier")
-    assert said[1] == "You are in hall (recipe casual-chat). /help says what you can do."
+    assert said[1] == "You are in hall (recipe casual-chat). Type /help for the commands."
     assert said[2].endswith("owner: hello")
     assert said[3].endswith("owner: /slash \\u001b[2J")
     assert len(said) == 4
@@ -35,21 +35,21 @@ def test_the_words_of_the_chat_itself(server: Server, shared: Doorward) -> None:
         "chat", "hall", "--last=0", stdin="/who\n/search earl\n/search\n/older\n/dance\n/help\n/quit\nno more\n"
     )
     assert ended.code == 0
-    assert "  owner: owner (here now)" in ended.out
+    assert "  owner: owner (online)" in ended.out
     assert "owner: earlier" in ended.out
     assert "approve, deny" in ended.out
     assert "no more" not in ended.out
-    assert "Say what to look for: /search WORDS" in ended.err
-    assert "There is no '/dance' here; valid: /who, /search" in ended.err
+    assert "Usage: /search WORDS" in ended.err
+    assert "Unknown command '/dance'; valid: /who, /search" in ended.err
 
 
 def test_what_waits_is_shown_in_a_pipe_too_where_yes_is_a_word_like_any_other(server: Server, shared: Doorward) -> None:
     parked = shared("run", "file/write", "--path=a.txt", "--content=new")
     ended = shared("chat", "--last=0", stdin="my list:\nyes\n")
-    assert "file/write of terminal waits for your approval." in ended.out
+    assert "file/write from terminal is waiting for your approval." in ended.out
     assert '  file/write {"content": "new", "path": "a.txt"}' in ended.out
     assert "  +new" in ended.out
-    assert "Say yes with approve, no with deny." in ended.out
+    assert "Type approve or deny." in ended.out
     assert " owner: yes\n" in ended.out
     shown = shared("approvals", "show", parked.json["ticket"])
     assert shown.json["result"]["state"] == "pending"
@@ -69,7 +69,7 @@ def test_a_room_that_is_not_there_is_named_with_those_that_are(server: Server, s
 def test_without_a_server_the_house_is_opened_and_an_ai_answers(doorward: Doorward) -> None:
     ended = doorward("chat", stdin="How many rooms do we have?\n")
     assert ended.code == 0
-    assert "No server runs, so the house is open while you chat." in ended.err
+    assert "No server is running" in ended.err
     assert "      > data/list " in ended.out
     assert ended.out.splitlines()[-1].endswith("guide: We have 1 room that I can see: general.")
     assert doorward("status").code == 0

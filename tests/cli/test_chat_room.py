@@ -67,7 +67,7 @@ class Keys:
 
 async def typed(house: House, line: str, *, people: bool = True) -> tuple[str, dict[str, Any]]:
     """What is asked for when somebody types this in a room where these things wait."""
-    chat: Any = Chat(house, "general", people=people)  # type: ignore[arg-type]
+    chat = Chat(house, "general", people=people)  # type: ignore[arg-type]
     await chat.begin(0)
     await chat._take(Happened("room-ready", {}, ""))
     await chat.talk(Keys(line))
@@ -114,19 +114,19 @@ class Saying(House):
 
 @pytest.mark.parametrize(("status", "code"), [("refused", 3), ("failed", 1), ("done", 0)])
 async def test_what_could_not_be_said_gives_the_exit_code(status: str, code: int) -> None:
-    chat: Any = Chat(Saying(status), "general", people=False)  # type: ignore[arg-type]
+    chat = Chat(Saying(status), "general", people=False)  # type: ignore[arg-type]
     await chat._entered("hello")
     assert chat.code == code
 
 
 async def test_why_a_word_decided_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    await typed(Saying("done", note="Nothing waits for a decision in this room."), "approve")
-    assert "Nothing waits for a decision" in capsys.readouterr().err
+    await typed(Saying("done", note="No approval is pending in this room."), "approve")
+    assert "No approval is pending" in capsys.readouterr().err
 
 
 async def test_what_a_person_saw_is_marked_as_read_once_for_all_of_it() -> None:
     house = House()
-    chat: Any = Chat(house, "general", people=True)  # type: ignore[arg-type]
+    chat = Chat(house, "general", people=True)  # type: ignore[arg-type]
     for position in (4, 5):
         message = {"id": f"m{position}", "sender": "anna", "kind": "human", "text": "hi", "at": iso(0)}
         await chat._take(Happened("room-message", {**message, "position": position}, ""))
@@ -135,7 +135,7 @@ async def test_what_a_person_saw_is_marked_as_read_once_for_all_of_it() -> None:
 
 
 async def test_who_sits_here_is_not_told_that_they_type() -> None:
-    chat: Any = Chat(House(), "general", people=True)  # type: ignore[arg-type]
+    chat = Chat(House(), "general", people=True)  # type: ignore[arg-type]
     for member in ("owner", "anna"):
         await chat._take(Happened("room-typing", {"member": member}, ""))
     assert chat.status() == "anna is typing"
@@ -145,4 +145,4 @@ async def test_of_a_room_that_is_archived_it_is_said_before_anybody_writes(capsy
     house = House()
     house.archived = True
     await Chat(house, "general", people=True).begin(0)  # type: ignore[arg-type]
-    assert "You are in general (recipe casual-chat). It is archived: it can be read" in capsys.readouterr().out
+    assert "You are in general (recipe casual-chat). It is archived: you can read it" in capsys.readouterr().out

@@ -53,13 +53,13 @@ def test_a_change_is_told_as_one() -> None:
     shown = Shown()
     shown.message(told())
     assert "anna: hello" in plain(shown.message(told(text="hello")))
-    assert "(took back: hello)" in plain(shown.message(told(text="", deletedAt="2026-11-16T12:00:01Z")))
+    assert "(deleted: hello)" in plain(shown.message(told(text="", deletedAt="2026-11-16T12:00:01Z")))
 
 
 def test_a_call_gets_one_line_for_each_step_and_its_result_at_the_end() -> None:
     shown = Shown()
     first = plain(shown.message(told(text="", attachments=[card("running")])))
-    assert first == '      > data/list {"collection":"rooms"}: runs'
+    assert first == '      > data/list {"collection":"rooms"}: running'
     assert shown.message(told(text="", attachments=[card("running")])) == []
     last = plain(
         shown.message(told(text="", attachments=[card("done", code="ok", summary="Found 1\nitem", seconds=2)]))
@@ -89,16 +89,16 @@ def test_nothing_that_somebody_says_moves_the_cursor_or_hides(where: str) -> Non
 def test_what_waits_for_a_person_is_shown_exactly_with_the_difference() -> None:
     facts = {"id": "a1", "command": "file/write", "caller": "ward", "shown": "file/write x\x07", "difference": "+new"}
     text = plain(chat_shown.approval(facts, people=True, left=29.7))
-    assert "file/write of ward waits for your approval." in text
+    assert "file/write from ward is waiting for your approval." in text
     assert "  file/write x\\u0007" in text
     assert "It would change:\n  +new" in text
-    assert "It waits 30 s; then it counts as no. (a1)" in text
+    assert "It expires in 30 s. (a1)" in text
 
 
 def test_that_somebody_decided_is_one_line() -> None:
     assert plain(chat_shown.decision("file/write", "approved", "anna")) == "anna approved: file/write."
     assert plain(chat_shown.decision("file/write", "denied", "anna")) == "anna denied: file/write."
-    assert plain(chat_shown.decision("x", "pending", "anna")) == "anna said yes, and more people must: x."
+    assert plain(chat_shown.decision("x", "pending", "anna")) == "anna approved, more approvals needed: x."
 
 
 @pytest.mark.parametrize("columns", [80, 40])
@@ -130,5 +130,5 @@ def test_a_word_without_an_end_and_wide_characters_fit_too() -> None:
 
 def test_a_call_that_goes_on_after_a_person_agreed_does_not_say_that_it_needs_one() -> None:
     assert plain(Shown().message(told(text="", attachments=[card("running", code="approval_needed")]))).endswith(
-        ": runs"
+        ": running"
     )

@@ -54,12 +54,12 @@ def test_a_request_comes_through_a_pipe_too_and_a_session_goes_on(server: Server
 @pytest.mark.parametrize(
     ("args", "stdin", "sentence"),
     [
-        ([], "", "Say what you want"),
-        (["  "], "\n", "Say what you want"),
+        ([], "", "No request."),
+        (["  "], "\n", "No request."),
         (["-"], "x" * 20_001, "at most 20,000 characters"),
         (["x" * 20_001], None, "at most 20,000 characters"),
-        (["--new", "--session=abc", "hello"], None, "give one of them"),
-        (["--ticket=abc"], None, "name it with --session"),
+        (["--new", "--session=abc", "hello"], None, "give only one of them"),
+        (["--ticket=abc"], None, "add --session"),
     ],
 )
 def test_a_request_that_is_none_is_a_wrong_command_line(
@@ -73,7 +73,7 @@ def test_a_request_that_is_none_is_a_wrong_command_line(
 def test_what_is_not_done_is_told_and_no_success(server: Server, shared: Doorward) -> None:
     lost = shared("ai", "colourless green ideas sleep furiously")
     assert lost.code == 1
-    assert "not done" in lost.err
+    assert "failed" in lost.err
     unknown = shared("ai", "--session=nobody_has_this_one", "how many rooms do we have")
     assert (unknown.code, unknown.out) == (1, "")
     assert "no session" in unknown.err
@@ -107,9 +107,10 @@ def test_at_a_terminal_a_person_decides_about_exactly_what_is_shown(
     assert (seen.code, is_there(shared, "gone.txt")) == (code, stays), seen.out
 
 
-def test_whoever_says_yes_to_nothing_is_not_asked(server: Server, shared: Doorward) -> None:
+@pytest.mark.parametrize("option", ["--no-prompt", "--yes-to-nothing"])
+def test_without_prompts_an_approval_is_left_pending(option: str, server: Server, shared: Doorward) -> None:
     file(shared, "kept.txt")
-    seen = shared.on_terminal("doorward ai --yes-to-nothing 'delete kept.txt'")
+    seen = shared.on_terminal(f"doorward ai {option} 'delete kept.txt'")
     assert seen.code == 4
     assert "[y/N]" not in seen.out
     assert "doorward approvals approve" in seen.out

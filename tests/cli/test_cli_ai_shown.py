@@ -7,6 +7,7 @@ from typing import Any
 import click
 import pytest
 
+from doorward.cli import client
 from doorward.cli.ai import _decided
 from doorward.cli.ai_shown import Thinking, approval, called, waiting
 from doorward.doors.local import Ask
@@ -92,11 +93,11 @@ def test_whoever_leaves_the_question_open_is_told_that_it_waits_on(
 
     shown = {"id": "t1", "command": "file/delete", "shown": "file/delete {}", "cannotDecide": ""}
     done = Outcome(status="done", code="ok", message="", call="", command="approval/show", result=shown)
-    monkeypatch.setattr("doorward.cli.client.run", lambda _: done)
+    monkeypatch.setattr(client, "run", lambda _: done)
     monkeypatch.setattr("click.confirm", left)
     with pytest.raises(click.Abort):
         _decided(Ask(command="agent/ask"), done, "t1")
-    assert "it waits on: doorward approvals approve t1" in capsys.readouterr().err
+    assert "To decide later: doorward approvals approve t1" in capsys.readouterr().err
 
 
 def test_an_answer_that_differs_from_what_was_written_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,13 +120,13 @@ def test_what_failed_says_why_and_hides_nothing(capsys: pytest.CaptureFixture[st
         "  read_file a\\u001b[2J  refused",
         "    no\\nway\\u0007",
         "over\\u001b[1A",
-        "not done It may not\\u009b.",
+        "failed It may not\\u009b.",
     ]
 
 
 def test_a_call_whose_end_is_never_told_is_shown_as_begun(capsys: pytest.CaptureFixture[str]) -> None:
     told(Thinking(as_json=False), ("tool_started", COUNT)).finish(answer())
-    assert "data/count --collection=rooms  begun" in click.unstyle(capsys.readouterr().err)
+    assert "data/count --collection=rooms  started" in click.unstyle(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_what_waits_is_the_last_call_with_a_ticket() -> None:
 def test_an_approval_shows_exactly_what_would_run_and_change() -> None:
     detail = {"command": "file/write", "shown": "file/write {}\n", "difference": "+a\n-b\x1b\n", "why": "Because."}
     assert [click.unstyle(line) for line in approval(detail)] == [
-        "file/write waits for your word. It would run exactly:",
+        "file/write is waiting for your approval. It would run exactly:",
         "  file/write {}",
         "It would change:",
         "  +a",
@@ -164,6 +165,6 @@ def test_an_approval_shows_exactly_what_would_run_and_change() -> None:
         "Because.",
     ]
     other = approval({"id": "t1", "command": "x", "shown": "x", "cannotDecide": "You may not."})
-    assert other[0] == "x waits for a person's word. It would run exactly:"
-    assert other[2:] == ["You may not.", "Whoever may decides with: doorward approvals approve t1"]
-    assert approval({"command": "mcp/a/b", "shown": "x", "difference": "says"})[2] == "What is known of it:"
+    assert other[0] == "x is waiting for another person's approval. It would run exactly:"
+    assert other[2:] == ["You may not.", "Someone who may decide runs: doorward approvals approve t1"]
+    assert approval({"command": "mcp/a/b", "shown": "x", "difference": "says"})[2] == "About this tool:"

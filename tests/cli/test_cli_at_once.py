@@ -29,7 +29,7 @@ def test_commands_at_once_all_succeed_and_are_all_recorded(doorward: Doorward) -
     assert sorted(len(json.loads(out)["result"]["items"]) for out, _, _ in ended) == [
         min(n + 1, 7) for n in range(number)
     ]
-    assert sum("Made a new home" in err for _, err, _ in ended) == 1
+    assert sum("Created the home folder" in err for _, err, _ in ended) == 1
     verified = doorward("audit", "verify")
     assert (verified.code, verified.json["records"]) == (0, number)
 
@@ -53,7 +53,7 @@ def test_a_home_that_stays_locked_names_the_holder(
 def test_a_killed_command_leaves_the_lock_free(doorward: Doorward) -> None:
     with doorward.started("run", "--wait", "file/write", "--path=a", "--content=a") as waiting:
         assert waiting.stderr is not None
-        assert any("Waiting for a person" in line for line in iter(waiting.stderr.readline, ""))
+        assert any("Waiting for approval" in line for line in iter(waiting.stderr.readline, ""))
         waiting.send_signal(signal.SIGKILL)
     assert doorward("run", "data/count", "--collection=rooms").code == 0
     assert doorward("audit", "verify").code == 0

@@ -106,16 +106,16 @@ def test_tail_of_a_long_result_is_whole(doorward: Doorward, on_stage: Stage) -> 
 def test_tail_of_an_unknown_one_is_an_error(doorward: Doorward) -> None:
     ended = doorward("executions", "tail", "0000000000000000")
     assert (ended.code, ended.out) == (1, "")
-    assert "There is no kept result" in ended.err
+    assert "No stored result" in ended.err
 
 
 def test_what_waits_for_a_place_says_so_and_ctrl_c_withdraws_it(doorward: Doorward, on_stage: Stage) -> None:
     others = [on_stage.live(doorward, note=str(number)) for number in range(5)]
     talkers = [on_stage.talker() for _ in others]
     terminal = on_stage.terminal(doorward, "run", "--room=lab", "--as=bot", "talk/live", f"--port={on_stage.port}")
-    terminal.until("waiting for a free place")
+    terminal.until("queued")
     terminal.type("\x03")
     assert terminal.end() == 130
-    assert "refused (withdrawn) talk/live was cancelled by owner before it began; nothing ran." in terminal.shown
+    assert "refused (withdrawn) talk/live was cancelled by owner before it began. Nothing ran." in terminal.shown
     for talker in talkers:
         talker.tell("end", 0)

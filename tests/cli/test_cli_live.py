@@ -88,7 +88,7 @@ def test_ctrl_c_cancels_the_execution_and_says_so(doorward: Doorward, on_stage: 
     terminal.type(CTRL_C)
     assert talker.ended()
     assert terminal.end() == 130
-    assert "Cancelling. Ctrl-C again leaves at once." in terminal.shown
+    assert "Cancelling. Ctrl-C again exits at once." in terminal.shown
     assert "failed (cancelled) talk/live was cancelled by owner." in terminal.shown
     assert "Traceback" not in terminal.shown
     shown = recorded(doorward, newest(doorward))
@@ -100,7 +100,7 @@ def test_a_second_ctrl_c_leaves_at_once(doorward: Doorward, on_stage: Stage) -> 
     talker = on_stage.talker()
     talker.tell("deaf")
     terminal.type(CTRL_C)
-    terminal.until("Ctrl-C again leaves at once.")
+    terminal.until("Ctrl-C again exits at once.")
     terminal.type(CTRL_C)
     assert terminal.end() == 130
     assert "Traceback" not in terminal.shown

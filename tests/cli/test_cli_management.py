@@ -17,7 +17,7 @@ class TestInit:
     def test_it_makes_a_home_for_this_account_only_and_says_so(self, doorward: Doorward) -> None:
         ended = doorward("init")
         assert ended.code == 0
-        assert ended.out.splitlines()[0] == "Made a new home for Doorward:"
+        assert ended.out.splitlines()[0] == "Created the home folder:"
         assert [name for name in ("secret.key", "recipes", "workspace", "general") if name not in ended.out] == []
         assert doorward.home.stat().st_mode & 0o777 == 0o700
         key = doorward.home / "secret.key"
@@ -30,7 +30,7 @@ class TestInit:
         again = doorward("init")
         assert (again.code, again.out) == (
             0,
-            f"The home folder {doorward.home} was there already; nothing was changed.\n",
+            f"The home folder {doorward.home} already exists; nothing was changed.\n",
         )
         assert (doorward.home / "secret.key").read_bytes() == key
 
@@ -102,7 +102,7 @@ class TestRoomsAndRecipes:
         file.write_text(file.read_text().replace('"tiers"', '"teirs"'))
         ended = doorward("run", "data/count", "--collection=rooms")
         assert ended.code == 0
-        assert "A recipe is not valid, its last good version is in force: " in ended.err
+        assert "A recipe is not valid; its last valid version stays in force: " in ended.err
         assert "code-collaboration.json" in ended.err
 
     def test_the_schema_is_published(self, shared: Doorward) -> None:
@@ -201,7 +201,7 @@ class TestAudit:
         ended = used("audit", "verify")
         assert ended.code == 1
         assert ended.json["broken"] == "record 2 was changed after it was written"
-        assert "failed (tampered) The ledger is not as it was written: record 2 was changed" in ended.err
+        assert "failed (tampered) The ledger does not verify: record 2 was changed" in ended.err
 
     def test_old_records_move_out_and_still_verify(self, used: Doorward) -> None:
         assert used("audit", "rotate", "--keep", "1").out.startswith("Moved to ")
@@ -218,5 +218,5 @@ class TestAudit:
         for what in (["tail"], ["show", "1"], ["export"], ["verify"]):
             ended = doorward("audit", *what)
             assert ended.code == 5
-            assert ended.err.endswith("  Make one with: doorward init\n")
+            assert ended.err.endswith("  Create one with: doorward init\n")
         assert not doorward.home.exists()

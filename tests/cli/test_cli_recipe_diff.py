@@ -22,7 +22,7 @@ def test_it_lists_what_would_flip_and_tells_a_script_by_its_exit_code(doorward: 
     assert shown.code == 6
     assert "room/list  allowed -> refused  once, by terminal" in plain(shown.out)
     assert "recipe code-collaboration: nothing allows it" in plain(shown.out)
-    assert "1 of 1 decisions would be another." in plain(shown.out)
+    assert "1 of 1 decisions would change." in plain(shown.out)
     same = doorward("recipe", "diff", str(doorward.home / "recipes" / "code-collaboration.json"))
     assert (same.code, json.loads(same.out)["result"]["flipped"]) == (0, 0)
     new.write_text("{")

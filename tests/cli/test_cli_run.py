@@ -113,7 +113,7 @@ class TestOutput:
 
     def test_the_first_use_says_what_it_made_and_only_then(self, doorward: Doorward) -> None:
         first, second = (doorward("run", "data/count", f"--collection={name}") for name in ("rooms", "users"))
-        assert first.err.startswith(f"Made a new home for Doorward:\n  home folder   {doorward.home}\n")
+        assert first.err.startswith(f"Created the home folder:\n  home folder   {doorward.home}\n")
         assert second.err == ""
         assert first.json["result"] == {"count": 1}
 
@@ -129,7 +129,7 @@ class TestExitCodes:
     def test_3_when_refused(self, shared: Doorward) -> None:
         ended = shared("run", "no/such")
         assert (ended.code, ended.json["status"], ended.json["code"]) == (3, "refused", "unknown_command")
-        assert "; the nearest you may use: " in ended.json["message"]
+        assert "The nearest commands you may run: " in ended.json["message"]
 
     def test_4_when_parked(self, shared: Doorward) -> None:
         ended = shared("run", "file/write", "--path=a.txt", "--content=a")
@@ -140,7 +140,7 @@ class TestExitCodes:
         doorward.home.write_text("a file is in the way")
         ended = doorward("run", "data/list", "--collection=rooms")
         assert ended.code == 5
-        assert ended.err.startswith(f"unusable: The home folder {doorward.home} cannot be made: ")
+        assert ended.err.startswith(f"unusable: The home folder {doorward.home} cannot be created: ")
 
     def test_5_when_a_setting_is_unknown(self, doorward: Doorward) -> None:
         doorward.home.mkdir(mode=0o700)

@@ -14,6 +14,7 @@ from prompt_toolkit.document import Document
 from doorward.cli.shell_completing import Completing
 from doorward.cli.shell_console import Console
 from doorward.cli.shell_known import Known
+from doorward.cli.shell_screen import Screen
 from doorward.cli.shell_talk import script
 from doorward.cli.shell_way import ShellWay
 from doorward.errors import NotFound
@@ -66,15 +67,15 @@ def console(server: Server, shared: Doorward) -> Callable[..., Console]:
         ("cat plan.txt | wc -l", 0, "1\n", ""),
         ("false", 1, "", ""),
         ("echo a; false || echo b", 0, "a\nb\n", ""),
-        ("nothing_like_it", 127, "", "nothing_like_it: there is no command of this name"),
+        ("nothing_like_it", 127, "", "nothing_like_it: unknown command"),
         ("echo 'a", 2, "", "shell: "),
         ("cat missing.txt", 1, "", "missing.txt"),
         ("printf '\\033[2J'", 0, "\x1b[2J", ""),
         ("sleep 1 &", 2, "", "shell: "),
         ("exit 7", 7, "", ""),
         ("", 0, "", ""),
-        ("!!", 127, "", "there is no command of this name"),
-        ("! true", 2, "", "! is not part of this shell"),
+        ("!!", 127, "", "unknown command"),
+        ("! true", 2, "", "! is not supported"),
         ("data/list --collection=rooms --fields=id | jq -c .items", 0, '[{"id":"general"}]\n', ""),
     ],
 )
@@ -93,7 +94,7 @@ def test_a_script_is_one_session_and_goes_on_behind_a_failure(server: Server, sh
     (shared.folder / "wrong.dsh").write_bytes(b"\xef\xbb\xbfecho one\r\n\necho $((1))\necho $?")
     ended = shared("shell", "wrong.dsh")
     assert (ended.code, ended.out) == (0, "one\n2\n")
-    assert "shell: Line 3, column 6: $(( )) is not part" in ended.err
+    assert "shell: Line 3, column 6: $(( )) is not supported" in ended.err
     piped = shared("shell", stdin="cd notes\npwd\nexit 3\necho never\n")
     assert (piped.code, piped.out) == (3, "/workspace/notes\n")
 
@@ -104,7 +105,7 @@ def test_a_session_goes_on_where_it_was_left(server: Server, shared: Doorward) -
     assert shared("shell", f"--session={session}", "-c", "pwd").out == "/workspace/notes\n"
     unknown = shared("shell", "--session=nobody_has_this", "-c", "pwd")
     assert (unknown.code, unknown.out) == (3, "")
-    assert "no session 'nobody_has_this' of yours" in unknown.err
+    assert "You have no session 'nobody_has_this'" in unknown.err
 
 
 def test_a_room_binds_the_shell_to_its_recipe(server: Server, shared: Doorward) -> None:
@@ -128,7 +129,7 @@ def test_a_script_that_is_no_text_does_not_begin(server: Server, shared: Doorwar
     ]:
         (shared.folder / name).write_bytes(content)
         ended = shared("shell", name)
-        assert (ended.code, ended.out, f"line {line} of {name}" in ended.err) == (2, "", True), ended
+        assert (ended.code, ended.out, f"Line {line} of {name}" in ended.err) == (2, "", True), ended
     assert not (shared.home / "workspace" / "b").exists()
 
 
@@ -138,10 +139,10 @@ async def test_lines_that_never_end_or_are_no_text_end_a_script(
     monkeypatch.setenv("DOORWARD_HOME", str(shared.home))
     assert await script("", "", ["echo one", 'echo "', *["a" * 1_000] * 100, "echo two"]) == 2
     out, err = capsys.readouterr()
-    assert (out, "What begins in line 2 goes on for more than 65,536 characters" in err) == ("one\n", True)
+    assert (out, "The command that starts in line 2 has more than 65,536 characters" in err) == ("one\n", True)
     assert await script("", "", ["\ufeffecho one", "echo \udce9", "echo two"]) == 2
     out, err = capsys.readouterr()
-    assert (out, "Line 2 is not text in UTF-8" in err) == ("one\n", True)
+    assert (out, "Line 2 is not UTF-8 text" in err) == ("one\n", True)
 
 
 async def test_output_that_nobody_reads_any_more_is_no_defect(
@@ -150,7 +151,7 @@ async def test_output_that_nobody_reads_any_more_is_no_defect(
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("doorward.cli.shell_screen.Screen._put", closed)
+    monkeypatch.setattr(Screen, "_put", closed)
     with pytest.raises(BrokenPipeError):
         await console(None).enter("echo one")
 
@@ -228,7 +229,7 @@ async def test_jobs_go_on_behind_the_prompt_until_somebody_looks(
     out, err = capsys.readouterr()
     assert (shell.status, out, click.unstyle(err)) == (130, "sleep 60\n", "Stopped.\n")
     await shell.enter("fg %7")
-    assert (shell.status, "no job in the background" in capsys.readouterr().err) == (2, True)
+    assert (shell.status, "no background jobs" in capsys.readouterr().err) == (2, True)
     await shell.enter("exit 4")
     assert (shell.leaving, shell.status) == (True, 4)
 
@@ -271,7 +272,7 @@ async def test_a_suggestion_that_is_not_taken_runs_nothing(
     out, err = capsys.readouterr()
     assert (shell.status, shell.begun, person.asked, err) == (0, "", ["Do it? [y/n/e] "], "")
     assert "rooms" in out.splitlines()[0]
-    assert "% sure" in out
+    assert "confidence " in out
     assert "safety: safe" in out
 
 
@@ -315,8 +316,8 @@ async def test_what_waits_in_a_room_is_shown_but_not_decided_by_whoever_asked(
     await shell.enter("echo new > made.txt")
     out, err = capsys.readouterr()
     assert (shell.status, person.asked, (shared.home / "workspace" / "made.txt").exists()) == (75, [], False)
-    assert "waits for a person's word. It would run exactly:\n  file/write" in out
-    assert "Whoever may decides with: doorward approvals approve" in out
+    assert "is waiting for another person's approval. It would run exactly:\n  file/write" in out
+    assert "Someone who may decide runs: doorward approvals approve" in out
     ticket = click.unstyle(err).split()[-1]
     await shell.enter(f"resume {ticket}")
     assert (shell.status, "still waiting for a decision" in capsys.readouterr().err) == (75, True)
@@ -336,10 +337,10 @@ async def test_an_at_sign_alone_explains_itself_and_nobody_there_means_no(
 ) -> None:
     shell = console(Somebody())
     await shell.enter("@")
-    assert "@ takes plain words" in capsys.readouterr().out
+    assert "@ takes a request in plain words" in capsys.readouterr().out
     alone = console(None)
     await alone.enter("@how many rooms do we have")
-    assert (alone.status, "nothing ran" in capsys.readouterr().err) == (1, True)
+    assert (alone.status, "Nothing was run" in capsys.readouterr().err) == (1, True)
     await alone.enter("@colourless green ideas sleep furiously")
     assert alone.status == 1
 

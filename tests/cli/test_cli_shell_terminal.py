@@ -28,7 +28,7 @@ def test_a_session_at_a_terminal_from_the_first_prompt_to_the_last(tmp_path: Pat
             terminal.type(keys)
             terminal.until(words)
 
-        terminal.until("No server runs")
+        terminal.until("No server is running")
         terminal.until("/workspace> ")
         typed("echo 'one\rtwo'\r", "one\r\ntwo\r\n")
         typed("printf '\\033[2Jx'\r", "\\u001b[2Jx")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doorward.cli import shell_words
 from doorward.cli.shell_history import Kept, called_back, is_kept
 from doorward.cli.shell_words import Gathered, Part, parts, quoted, unfinished, words
 from doorward.errors import BadParams
@@ -91,7 +92,7 @@ def test_each_line_of_a_long_one_is_looked_at_once(line: str, monkeypatch: pytes
         looked += len(text)
         return parts(text, at)
 
-    monkeypatch.setattr("doorward.cli.shell_words.parts", counted)
+    monkeypatch.setattr(shell_words, "parts", counted)
     gathered = Gathered()
     for _ in range(100):
         gathered.goes_on(line)
@@ -119,10 +120,10 @@ def test_an_earlier_line_is_called_back(typed: str, meant: str) -> None:
     ("typed", "sentence"),
     [
         ("!9", "There is no line 9 in this session"),
-        ("!2", "Line 2 held a secret"),
+        ("!2", "Line 2 contained a secret"),
         ("!-3", "valid: !-1 to !-2. Given: !-3"),
         ("!-0", "There is no such line"),
-        ("!zz", "No earlier line begins with 'zz'"),
+        ("!zz", "No earlier line starts with 'zz'"),
     ],
 )
 def test_a_line_that_is_not_there_is_said_to_be(typed: str, sentence: str) -> None:
@@ -171,7 +172,7 @@ async def test_what_was_typed_is_there_the_next_time_for_the_owner_alone(tmp_pat
 def test_a_history_that_cannot_be_kept_says_so_once(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.append_string("ls")
-    assert "What you type is not kept" in kept.problem
+    assert "The history cannot be written" in kept.problem
     (tmp_path / "real").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     Kept(tmp_path / "link").append_string("ls")

@@ -69,7 +69,7 @@ def test_what_a_file_holds_cannot_move_the_cursor(shared: Doorward) -> None:
 
 def test_verify_and_tail_are_made_for_reading(shared: Doorward) -> None:
     assert re.fullmatch(
-        r"verified  \d+ records, \d+ checkpoints, 0 moved-out segments", lines(shared, "doorward audit verify")[0]
+        r"verified  \d+ records, \d+ checkpoints, 0 archived segments", lines(shared, "doorward audit verify")[0]
     )
     (newest,) = lines(shared, "doorward audit tail -n 1")
     assert re.fullmatch(r" +\d+ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \w+ +\S+ .*", newest)

@@ -36,7 +36,7 @@ def server(shared: Doorward) -> Iterator[Server]:
 class TestRunning:
     def test_it_says_where_to_look_and_what_to_do_next(self, server: Server, shared: Doorward) -> None:
         said = "\n".join(server.said)
-        assert "Made a new home for Doorward:" in said
+        assert "Created the home folder:" in said
         assert f"health   http://127.0.0.1:{server.port}/health" in said
         assert f"home     {shared.home}" in said
         assert "doorward run data/list --collection=rooms" in said
@@ -111,7 +111,7 @@ class TestRunning:
         ended = shared("up", "--port=0")
         assert ended.code == 3
         assert f"This home folder is in use by process {server.process.pid}." in ended.err
-        assert f"Doorward is up already: http://{server.host}:{server.port}." in ended.err
+        assert f"Doorward is already running: http://{server.host}:{server.port}." in ended.err
 
 
 def test_a_signal_ends_it_in_good_order(doorward: Doorward) -> None:
@@ -155,7 +155,7 @@ def test_a_port_in_use_names_the_process(doorward: Doorward) -> None:
     assert ended.code == 5
     assert f"Port {port} on 127.0.0.1 is in use by process {os.getpid()} (" in ended.err
     assert f"doorward up --port {port + 1}" in ended.err
-    assert f"A new home for Doorward was made all the same: {doorward.home}" in ended.err
+    assert f"The home folder was created: {doorward.home}" in ended.err
 
 
 def test_a_home_folder_with_a_very_long_path_works(tmp_path: Path) -> None:

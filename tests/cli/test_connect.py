@@ -97,7 +97,7 @@ class TestEveryClient:
         for args in ([], ["--remove"]):
             ended = connect(id, "--yes", *args)
             assert isinstance(ended.exception, Unusable)
-            assert "was left alone" in str(ended.exception)
+            assert "was not changed" in str(ended.exception)
             assert re.search(r"line \d, column \d", str(ended.exception))
         assert snapshot(account) == {str(file.relative_to(account)): b"{\n = broken"}
 
@@ -122,7 +122,7 @@ class TestEveryClient:
         ended = connect(id, "--yes", "--http", "--with-token")
         assert ended.exit_code == 0
         assert "very-secret-token" not in ended.output
-        assert "whoever can read the file can use it" in ended.stderr
+        assert "anyone who can read the file can use it" in ended.stderr
         assert "Bearer very-secret-token" in file_of(id).read_text()
 
 
@@ -198,7 +198,7 @@ def test_a_file_that_the_client_changed_meanwhile_is_left_alone(account: Path) -
     file.write_text("{}")
     change = connecting(known("cursor"), file, "doorward", Stdio("d", []).entry())
     file.write_text('{"new": 1}')
-    with pytest.raises(Conflict, match="somebody else"):
+    with pytest.raises(Conflict, match="another program"):
         change.make()
     assert file.read_text() == '{"new": 1}'
     assert sorted(os.listdir(account)) == ["mcp.json", "project"]
@@ -222,11 +222,11 @@ def test_what_is_no_text_file_is_left_alone(kind: str, account: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["claude-desktop", "--http"], "takes no addresses"),
-        (["claude-desktop", "--scope", "project"], "no configuration for single projects"),
+        (["claude-desktop", "--http"], "does not support HTTP servers"),
+        (["claude-desktop", "--scope", "project"], "no per-project configuration"),
         (["cursor", "--http", "--with-token"], f"{TOKEN}, which is not set"),
         (["cursor", "--name", "a b"], "--name takes 1 to 63 letters"),
-        (["cursor", "--room", "../x"], "--room takes 1 to 63 small letters"),
+        (["cursor", "--room", "../x"], "--room takes 1 to 63 lower-case letters"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_written(args: list[str], said: str, account: Path) -> None:
@@ -254,15 +254,15 @@ def test_the_list_says_who_is_here_and_who_is_connected(account: Path) -> None:
     assert set(lines) == {*IDS, "generic"}
     assert lines["cursor"].endswith(f"connected in {file_of('cursor')}")
     assert lines["claude-code"].endswith(f"connected in {account / 'project' / '.mcp.json'}")
-    assert lines["gemini"].endswith("found; connect it with: doorward connect gemini")
-    assert lines["claude-desktop"].endswith("not found")
-    assert "config.toml was left alone" in lines["codex"]
+    assert lines["gemini"].endswith("installed; connect it with: doorward connect gemini")
+    assert lines["claude-desktop"].endswith("not installed")
+    assert "config.toml was not changed" in lines["codex"]
 
 
 def test_the_help_names_every_client_and_says_where_its_name_goes(account: Path) -> None:
     said = connect("--help").stdout
     assert "connect [OPTIONS] [CLIENT]\n" in said
-    clients = " ".join(said.partition("CLIENT is ")[2].partition("The change")[0].split())
+    clients = " ".join(said.partition("CLIENT is ")[2].partition("You see")[0].split())
     assert clients == ", ".join(IDS) + ", or generic for any other."
 
 

@@ -91,7 +91,7 @@ def test_an_entry_of_somebody_else_is_neither_replaced_nor_taken_out(entry: Any,
         ended = connect("cursor", "--yes", *args)
         assert isinstance(ended.exception, Conflict)
         assert "--name NAME" in str(ended.exception)
-        assert "'doorward' is not one of Doorward's" in str(ended.exception)
+        assert "'doorward' does not belong to Doorward" in str(ended.exception)
     assert [one.name for one in file.parent.iterdir()] == [file.name]
     assert file.read_bytes() == before
     assert connect("cursor", "--yes", "--name", "second").exit_code == 0
@@ -153,8 +153,8 @@ def test_an_inline_table_is_named_as_what_it_is(account: Path) -> None:
     ended = connect("codex", "--yes")
     assert isinstance(ended.exception, Unusable)
     assert str(ended.exception) == (
-        f"{file} was left alone: it writes mcp_servers as an inline table, which cannot be added to; write it as"
-        " [mcp_servers.NAME] tables, or take the entry from --print."
+        f"{file} was not changed: mcp_servers is an inline table, which cannot be extended; write it as"
+        " [mcp_servers.NAME] tables, or copy the entry from --print."
     )
     assert file.read_text() == text
 
@@ -171,9 +171,9 @@ def test_a_key_that_is_there_twice_makes_a_file_unreadable_for_every_purpose(tex
     for args in (["--yes"], ["--remove", "--yes"]):
         ended = connect("cursor", *args)
         assert isinstance(ended.exception, Unusable)
-        assert "is there twice" in str(ended.exception)
+        assert "occurs twice" in str(ended.exception)
     (line,) = [line for line in connect().stdout.splitlines() if line.startswith("cursor")]
-    assert "is there twice" in line
+    assert "occurs twice" in line
     assert file.read_text() == text % json.dumps(OURS)
 
 
@@ -187,7 +187,7 @@ def test_what_is_no_file_is_said_in_the_list_and_nothing_is_offered(kind: str, a
         os.mkfifo(file)
     ended = connect()
     (line,) = [line for line in ended.stdout.splitlines() if line.startswith("cursor")]
-    assert line.split(maxsplit=1)[1] == f"{file} was left alone: it must be a file, and is something else."
+    assert line.split(maxsplit=1)[1] == f"{file} was not changed: it is not a regular file."
     assert ended.stderr == ""
 
 
@@ -210,19 +210,19 @@ def test_the_list_shows_our_entries_under_any_name_once_and_nobody_elses(
     put("gemini", json.dumps({"mcpServers": {"doorward": {"command": "x"}}}))
     lines = {line.split()[0]: line for line in connect().stdout.splitlines()}
     assert lines["cursor"].endswith(f"connected in {file} as second and third")
-    assert lines["gemini"].endswith("found; connect it with: doorward connect gemini")
+    assert lines["gemini"].endswith("installed; connect it with: doorward connect gemini")
 
 
 @pytest.mark.parametrize("option", ["--remove", "--yes", "--print", "--http"])
 def test_an_option_for_a_client_needs_one(option: str, account: Path) -> None:
     ended = connect(option)
     assert ended.exit_code == 2
-    assert "Name the client as well" in ended.stderr
+    assert "need a CLIENT" in ended.stderr
 
 
 def test_for_any_other_client_there_is_nothing_to_take_out(account: Path) -> None:
     ended = connect("generic", "--remove")
-    assert (ended.exit_code, ended.stdout.startswith("Nothing to take out")) == (0, True)
+    assert (ended.exit_code, ended.stdout.startswith("Nothing to remove")) == (0, True)
 
 
 def test_where_no_server_runs_the_address_of_the_settings_is_written_and_that_is_said(account: Path) -> None:
@@ -234,7 +234,7 @@ def test_where_no_server_runs_the_address_of_the_settings_is_written_and_that_is
         (home / "address").write_text(f"http://127.0.0.1:{unused.getsockname()[1]}\n")
         ended = connect("generic", "--http")
     assert json.loads(ended.stdout)["mcpServers"]["doorward"]["url"] == "http://127.0.0.1:4321/mcp/general"
-    assert "No server runs for this home folder now" in ended.stderr
+    assert "No server is running for this home folder" in ended.stderr
     (home / "doorward.toml").write_text("[server]\nport = 0\n")
     (home / "address").write_text("nonsense")
     assert isinstance(connect("generic", "--http").exception, BadParams)
@@ -250,7 +250,7 @@ def test_of_a_server_that_runs_its_address_is_written_and_its_rooms_are_known(
         assert (url, ended.stderr) == (f"http://127.0.0.1:{server.port}/mcp/general", "")
         refused = connect("cursor", "--yes", "--room", "nosuch")
         assert isinstance(refused.exception, NotFound)
-        assert str(refused.exception) == "There is no room 'nosuch'; there are: general."
+        assert str(refused.exception) == "There is no room 'nosuch'; valid: general."
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE) == 0
     assert isinstance(connect("cursor", "--yes", "--room", "nosuch").exception, NotFound)

@@ -21,11 +21,11 @@ LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/console/#login=[\w-]{32}")
 def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> None:
     nobody = doorward("login")
     assert nobody.code == 1
-    assert "No server runs for the home folder" in nobody.err
+    assert "No server is running for the home folder" in nobody.err
     assert "Start it with: doorward up" in nobody.err
     with doorward.up() as server:
         after_the_house = server.said[server.said.index("") + 1 :]
-        first = LINK.fullmatch(after_the_house[0].removeprefix("Open this to begin: "))
+        first = LINK.fullmatch(after_the_house[0].removeprefix("Open this link to log in: "))
         assert first is not None
         home = f"DOORWARD_HOME={shlex.quote(str(doorward.home))}"
         assert after_the_house[1] == f"  (it works once, within 60 minutes; for another: {home} doorward login)"

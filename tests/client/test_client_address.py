@@ -67,11 +67,11 @@ def test_what_is_printed_of_a_client_holds_no_token(kind: type[Client]) -> None:
         ("ftp://door.example", "http:// or https://"),
         ("door.example:8642", "http:// or https://"),
         ("https://", "name a host"),
-        ("https://door.example:99999", "no URL"),
-        ("https://ada:secret-word@door.example", "no user"),
-        ("https://door.example/?token=secret-word", "no user, query or fragment"),
+        ("https://door.example:99999", "not a URL"),
+        ("https://ada:secret-word@door.example", "a user"),
+        ("https://door.example/?token=secret-word", "a user, query or fragment"),
         ("http://door.example", "plain_http"),
-        ("http://10.0.0.7:8642", "readably"),
+        ("http://10.0.0.7:8642", "unencrypted"),
     ],
 )
 def test_an_address_that_cannot_be_meant_is_refused_and_no_secret_of_it_told(url: str, said: str) -> None:
@@ -114,7 +114,7 @@ def test_a_redirect_is_not_followed_and_the_token_goes_nowhere_else() -> None:
         return httpx2.Response(307, headers={"Location": "https://elsewhere.example/api/me"})
 
     client = Client("https://door.example", token="t", transport=httpx2.MockTransport(answer))
-    with client, pytest.raises(Unreachable, match=r"a redirect to https://elsewhere\.example/api/me"):
+    with client, pytest.raises(Unreachable, match=r"redirects to https://elsewhere\.example/api/me"):
         client.me()
     assert asked == ["door.example"]
 

@@ -216,7 +216,7 @@ class TestStreams:
         stream = program.stream("bash", command="sleep 30")
         next(stream)
         program.close()
-        with pytest.raises(Unreachable, match="was closed before the answer came"):
+        with pytest.raises(Unreachable, match="was closed before the response arrived"):
             list(stream)
 
     def test_what_is_refused_is_raised_by_a_stream_too(self, client: Make) -> None:

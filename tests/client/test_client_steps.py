@@ -122,10 +122,10 @@ def test_errors_keep_what_the_server_said(client: Client) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [
-        (302, b"", "a redirect to http://elsewhere.example/"),
+        (302, b"", "redirects to http://elsewhere.example/"),
         (502, b"<html>Bad gateway</html>", "Bad gateway"),
-        (200, b"<html>A login page</html>", "not Doorward's"),
-        (200, b"[]", "not as Doorward writes one"),
+        (200, b"<html>A login page</html>", "not from Doorward"),
+        (200, b"[]", "not in Doorward's format"),
         *((200, text, "not") for text in FORBIDDEN),
     ],
 )

@@ -39,7 +39,7 @@ async def test_the_command_the_door_and_the_recipe_work_together(opened: Callabl
         assert await answer(gate, token, "words", "recipe/list") == (
             "Command failed: recipe/list (tier information) is not allowed by this room's recipe; valid: text/count."
         )
-        assert (await answer(gate, "", "words", "text/count --text=door")).startswith("Command failed: Nobody vouches")
+        assert (await answer(gate, "", "words", "text/count --text=door")).startswith("Command failed: No credentials.")
 
 
 async def test_the_program_of_the_example_runs(opened: Callable[..., Any], home: Home) -> None:

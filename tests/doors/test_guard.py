@@ -166,7 +166,7 @@ async def test_several_origins_are_refused_even_when_each_is_ours():
 async def test_a_refusal_says_what_would_be_taken_and_repeats_nothing_of_the_request():
     code, kind, body = await answer(("host", "<script>evil"))
     assert (code, kind) == (403, "application/problem+json")
-    assert b"as one of: 127.0.0.1, [::1], localhost; the setting is allowed_hosts." in body
+    assert b"must be one of 127.0.0.1, [::1], localhost. To add a name, change the setting" in body
     assert b"evil" not in body
 
 
@@ -179,7 +179,7 @@ def test_the_one_address_that_it_listens_on_is_a_name_of_it_and_all_of_them_are_
 
 
 def test_whoever_listens_everywhere_and_names_nothing_is_told_who_is_refused():
-    assert "takes only requests for 127.0.0.1, localhost, [::1];" in who_is_refused(Server(host="0.0.0.0"))
+    assert "accepts only requests for 127.0.0.1, localhost, [::1]." in who_is_refused(Server(host="0.0.0.0"))
     assert who_is_refused(Server(host="::"))
     assert not who_is_refused(Server(host="0.0.0.0", allowed_hosts=("doorward.example",)))
     assert not who_is_refused(Server(host="192.0.2.7"))
@@ -187,5 +187,5 @@ def test_whoever_listens_everywhere_and_names_nothing_is_told_who_is_refused():
 
 @pytest.mark.parametrize("name", ["*.example.com", "a.example:80", "http://a.example", "::1", "a b", ""])
 def test_a_name_that_no_request_could_match_is_refused_at_the_start(name):
-    with pytest.raises(Unusable, match="must hold plain names"):
+    with pytest.raises(Unusable, match="takes plain host names"):
         names(Server(allowed_hosts=(name,)))

@@ -56,7 +56,7 @@ async def test_what_still_waits_is_withdrawn_and_nothing_ran(theatre, puppets):
         shown = await driver.owner("execution/status", execution=outcome.call)
     assert (answer.result["state"], answer.result["ended"]) == ("cancelled", True)
     assert (outcome.status, outcome.code, outcome.effect) == ("refused", "withdrawn", "none")
-    assert outcome.message == "puppet/change was cancelled by owner before it began; nothing ran."
+    assert outcome.message == "puppet/change was cancelled by owner before it began. Nothing ran."
     assert "second" not in puppets.by_name
     assert rows == [("whole", "withdrawn")]
     assert shown.result["state"] == "cancelled"
@@ -101,7 +101,7 @@ async def test_an_ended_one_with_output_is_said_to_have_ended(theatre, puppets):
         answer = await cancel(driver, puppet.id)
     assert (answer.code, answer.message) == (
         "conflict",
-        f"Execution {puppet.id} cannot be cancelled any more: it is completed.",
+        f"Execution {puppet.id} can no longer be cancelled: it is completed.",
     )
 
 
@@ -203,10 +203,10 @@ async def test_cancelling_at_any_moment_of_the_start_leaves_a_whole_record_and_a
 
 async def test_a_start_that_could_not_be_stored_is_withdrawn_when_it_is_cancelled(theatre, puppets, monkeypatch):
     async with theatre() as driver:
-        recorder = driver.house.gate._recorder
+        recorder = driver.house.gate._runner._recorder
         reached, go_on = asyncio.Event(), asyncio.Event()
 
-        async def refuse(permit, *also):
+        async def refuse(admitted, approval, *also):
             reached.set()
             await go_on.wait()
             raise OSError("no")
@@ -270,7 +270,7 @@ async def test_a_call_cannot_cancel_what_it_runs_inside_of(theatre, puppets):
 
         refused, outcome = await cancels_its_parent()
     assert outcome.status == "done"
-    assert (refused.code, "inside of" in refused.message) == ("conflict", True)
+    assert (refused.code, "contains this call" in refused.message) == ("conflict", True)
 
 
 async def test_nobody_is_told_of_an_execution_that_never_was(theatre):

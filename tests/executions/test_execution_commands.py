@@ -148,7 +148,7 @@ async def test_what_a_stopped_call_wrote_stays_readable_for_hours(theatre, puppe
         outcome = await call
         driver.house.services.executions._ended.clear()
         kept = (await look(driver, "output", outcome.call)).result
-    assert outcome.hint == f"What it wrote before: execution/output --execution={outcome.call}"
+    assert outcome.hint == f"To read its output: execution/output --execution={outcome.call}"
     assert kept["stream"] == "result"
     assert kept["text"] == "Command failed: puppet/change was cancelled by somebody.\nas far as it came\n"
 

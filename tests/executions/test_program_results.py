@@ -9,7 +9,7 @@ import pytest
 from puppets import asked
 
 from doorward.errors import CommandFailed, TimedOut
-from doorward.gate import present
+from doorward.gate import result_text
 
 
 def program(stdout="", stderr="", code=0, **more):
@@ -40,12 +40,12 @@ def program(stdout="", stderr="", code=0, **more):
     ],
 )
 def test_a_program_s_output_is_shown_as_it_is(result, text):
-    assert present.as_text(result) == text
+    assert result_text.render_result(result) == text
 
 
 def test_a_failure_shows_what_the_program_wrote_all_the_same():
     error = CommandFailed("tool failed.", result=program("part\n", "boom\n", 2))
-    assert present.failure(error) == "Command failed: tool failed.\nstdout: part\nstderr: boom\nexit code: 2"
+    assert result_text.render_failure(error) == "Command failed: tool failed.\nstdout: part\nstderr: boom\nexit code: 2"
 
 
 async def fails(driver, puppets, error):

@@ -259,7 +259,7 @@ def _complains(done: subprocess.CompletedProcess[str], *words: str) -> None:
 def _is_a_refusal_of_the_ledger(outcome: Outcome) -> None:
     assert (outcome.status, outcome.code, outcome.retry) == ("refused", "ledger_unavailable", "later"), outcome
     assert "full" in outcome.message, outcome.message
-    assert outcome.hint == "Free some space on that disk; Doorward goes on by itself."
+    assert outcome.hint == "Free some space on that disk; Doorward then continues automatically."
     assert outcome.effect == "none"
 
 

@@ -11,7 +11,7 @@ from raw_server import Server
 import warm_doorward
 
 BAD_ARGUMENTS: list[tuple[tuple[str | bytes, ...], int, str]] = [
-    (("run", "no/such"), 3, "There is no command 'no/such'; the nearest you may use: "),
+    (("run", "no/such"), 3, "Unknown command 'no/such'. The nearest commands you may run: "),
     (("run", "data/list", "--nope=1"), 3, "unknown parameter 'nope'; valid: collection,"),
     (("run", "data/list", "--collection=rooms", "--approved=true"), 3, "unknown parameter 'approved'"),
     (("run", "data/list", "--collection=rooms", "--limit=x"), 3, "parameter limit must be of type integer"),

@@ -68,13 +68,13 @@ def test_a_home_that_was_closed_is_one_whole_database_file(template: Path) -> No
 def test_a_home_that_is_a_file(arguments: tuple[str, ...], tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.write_text("precious")
-    complains(doorward(home, *arguments), 5, f"The home folder {home} cannot be made: File exists.", "DOORWARD_HOME")
+    complains(doorward(home, *arguments), 5, f"The home folder {home} cannot be created: File exists.", "DOORWARD_HOME")
     complains(doorward(home / "deeper", *arguments), 5, "Not a directory")
     assert home.read_text() == "precious"
 
 
 def test_a_home_without_a_ledger_has_nothing_to_verify(tmp_path: Path) -> None:
-    complains(doorward(tmp_path, *VERIFY), 5, "There is no ledger yet", "doorward init")
+    complains(doorward(tmp_path, *VERIFY), 5, "There is no ledger", "doorward init")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -107,7 +107,7 @@ def test_a_database_that_is_damaged(spoil: Callable[[Path], None], home: Path) -
     spoil(home / "doorward.db")
     before = digest(home / "doorward.db")
     for arguments in (LIST, UP):
-        complains(doorward(home, *arguments), 5, "doorward.db", "restore a copy")
+        complains(doorward(home, *arguments), 5, "doorward.db", "restore a backup")
     assert doorward(home, *VERIFY).returncode in (1, 5)
     complains(doorward(home, "audit", "tail"), 5, "doorward.db")
     complains(doorward(home, "audit", "export"), 5, "doorward.db")
@@ -128,11 +128,11 @@ def test_a_database_that_was_replaced_by_an_older_copy_is_not_written_to(home: P
     older = shutil.copy(home / "doorward.db", tmp_path / "older.db")
     assert doorward(home, *LIST).returncode == 0
     shutil.copy(older, home / "doorward.db")
-    complains(doorward(home, *LIST), 5, "ends at record 3", "signed record 4")
-    complains(doorward(home, *VERIFY), 1, "the ledger ends at record 3; a checkpoint was signed at record 4")
+    complains(doorward(home, *LIST), 5, "ends at record 3", "record 4 has a signed checkpoint")
+    complains(doorward(home, *VERIFY), 1, "the ledger ends at record 3, but record 4 has a signed checkpoint")
     (home / "ledger" / "checkpoints.jsonl").unlink()
     assert doorward(home, *LIST).returncode == 0, "whoever accepts the loss may go on"
-    complains(doorward(home, *VERIFY), 1, "3 checkpoints were signed, and 1 are there")
+    complains(doorward(home, *VERIFY), 1, "3 checkpoints were signed, but the file has 1")
 
 
 def test_a_home_from_a_newer_version(home: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_database_that_another_program_holds_and_a_home_in_use_by_another_door
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda key: key.unlink(), "is missing, but there is a database that was signed with it"),
+        (lambda key: key.unlink(), "is missing, but the database was signed with it"),
         (lambda key: key.write_bytes(b"short"), "is not 32 random bytes"),
         (lambda key: key.write_bytes(b""), "is not 32 random bytes"),
         (lambda key: key.write_bytes(b"\0" * 32), "is not 32 random bytes"),
@@ -202,7 +202,7 @@ def test_a_database_that_another_program_holds_and_a_home_in_use_by_another_door
         (lambda key: key.chmod(0o644), "can be read by other accounts"),
         (lambda key: key.chmod(0o640), "can be read by other accounts"),
         (lambda key: (key.unlink(), key.mkdir(mode=0o700)), "cannot be read"),
-        (lambda key: key.write_bytes(os.urandom(32)), "not signed with this house's secret"),
+        (lambda key: key.write_bytes(os.urandom(32)), "not signed with this server's secret"),
     ],
     ids=["lost", "short", "empty", "zeros", "long", "world", "group", "folder", "another"],
 )

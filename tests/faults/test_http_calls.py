@@ -242,5 +242,5 @@ def test_few_files_mean_few_connections_and_a_sentence_about_it() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert said[0] == "(500, '')"
-    assert said[1].startswith("(988, 'This account may have only 3000 files open, so each socket takes 988 connections")
+    assert said[1].startswith("(988, 'This account may open only 3000 files, so each socket accepts 988 connections")
     assert said[2] == "(3000, 3000)"

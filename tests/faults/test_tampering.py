@@ -103,13 +103,13 @@ def test_a_chain_that_was_made_anew_without_the_secret(ledger: Ledger) -> None:
     rows = ledger.rows()
     forged = _rechained(rows, 30, command="data/list", caller="somebody")
     ledger.put(forged)
-    found(ledger, "is not the one that a checkpoint was signed for")
+    found(ledger, "does not match its signed checkpoint")
     ledger.paths.checkpoints.unlink()
     found(ledger, "checkpoints were signed")
     with ledger.database() as db:
         db.execute("DELETE FROM keepsakes")
         db.execute("UPDATE ledger_head SET hash = ?", (forged[-1][-1],))
-    found(ledger, "the end of the ledger is not signed by this house")
+    found(ledger, "the end of the ledger has no valid signature of this server")
     with ledger.database() as db:
         db.execute("UPDATE ledger_head SET hash = ?", (rows[-1][-1],))
     found(ledger, "its signed end is record")
@@ -136,9 +136,9 @@ async def test_a_cut_tail_behind_an_older_signed_end(made: Path, tmp_path: Path)
     with ledger.database() as db:
         db.execute("DELETE FROM ledger WHERE seq > ?", (older[0],))
         db.execute("UPDATE ledger_head SET seq = ?, hash = ?, signature = ?", older)
-    found(ledger, f"the ledger ends at record {older[0]}; a checkpoint was signed at record")
+    found(ledger, f"the ledger ends at record {older[0]}, but record", "has a signed checkpoint")
     ledger.put_checkpoints(ledger.checkpoint_lines()[:-1])
-    found(ledger, "5 checkpoints were signed, and 4 are there")
+    found(ledger, "5 checkpoints were signed, but the file has 4")
 
 
 async def test_an_older_copy_of_the_whole_database(made: Path, tmp_path: Path) -> None:
@@ -148,33 +148,33 @@ async def test_an_older_copy_of_the_whole_database(made: Path, tmp_path: Path) -
         await live(house, 50, 53)
     kept_elsewhere = ledger.paths.checkpoints.read_bytes()
     shutil.copy(older, ledger.paths.database)
-    found(ledger, "the ledger ends at record", "a checkpoint was signed at record")
+    found(ledger, "the ledger ends at record", "has a signed checkpoint")
     ledger.put_checkpoints(ledger.checkpoint_lines()[:-1])
     assert ledger.verify().broken == "", "a home put back whole is a home of that day: no part of it knows better"
     ledger.paths.checkpoints.write_bytes(kept_elsewhere)
-    found(ledger, "a checkpoint was signed at record")
+    found(ledger, "has a signed checkpoint")
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda lines: lines[:-1], "4 checkpoints were signed, and 3 are there"),
-        (lambda lines: lines[:1], "4 checkpoints were signed, and 1 are there"),
-        (lambda lines: [], "4 checkpoints were signed, and 0 are there"),
-        (lambda lines: lines[1:], "4 checkpoints were signed, and 3 are there"),
-        (lambda lines: [lines[0], lines[2], lines[3]], "4 checkpoints were signed, and 3 are there"),
-        (lambda lines: [*lines[:3], lines[3][:-1]], "4 checkpoints were signed, and 3 are there"),
+        (lambda lines: lines[:-1], "4 checkpoints were signed, but the file has 3"),
+        (lambda lines: lines[:1], "4 checkpoints were signed, but the file has 1"),
+        (lambda lines: [], "4 checkpoints were signed, but the file has 0"),
+        (lambda lines: lines[1:], "4 checkpoints were signed, but the file has 3"),
+        (lambda lines: [lines[0], lines[2], lines[3]], "4 checkpoints were signed, but the file has 3"),
+        (lambda lines: [*lines[:3], lines[3][:-1]], "4 checkpoints were signed, but the file has 3"),
         (lambda lines: [*lines[:3], lines[2]], "checkpoint 4 does not follow"),
         (lambda lines: lines[::-1], "checkpoint 2 does not follow"),
         (lambda lines: [*lines, lines[-1]], "checkpoint 5 does not follow"),
-        (lambda lines: [*lines, b"{}\n"], "checkpoint 5 is not one that this house signed"),
-        (lambda lines: [*lines, b"\xff\n"], "checkpoint 5 is not one that this house signed"),
-        (lambda lines: [b"\n", *lines], "checkpoint 1 is not one that this house signed"),
-        (lambda lines: [*lines, forged(lines[-1], seq=9_999)], "checkpoint 5 is not one that this house signed"),
-        (lambda lines: [*lines[:-1], forged(lines[-1], hash="0" * 64)], "checkpoint 4 is not one"),
-        (lambda lines: [*lines[:-1], forged(lines[-1], at=1)], "checkpoint 4 is not one"),
-        (lambda lines: [*lines[:-1], forged(lines[-1], signature="0" * 64)], "checkpoint 4 is not one"),
-        (lambda lines: [*lines[:-1], forged(lines[-1], signature="é")], "checkpoint 4 is not one"),
+        (lambda lines: [*lines, b"{}\n"], "checkpoint 5 has no valid signature of this server"),
+        (lambda lines: [*lines, b"\xff\n"], "checkpoint 5 has no valid signature of this server"),
+        (lambda lines: [b"\n", *lines], "checkpoint 1 has no valid signature of this server"),
+        (lambda lines: [*lines, forged(lines[-1], seq=9_999)], "checkpoint 5 has no valid signature of this server"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], hash="0" * 64)], "checkpoint 4 has no valid signature"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], at=1)], "checkpoint 4 has no valid signature"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], signature="0" * 64)], "checkpoint 4 has no valid signature"),
+        (lambda lines: [*lines[:-1], forged(lines[-1], signature="é")], "checkpoint 4 has no valid signature"),
     ],
     ids=range(17),
 )
@@ -189,7 +189,7 @@ async def test_missing_checkpoints_stay_missing_when_the_house_goes_on(made: Pat
     for number in (50, 51):
         async with open_house(ledger.home) as house:
             await live(house, number, number + 1)
-    found(ledger, "6 checkpoints were signed, and 4 are there")
+    found(ledger, "6 checkpoints were signed, but the file has 4")
 
 
 def test_a_checkpoint_of_another_house(ledger: Ledger, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_checkpoint_of_another_house(ledger: Ledger, tmp_path: Path) -> None:
     asyncio.run(make())
     theirs = LedgerPaths.of(other.path).checkpoints.read_bytes()
     ledger.put_checkpoints([*ledger.checkpoint_lines(), theirs])
-    found(ledger, "checkpoint 5 is not one that this house signed")
+    found(ledger, "checkpoint 5 has no valid signature of this server")
 
 
 def test_a_line_that_a_crash_cut_is_no_forgery_and_is_mended(ledger: Ledger) -> None:

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from doorward.gate.deadlines import Deadlines, Limit
+from doorward.gate.deadlines import Deadlines, TimeLimit
 
 
 async def work(deadlines: Deadlines, seconds: float, needs: asyncio.Event) -> str:
     task = asyncio.current_task()
     assert task is not None
     try:
-        with Limit(deadlines, task, seconds):
+        with TimeLimit(deadlines, task, seconds):
             await needs.wait()
     except TimeoutError:
         return "stopped"
@@ -61,6 +61,6 @@ async def test_what_goes_wrong_by_itself_is_no_matter_of_time(error: type[Except
     task = asyncio.current_task()
     assert task is not None
     deadlines = Deadlines()
-    with pytest.raises(error), Limit(deadlines, task, 3_600):
+    with pytest.raises(error), TimeLimit(deadlines, task, 3_600):
         raise error
     assert deadlines._limits == set()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import inspect
 import json
+import typing
+from pathlib import Path
 
 import pytest
 
+import doorward
 from doorward.errors import leaves
+from doorward.gate import executor, permit, runner
 from doorward.gate import gate as gate_module
-from doorward.model import Credential, Request
+from doorward.model import Admitted, Credential, Permit, Request
 from doorward.settings import Limits, Settings
 
 
@@ -256,7 +262,7 @@ async def test_explain_names_the_rooms_there_are_instead_of_one_that_there_is_no
     async with house() as driver:
         request = Request(command="scratch/look", credential=Credential(owner=True), door="t", room="zz")
         told = await driver.house.gate.explain(request)
-    assert told["reason"] == "There is no room 'zz' that you may act in; yours: general, lab."
+    assert told["reason"] == "You have no room 'zz'. Your rooms: general, lab."
 
 
 async def test_events_are_published_after_the_record_is_stored(house):
@@ -287,25 +293,63 @@ def test_every_refusal_and_failure_has_its_own_code():
     assert len({leaf.code for leaf in leaves()}) == len(leaves())
 
 
+def _calls_in_order(source: str, *steps: str) -> bool:
+    places = [source.index(step) for step in steps]
+    return places == sorted(places)
+
+
 def test_the_order_of_the_steps_is_the_order_of_the_lines():
-    source = gate_module.__loader__.get_source(gate_module.__name__)
-    body = source[source.index("async def _pass") : source.index("async def explain")]
-    steps = (
+    line, rest = inspect.getsource(gate_module.Gate._pass), inspect.getsource(runner.Runner)
+    assert _calls_in_order(
+        line,
         "_authenticator.caller(",
         "_resolver.call(",
         "_authorizer.authorize(",
         "_throttle.admit(",
         "_energy.reserve(",
-        "_approver.needed(",
-        "_approver.spend(",
-        "await self._start(",
-        "await execute(",
-        "_energy.settle(call, reservation, seconds)",
+        "Admitted(",
+        "_approver.required(",
+        "_approver.settle(",
+        "_runner.run(",
+    )
+    assert _calls_in_order(
+        rest,
+        "permit.issue(",
+        "_executor.execute(",
+        "_energy.settle(",
         "await self._recorder.end(",
         "self._publisher.answered(",
     )
-    places = [body.index(step) for step in steps]
-    assert places == sorted(places)
+
+
+def test_a_permit_is_made_in_one_place_and_only_a_permit_executes():
+    root = Path(doorward.__file__).parent
+    makers = {
+        str(file.relative_to(root))
+        for file in root.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Permit"
+    }
+    hints = typing.get_type_hints(executor.Executor.execute)
+    assert makers == {"gate/permit.py"}
+    assert hints["permit"] is Permit
+    assert not hasattr(Admitted(None, None, 1.0), "effect")
+
+
+async def test_a_permit_exists_only_once_the_start_of_a_change_is_stored(house, monkeypatch):
+    made = []
+    real = permit.Permit
+
+    def watch(*args, **kwargs):
+        made.append(args[0].command.name)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(permit, "Permit", watch)
+    async with house(requireApproval={"scratch/touch": True}) as driver:
+        tried = await driver.ask("scratch/touch", room="lab", params={"text": "x"}, dry_run=True)
+        parked = await driver.ask("scratch/touch", room="lab", params={"text": "x"})
+        assert (tried.code, parked.status) == ("dry_run", "parked")
+        assert "scratch/touch" not in made
 
 
 async def test_a_command_that_no_parameters_could_make_fit_is_not_offered(house):

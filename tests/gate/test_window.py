@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.gate.window import Window
+from doorward.gate.throttle import CallTimes
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 40)), max_size=300))
 def test_it_holds_what_a_list_would(steps: list[tuple[bool, int]]) -> None:
-    now, window, plain = 0.0, Window(), list[float]()
+    now, window, plain = 0.0, CallTimes(), list[float]()
     for comes, seconds in steps:
         if comes:
             now += seconds / 10
@@ -27,7 +27,7 @@ def test_it_holds_what_a_list_would(steps: list[tuple[bool, int]]) -> None:
 
 
 def test_what_is_forgotten_takes_no_room() -> None:
-    window = Window()
+    window = CallTimes()
     for second in range(100_000):
         window.note(float(second))
         window.forget(second - 60.0)

@@ -17,7 +17,7 @@ import pytest
 
 from doorward.agents.house import resolving
 from doorward.app import open_house
-from doorward.bench.questions.seed import SETTINGS
+from bench.questions.seed import SETTINGS
 from doorward.home import Home
 from doorward.model import Credential, Request
 from doorward.rooms.people import LOCAL

@@ -11,8 +11,8 @@ import pytest
 from doorward.agents.house.knowledge import smalltalk
 from doorward.agents.house.model import HouseModel
 from doorward.agents.models.model import Asked, Prompt, Text, Tool, Turn
-from doorward.bench.questions.seed import seeded
-from doorward.bench.questions.state import Ran, Watch
+from bench.questions.seed import seeded
+from bench.questions.state import Ran, Watch
 
 pytestmark = pytest.mark.anyio
 HERE = "You are Head Librarian, known as @librarian, an AI in the room 'lab'."

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from doorward.bench.questions import figures
-from doorward.bench.questions.__main__ import shown
-from doorward.bench.questions.asking import Result, examine
-from doorward.bench.questions.facts import Size
-from doorward.bench.questions.question import asked, held_out
+from bench.questions import figures
+from bench.questions.__main__ import shown
+from bench.questions.asking import Result, examine
+from bench.questions.facts import Size
+from bench.questions.question import asked, held_out
 
 pytestmark = pytest.mark.anyio
 

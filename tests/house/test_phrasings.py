@@ -15,7 +15,7 @@ from doorward.agents.house.said import Said, said
 from doorward.agents.house.seen import Seen
 from doorward.agents.house.understanding import Mind
 from doorward.agents.models.model import Prompt, Turn
-from doorward.bench.questions.question import asked
+from bench.questions.question import asked
 
 COMMANDS = dict.fromkeys(("data/delete", "data/aggregate", "file/read"))
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorward.bench.questions.checking import Seen, judged
-from doorward.bench.questions.question import Question
-from doorward.bench.questions.state import Ran, State
+from bench.questions.checking import Seen, judged
+from bench.questions.question import Question
+from bench.questions.state import Ran, State
 
 FACTS: dict[str, Any] = {"orders": 60}
 BEFORE = State({"notes/a.txt": (3, 1)}, {"orders/o-1": (1, {"status": "open"})})

@@ -17,7 +17,7 @@ from obeying import Obedient, Want
 
 from doorward.agents.company import Company, at_work
 from doorward.agents.models.model import Model
-from doorward.bench.confined import MEASURED
+from bench.confined import MEASURED
 from doorward.events import Event
 from doorward.model import Outcome
 from doorward.recipes.policy import not_to_be_taken_back

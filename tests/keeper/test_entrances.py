@@ -109,10 +109,10 @@ def test_a_keeper_that_comes_to_no_end_says_so_at_every_door(doors: Doors, keepe
     words = doors.typed("ai", "go round")
     for answer in (rest, mcp.structured_content, json.loads(typed.stdout)):
         assert (answer["success"], answer["ended"], len(answer["toolCalls"])) == (False, "turn_limit", 2)
-        assert "asked its model 2 times, the most it may" in answer["error"]
+        assert "asked its model 2 times, the limit" in answer["error"]
     assert mcp.is_error
     assert (typed.exit_code, words.exit_code) == (1, 1)
-    assert "asked its model 2 times, the most it may" in same(words.stdout + words.stderr)
+    assert "asked its model 2 times, the limit" in same(words.stdout + words.stderr)
 
 
 class Waiting:

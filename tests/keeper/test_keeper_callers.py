@@ -16,12 +16,12 @@ from keeper_house import Kept, call, run
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({}, "say in `prompt` what you want"),
-        ({"prompt": ""}, "say in `prompt` what you want"),
-        ({"prompt": " \n\t"}, "say in `prompt` what you want"),
+        ({}, "needs a `prompt`"),
+        ({"prompt": ""}, "needs a `prompt`"),
+        ({"prompt": " \n\t"}, "needs a `prompt`"),
         ({"prompt": "x" * 20_001}, "20000"),
         ({"prompt": "y" * 1_000_000}, "20000"),
-        ({"ticket": "01k9x2m4q7ab3cde"}, "name it as `session`"),
+        ({"ticket": "01k9x2m4q7ab3cde"}, "Give that session as `session`"),
         ({"prompt": "hello", "session": "short"}, "8 to 64 letters"),
         ({"prompt": "hello", "approved": True}, "unknown parameter 'approved'"),
         ({"prompt": 7}, "prompt"),

@@ -154,7 +154,7 @@ async def test_a_look_before_a_failure_makes_no_success_of_it(keeper: Kept) -> N
     looks, fails = run("data/list", "1", collection="rooms"), run("file/read", "2", path="tmp/nowhere.txt")
     keeper.says([looks], [fails], "There you are.")
     answer = (await keeper.ask("read it")).result
-    assert (answer["success"], answer["error"]) == (False, "1 of the 1 calls that it made last was not done.")
+    assert (answer["success"], answer["error"]) == (False, "1 of the last 1 calls was not done.")
     keeper.says([fails], [looks], "There you are.")
     assert (await keeper.ask("read it")).result["success"]
 

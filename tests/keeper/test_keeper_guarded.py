@@ -81,6 +81,6 @@ async def test_only_people_who_answer_for_the_house_choose_what_it_thinks_with(k
     reader = await person(keeper, "rita", "read")
     asked = await keeper.run("agent/ask", token=reader, prompt="how many rooms do we have", model="openai:gpt-4o")
     assert (asked.code, asked.rule) == ("not_permitted", "settings: keeper.models")
-    assert asked.message == ("You may not choose what the keeper thinks with beyond house; given 'openai:gpt-4o'.")
+    assert asked.message == ("You may not choose this model for the keeper. Valid: house; given 'openai:gpt-4o'.")
     owner = await keeper.run("agent/ask", prompt="how many rooms do we have", model="openai:gpt-4o")
     assert owner.code != "not_permitted"

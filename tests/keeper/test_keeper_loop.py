@@ -50,7 +50,7 @@ async def test_the_record_says_who_thought_and_for_whom(keeper: Kept) -> None:
     inner = by_call[outcome.result["toolCalls"][0]["execution"]]
     assert (inner["caller"], inner["kind"], inner["behalf"]) == ("keeper", "ai", "owner")
     assert (by_call[outcome.call]["caller"], by_call[outcome.call]["kind"]) == ("owner", "human")
-    assert by_call[outcome.call]["note"] == "The keeper thought with scripted (answered)."
+    assert by_call[outcome.call]["note"] == "The keeper used scripted (answered)."
 
 
 async def test_the_record_of_a_request_that_failed_says_what_it_was_thought_with(keeper: Kept) -> None:
@@ -58,7 +58,7 @@ async def test_the_record_of_a_request_that_failed_says_what_it_was_thought_with
     keeper.says(again=[run("data/list", collection="rooms")])
     outcome = await keeper.ask("list the rooms for ever")
     note = next(one["note"] for one in await keeper.records() if one["call"] == outcome.call and one["phase"] == "end")
-    assert note.startswith("The keeper thought with scripted (turn_limit).")
+    assert note.startswith("The keeper used scripted (turn_limit).")
 
 
 async def test_a_model_that_repeats_itself_is_stuck_whoever_the_keeper_thinks_for(keeper: Kept) -> None:
@@ -136,7 +136,7 @@ async def test_an_answer_behind_calls_that_nobody_could_read_is_no_success(keepe
     keeper.says([Asked("1", "run_command", '{"command": "ls')], "All is done.")
     answer = (await keeper.ask("list the files")).result
     assert (answer["success"], answer["toolCalls"]) == (False, [])
-    assert answer["error"] == "Nothing was run: scripted asked for calls that cannot be read."
+    assert answer["error"] == "Nothing was run: the calls of scripted cannot be read."
 
 
 async def test_files_are_read_and_written_as_seen_from_the_session(keeper: Kept) -> None:
@@ -182,7 +182,7 @@ async def test_a_limit_is_no_success_and_says_what_was_done(keeper: Kept, limits
     assert (answer["success"], answer["ended"]) == (False, ended)
     assert len(answer["toolCalls"]) == limits.get("turns", 1)
     assert answer["error"] in outcome.message
-    assert "until then" in answer["response"]
+    assert "before that" in answer["response"]
 
 
 async def test_time_that_is_up_ends_the_work(keeper: Kept) -> None:
@@ -204,7 +204,7 @@ async def test_only_so_many_calls_of_one_answer_are_made(keeper: Kept) -> None:
     assert len(outcome.result["toolCalls"]) == 2
     told = [turn for turn in model.shown[1].turns if turn.role == "result"]
     assert [turn.answers for turn in told] == ["0", "1", "2", "3"]
-    assert "up to 2" in told[-1].text
+    assert "may hold 2 calls" in told[-1].text
 
 
 async def test_what_happens_is_told_while_it_happens(keeper: Kept) -> None:
@@ -233,12 +233,12 @@ async def test_what_happens_is_told_while_it_happens(keeper: Kept) -> None:
 @pytest.mark.parametrize(
     ("answers", "ended", "says"),
     [
-        ([[call("run_command")], "Sorry."], "answered", "`command` must be there"),
+        ([[call("run_command")], "Sorry."], "answered", "`command` is required"),
         ([[Asked("1", "run_command", "{broken")], "Sorry."], "answered", "must be one JSON object"),
         ([[run("data/lits", collection="rooms")], "Sorry."], "answered", "data/list"),
         ([[run("data/list", kollection="rooms")], "Sorry."], "answered", "collection"),
-        (["I will use data/list to find out.", "One room."], "answered", "holds no call"),
-        (["", "One room."], "answered", "answered nothing"),
+        (["I will use data/list to find out.", "One room."], "answered", "contains no call"),
+        (["", "One room."], "answered", "answer is empty"),
     ],
 )
 async def test_a_model_that_errs_is_told_what_would_be_right(
@@ -253,7 +253,7 @@ async def test_a_model_that_errs_is_told_what_would_be_right(
 
 @pytest.mark.parametrize(
     ("answers", "says"),
-    [(["", ""], "answered nothing"), ([[Text("Half an "), ModelFailed("cut", "It broke off.")]], "It broke off.")],
+    [(["", ""], "gave an empty answer"), ([[Text("Half an "), ModelFailed("cut", "It broke off.")]], "It broke off.")],
 )
 async def test_a_model_that_fails_is_a_failure_that_says_so(keeper: Kept, answers: list[Any], says: str) -> None:
     keeper.says(*answers)
@@ -283,7 +283,7 @@ async def test_the_house_model_stands_in_for_one_that_cannot_be_asked_and_says_s
     assert answer["model"] == "house"
     assert answer["success"]
     assert answer["toolCalls"][0]["status"] == "done"
-    assert "scripted could not be asked, so the house model stood in" in answer["notes"][0]
+    assert "scripted is not available, so the house model answered instead" in answer["notes"][0]
 
 
 async def test_no_model_is_shown_what_a_secret_variable_holds(keeper: Kept) -> None:
@@ -320,7 +320,7 @@ async def test_the_model_is_what_settings_and_environment_say(keeper: Kept) -> N
     assert (await keeper.ask("how many rooms do we have")).result["model"] == "house"
     keeper.think({"OPENAI_API_KEY": "sk-xxxxxxxxxxxxxxxxxxxxxxxx", "USHELL_LLM_MODEL": "some-model"})
     answer = (await keeper.ask("how many rooms do we have")).result
-    assert "openai:some-model could not be asked" in answer["notes"][0]
+    assert "openai:some-model is not available" in answer["notes"][0]
 
 
 async def test_a_command_that_runs_when_time_is_up_is_stopped_and_said_to_be(tmp_path: Path) -> None:

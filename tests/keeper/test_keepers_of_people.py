@@ -108,7 +108,7 @@ async def test_where_only_files_of_the_workspace_are_allowed_paths_mean_what_the
     )
     made = (await keeper.ask("write", by="helper", room="desk", session=moved.result["session"])).result["toolCalls"]
     assert [one["status"] for one in made] == ["done", "done", "done", "refused"], made
-    assert "is no file of the workspace" in made[-1]["output"]
+    assert "is outside the workspace" in made[-1]["output"]
     for path in ("plans/new.txt", "home/owner/n.txt", "tmp/t.txt"):
         assert (await keeper.run("file/stat", path=path)).status == "done", path
 
@@ -127,7 +127,7 @@ async def test_nobody_makes_the_keeper_a_member_of_a_room(keeper: Kept) -> None:
     await keeper.run("room/create", name="lab", recipe="admin")
     joined = await keeper.run("room/join", name="lab", member="keeper", kind="ai")
     assert joined.code == "bad_params"
-    assert "make that person a member" in joined.message
+    assert "Make that person a member" in joined.message
     await keeper.done("room/say", name="lab", text="the plan is blue")
     keeper.says([run("room/messages", name="lab")], [run("data/list", collection="messages")], "Done.")
     made = (await keeper.ask("what is said in the lab", token=bob)).result["toolCalls"]
@@ -195,7 +195,7 @@ async def test_undo_alone_takes_back_what_the_keeper_did_last_in_this_session(ke
     assert "tmp/kept.txt" not in elsewhere["stdout"]
     for last in ("tmp/kept.txt", "tmp/own.txt"):
         undone = await keeper.done("shell/script", script="undo", session=session)
-        assert undone["stdout"].endswith(f"file/write of {last} is taken back\n"), undone
+        assert undone["stdout"].endswith(f"file/write of {last} was undone\n"), undone
         assert (await keeper.run("file/stat", path=last)).code == "not_found"
 
 

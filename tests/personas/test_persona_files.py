@@ -205,9 +205,7 @@ async def test_a_persona_whose_model_nobody_provides_is_accepted_with_a_remark(d
     tried = await driver.ask("persona/put", by="", room="", params=given, dry_run=True)
     saved = await driver.owner("persona/put", **given)
     (remark,) = saved.result["remarks"]
-    assert remark.startswith(
-        "The model house answers instead of its own. There is no provider of the model 'nope:large'"
-    )
+    assert remark.startswith("The fallback model house answers for it. There is no provider for the model 'nope:large'")
     assert tried.result["effect"]["remarks"] == saved.result["remarks"]
     listed = {one["id"]: one["remarks"] for one in (await driver.owner("persona/list")).result["items"]}
     assert (listed["ada"], listed["guide"]) == (saved.result["remarks"], [])
@@ -217,4 +215,4 @@ async def test_where_no_other_model_answers_the_remark_says_that_it_cannot(opene
     async with opened(changes=Settings(models=Models(fallback=""))) as driver:
         given = {"id": "ada", "text": text("ada", model="nope:large", rooms=["general"])}
         (remark,) = (await driver.owner("persona/put", **given)).result["remarks"]
-    assert remark.startswith("It cannot answer as things are. There is no provider of the model 'nope:large'")
+    assert remark.startswith("It cannot answer at the moment. There is no provider for the model 'nope:large'")

@@ -65,7 +65,7 @@ async def test_a_persona_knows_what_all_people_who_hear_it_may_know(driver: Any)
 
 
 async def test_nobody_else_carries_the_name_of_a_persona_and_no_persona_that_of_another(driver: Any) -> None:
-    assert "persona of this house" in (await ask(driver, Credential(owner=True, speak_as="guide"))).message
+    assert "is a persona" in (await ask(driver, Credential(owner=True, speak_as="guide"))).message
     for command, params in (
         ("token/create", {"name": "guide"}),
         ("user/create", {"id": "guide", "access": "read"}),
@@ -75,7 +75,7 @@ async def test_nobody_else_carries_the_name_of_a_persona_and_no_persona_that_of_
         assert "persona" in refused.message
     await driver.token("helper")
     await driver.owner("user/create", id="bob", access="read")
-    for name, reason in (("helper", "agent with a token"), ("bob", "a person"), ("terminal", "kept for doors")):
+    for name, reason in (("helper", "agent with a token"), ("bob", "a person"), ("terminal", "reserved for doors")):
         text = json.dumps({"personaId": name, "displayName": "X"})
         refused = await driver.ask("persona/put", by="", room="", params={"id": name, "text": text})
         assert reason in refused.message

@@ -91,7 +91,7 @@ BROKEN = {
     ),
     "takes a name that is taken": (
         (GREETER / "greeter.py").read_text().replace('"greet"', '"data"').replace('"hello"', '"list"'),
-        "two commands are called 'data/list'",
+        "two commands named 'data/list'",
     ),
 }
 

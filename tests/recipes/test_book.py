@@ -194,12 +194,12 @@ def make_of(body: bytes) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (make_directory, "not an ordinary file"),
-        (make_pipe, "not an ordinary file"),
+        (make_directory, "not a regular file"),
+        (make_pipe, "not a regular file"),
         (make_dangling_link, "cannot be read: No such file"),
         (make_link_loop, "cannot be read: Too many levels"),
         (make_unreadable, "cannot be read: Input/output error"),
-        (make_huge, "too large: at most 1000000 bytes are valid, it has 20000000"),
+        (make_huge, "too large; valid: at most 1000000 bytes; it has 20000000"),
         (make_of(b"\xff"), "not UTF-8"),
         (make_of(b"\x00"), "not valid JSON"),
         (make_of(b"[" * 1000), "nests too deeply"),

@@ -53,7 +53,7 @@ async def test_watching_makes_up_for_what_could_not_be_stored(house: House, capl
     logging.getLogger("doorward.recipes.book").addHandler(bell)
     async with house.watching():
         with no_file_may_grow():
-            await house.until(lambda: "could not be stored as the last good ones" in caplog.text)
+            await house.until(lambda: "could not be stored as last good versions" in caplog.text)
         assert await house.last_good() == {}
         async with asyncio.timeout(PATIENCE):
             while "a" not in await house.last_good():

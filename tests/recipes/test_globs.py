@@ -77,7 +77,7 @@ def test_a_glob_does_not_match(glob: str, path: str) -> None:
 
 @pytest.mark.parametrize("glob", ["[ab]", "{a,b}", "a\\b", "../a", "a/..", "a**", "**a/b", "***", "a\x00"])
 def test_a_glob_that_promises_what_it_cannot_do_is_refused(glob: str) -> None:
-    with pytest.raises(ValueError, match=r"glob|stands alone"):
+    with pytest.raises(ValueError, match=r"glob|stand alone"):
         compile_glob(glob)
 
 

@@ -46,7 +46,7 @@ def test_a_rule_judges_values(rule: dict[str, Any], good: list[Any], bad: list[A
 def test_a_parameter_with_a_rule_must_be_given() -> None:
     ruling = policy(parameterRules={"data/list": {"limit": {"maximum": 50}}}).check_params(LIST, {"other": 1})
     assert not ruling.allowed
-    assert "'limit' must be given" in ruling.reason
+    assert "'limit' is required" in ruling.reason
     assert '{"maximum": 50}' in ruling.reason
 
 
@@ -56,7 +56,7 @@ def test_a_refusal_names_parameter_rule_and_value() -> None:
     assert not ruling.allowed
     assert ruling.rule == 'recipe my-room: parameter rule "data/*" on collection'
     assert ruling.reason == (
-        "data/list: parameter 'collection' does not keep to this room's recipe;"
+        "data/list: parameter 'collection' does not fit this room's recipe;"
         ' valid: a value that fits {"enum": ["rooms"]}; given \'users\'.'
     )
 

@@ -28,7 +28,7 @@ def test_without_enabled_true_no_command_is_allowed(ai_commands: dict[str, objec
     ruling = Policy(parse(text(ai_commands), "sample.json")).rule(LIST)
     assert not ruling.allowed
     assert ruling.rule == "recipe sample: commands are disabled"
-    assert 'does not say "enabled": true' in ruling.reason
+    assert 'does not set "enabled": true' in ruling.reason
     assert "data/list" in ruling.reason
 
 

@@ -164,11 +164,11 @@ AI = "strategy.aiCommands"
             ["only *, ** and ?"],
         ),
         ({"parameterRules": {"bash": {"a": {"glob": ["a", "../b"]}}}}, f"{AI}.parameterRules.bash.a.glob[1]", ["'..'"]),
-        ({"parameterRules": {"bash": {"a": {"glob": "a**"}}}}, f"{AI}.parameterRules.bash.a.glob", ["stands alone"]),
+        ({"parameterRules": {"bash": {"a": {"glob": "a**"}}}}, f"{AI}.parameterRules.bash.a.glob", ["stand alone"]),
         (
             {"parameterRules": {"bash": {"a": {"type": "array", "pattern": "x"}}}},
             f"{AI}.parameterRules.bash.a.pattern",
-            ["nothing about values of type array", "valid with type string"],
+            ["does not apply to values of type array", "valid with type string"],
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_a_fault_is_named_with_file_field_and_reason(ai_commands: dict[str, Any]
         ({"strategy": {"aicommands": {}}}, "strategy.aicommands", "did you mean 'aiCommands'?"),
         ({"strategy": {"conversationPattern": "A B"}}, "strategy.conversationPattern", "'A B'"),
         ({"extra": 1}, "extra", "'extra' is unknown"),
-        ({"phrases": [{"says": "ship {a}{b}", "command": "x"}]}, "phrases[0].says", "two slots stand side by side"),
+        ({"phrases": [{"says": "ship {a}{b}", "command": "x"}]}, "phrases[0].says", "two slots are adjacent"),
         ({"phrases": [{"says": "{a} b " * 9, "command": "x"}]}, "phrases[0].says", "9 slots; valid: at most 8"),
         ({"x y" * 2000: 1}, "['x yx", "is unknown"),
     ],

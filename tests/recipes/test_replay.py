@@ -86,7 +86,7 @@ def test_each_decision_is_compared_with_what_the_new_recipe_says(under, was, fli
     [
         ({"status": "refused", "code": "too_fast", "rule": ""}, "too_fast"),
         ({"status": "refused", "code": "bad_params", "rule": ""}, "bad_params"),
-        ({**REFUSED, "rule": "room general: members only"}, "refused whatever a recipe says"),
+        ({**REFUSED, "rule": "room general: members only"}, "refused independently of recipes"),
         ({"code": "dry_run"}, "dry_run"),
         ({"approval": "a1"}, "resumed"),
         ({"phase": "end"}, "the end of a call that is counted by its start"),

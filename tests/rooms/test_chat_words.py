@@ -54,7 +54,7 @@ async def test_who_may_not_decide_is_told_so_and_has_spoken_all_the_same(driver)
     assert "You may not decide in room 'general'" in said["note"]
     driver.clock.advance(60)
     late = await say(driver, f"approve {ticket}")
-    assert "Nothing waits" in late["note"]
+    assert "No approval" in late["note"]
     assert len((await driver.owner("room/messages", name="general")).result["items"]) == 2
 
 

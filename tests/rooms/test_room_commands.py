@@ -171,8 +171,8 @@ async def test_who_joins_a_room_is_somebody_known_or_said_to_be_an_agent(driver)
         return await driver.ask("room/join", by="", room="", params={"name": "general", "member": member, **more})
 
     nobody = await join("ana")
-    assert (nobody.code, "; the nearest: anna." in nobody.message) == ("not_found", True)
-    assert (await join("anna", kind="ai")).message == "'anna' is known here as a person, and not as an AI."
+    assert (nobody.code, " Nearest: anna. " in nobody.message) == ("not_found", True)
+    assert (await join("anna", kind="ai")).message == "'anna' is a person, not an AI."
     assert [(await join(one)).status for one in ("anna", "guide", "helper-bot")] == ["done"] * 3
     assert (await join("newcomer", kind="ai")).status == "done"
     kinds = {one["member"]: one["kind"] for one in (await driver.owner("room/who", name="general")).result["items"]}

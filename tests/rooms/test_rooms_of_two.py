@@ -161,4 +161,4 @@ async def test_a_room_that_only_has_such_a_name_is_not_taken_for_one_of_two(peop
     await rooms.create(msgspec.structs.replace(general, id="direct-anna-carl", name="Old", version=1))
     refused = await people.ask("anna", "room/direct", member="carl")
     assert refused.code == "conflict"
-    assert "no room of two" in refused.message
+    assert "not a direct room" in refused.message

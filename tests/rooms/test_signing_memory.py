@@ -15,7 +15,7 @@ def test_a_token_that_was_read_before_is_no_good_for_another_use():
     signer = Signer(KEY)
     text = signer.sign("refresh", "id", user="anna", tenant="local", issued=1.0, expires=2.0)
     assert signer.claims(text, "refresh")["jti"] == "id"
-    with pytest.raises(NotAuthenticated, match="only exchanged for another"):
+    with pytest.raises(NotAuthenticated, match="only be exchanged for an access token"):
         signer.claims(text, "token", "access")
 
 

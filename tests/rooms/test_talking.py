@@ -235,7 +235,7 @@ async def test_a_message_sent_again_with_its_key_is_there_once_also_after_a_rest
         assert await texts(driver) == ["no key", "no key", "two", "hello all"]
     assert again.result == first.result
     assert at_once[0].result == at_once[1].result
-    assert (other.code, "take a new one" in other.message) == ("conflict", True)
+    assert (other.code, "Use a new key" in other.message) == ("conflict", True)
 
 
 async def test_a_word_sent_again_with_its_key_decides_nothing_again(driver):
@@ -247,5 +247,5 @@ async def test_a_word_sent_again_with_its_key_decides_nothing_again(driver):
     later = await waiting("b.txt")
     again = await driver.owner("room/say", name="general", text="approve", key="k")
     assert (said.result["decided"]["state"], "decided" in again.result) == ("approved", False)
-    assert "said before" in again.result["note"]
+    assert "already sent" in again.result["note"]
     assert (await driver.owner("approval/show", id=later)).result["state"] == "pending"

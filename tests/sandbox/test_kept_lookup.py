@@ -135,16 +135,16 @@ def test_beside_the_folder_of_the_house_only_the_program_itself_is_read(person: 
 
 def test_a_program_in_the_folder_of_the_house_is_not_run(person: Path) -> None:
     program = made(person / ".doorward" / "bin" / "tool")
-    with pytest.raises(CommandFailed, match="lies where no program may look"):
+    with pytest.raises(CommandFailed, match="it is not visible inside the sandbox"):
         looked_up(person, str(program))
 
 
 WRONG = {
     "tool-that-is-nowhere": "The program 'tool-that-is-nowhere' was not found; looked in /usr/bin, /bin.",
-    "/usr/bin/nothing": "The program /usr/bin/nothing is not there.",
-    "/etc/passwd": "The program /etc/passwd may not be run.",
-    "./tool": "The command './tool' is a relative path; valid: a name to be looked up, or a whole path.",
-    "": "The command of a program that is to be kept is empty; valid: a name or an absolute path.",
+    "/usr/bin/nothing": "The program /usr/bin/nothing does not exist.",
+    "/etc/passwd": "The program /etc/passwd is not executable.",
+    "./tool": "The command './tool' is a relative path; valid: a program name or an absolute path.",
+    "": "The command is empty; valid: a program name or an absolute path.",
 }
 
 

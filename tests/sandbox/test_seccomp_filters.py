@@ -156,7 +156,7 @@ def test_every_group_gives_its_reason_in_sentences() -> None:
 
 def test_a_call_cannot_stand_in_two_groups() -> None:
     twice = (Group("One.", "read write", "allow"), Group("Two.", "write", "EPERM"))
-    with pytest.raises(ValueError, match="'write' stands in two"):
+    with pytest.raises(ValueError, match="'write' is in two"):
         decisions([twice])
 
 
@@ -333,5 +333,5 @@ def test_this_machine_is_meant_when_none_is_named() -> None:
 
 
 def test_an_unknown_kind_is_an_error_that_names_the_valid_ones() -> None:
-    with pytest.raises(ValueError, match=r"no kind of filter 'most'; valid: full, alone, alone-network\."):
+    with pytest.raises(ValueError, match=r"Unknown filter kind 'most'; valid: full, alone, alone-network\."):
         load("most")

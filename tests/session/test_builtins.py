@@ -161,9 +161,9 @@ async def test_what_xargs_would_make_too_long_or_too_often_is_refused_before_any
     too_often = await typing.ask("sh/xargs", args=["-n", "2", "echo"], input="b " * 401)
     lines = await typing.ask("sh/xargs", args=["-I", "a", "echo", "a"], input="b\n" * 201)
     just_fits = await typing.ask("sh/xargs", args=["-n", "100", "echo"], input="b " * 300)
-    assert "a run has at most 65536 characters, and one would have 30000004" in too_long.result["stderr"]
-    assert "at most 200 runs of 2 words are made" in too_often.result["stderr"]
-    assert "at most 200 runs are made, and these would be 201" in lines.result["stderr"]
+    assert "a run has at most 65536 characters; one would have 30000004" in too_long.result["stderr"]
+    assert "at most 200 runs of 2 words are valid" in too_often.result["stderr"]
+    assert "at most 200 runs are valid; these would be 201" in lines.result["stderr"]
     assert [one.result["exitCode"] for one in (too_long, too_often, lines, just_fits)] == [2, 2, 2, 0]
     assert (too_long.result["stdout"], just_fits.result["stdout"]) == ("", 3 * ("b " * 99 + "b\n"))
 
@@ -189,7 +189,7 @@ async def test_a_word_in_a_room_does_what_its_recipe_allows(shell):
     written = await shell.ask("sh/tee", params={"args": ["x.txt"], "input": "x"})
     listed = await shell.ask("sh/ls", params={})
     status = await shell.ask("sh/status", params={})
-    assert (written.result["exitCode"], "waits for a person's approval" in written.result["stderr"]) == (75, True)
+    assert (written.result["exitCode"], "is waiting for approval" in written.result["stderr"]) == (75, True)
     assert listed.result["stdout"] == "a.py\nnotes\nsrc\n"
     assert (status.status, status.code) == ("refused", "not_permitted")
 
@@ -228,7 +228,9 @@ async def test_a_query_prints_times_as_such_and_says_when_rows_are_left_out(shel
     asked = await typed(shell, "query", "SELECT createdAt FROM notes LIMIT 1", "--json")
     assert isinstance(json.loads(asked.result["stdout"])[0]["createdAt"], float)
     many = (await typed(shell, "query", "SELECT a.n FROM notes a" + ", notes" * 6)).result
-    assert many["stderr"] == ("query: only the first 1000 rows are shown; LIMIT and OFFSET in the SELECT give others\n")
+    assert many["stderr"] == (
+        "query: only the first 1000 rows are shown; use LIMIT and OFFSET in the SELECT for others\n"
+    )
 
 
 async def test_undo_alone_takes_back_the_last_change_and_then_the_one_before(shell):
@@ -241,7 +243,7 @@ async def test_undo_alone_takes_back_the_last_change_and_then_the_one_before(she
     ]
     for one, left in ((second, "x"), (first, None)):
         undone = (await typed(shell, "undo")).result
-        assert (undone["stdout"], undone["exitCode"]) == (f"{one.call}: file/write of later.txt is taken back\n", 0)
+        assert (undone["stdout"], undone["exitCode"]) == (f"{one.call}: file/write of later.txt was undone\n", 0)
         shown = (await typed(shell, "cat", "later.txt")).result
         assert (shown["stdout"] if shown["exitCode"] == 0 else None) == left
     assert first.call not in (await typed(shell, "undo", "-l")).result["stdout"]
@@ -271,10 +273,10 @@ async def test_messages_without_words_show_what_hangs_on_them(shell):
     said = (await typed(shell, "messages", "general", "-n", "2")).result["stdout"]
     assert [line.partition("  ")[2] for line in said.splitlines()] == [
         "guide: [data/list: done]",
-        "owner: (taken back)",
+        "owner: (deleted)",
     ]
 
 
 async def test_a_record_for_a_collection_that_is_not_there_says_how_to_make_one(shell):
     said = (await typed(shell, "insert", "nowhere", "a=1")).result
-    assert (said["exitCode"], "collection/define makes a new one" in said["stderr"]) == (1, True)
+    assert (said["exitCode"], "collection/define creates a collection" in said["stderr"]) == (1, True)

@@ -86,7 +86,7 @@ async def test_a_secret_variable_lasts_from_line_to_line_and_every_line_hides_it
     assert (await typing.line("x", session))[0] == f"{SECRET}\n"
     await typing.line("unset DB_PASSWORD", session)
     assert (await typing.line("echo ${DB_PASSWORD:-gone}", session))[0] == "gone\n"
-    assert "there is no variable DB_PASSWORD" in (await typing.line("echo $DB_PASSWORD", session))[1]
+    assert "the variable DB_PASSWORD is not set" in (await typing.line("echo $DB_PASSWORD", session))[1]
     assert SECRET not in written_down(typing)
 
 
@@ -124,7 +124,7 @@ async def test_after_a_new_start_it_is_gone_and_that_is_said(
         id = (await typing.script(script="API_KEY=abcdef", session="new")).result["session"]
     async with opened() as driver:
         typing = Typing(driver.house)
-        said = "what API_KEY was is gone: what is named like a secret is nowhere stored; set it again"
+        said = "the value of API_KEY is lost: secret variables are not kept across restarts; set it again"
         assert (await typing.line("echo $API_KEY", id))[1:] == (f"shell: {said}\n", 1)
         assert (await typing.line("echo ${API_KEY:-none}", id))[0] == "none\n"
 
@@ -165,9 +165,9 @@ def test_a_session_shows_its_secrets_in_nothing_that_it_remembers() -> None:
     session.remember(f"curl {shlex.quote(SECRET)}")
     session.said(f"is {SECRET} good", f"{SECRET} is")
     assert SECRET not in repr((session.history, session.talk))
-    with pytest.raises(BadParams, match="would hold a secret"):
+    with pytest.raises(BadParams, match="would contain a secret"):
         session.alias("x", f"curl {SECRET}")
-    with pytest.raises(BadParams, match="would hold a secret"):
+    with pytest.raises(BadParams, match="would contain a secret"):
         session.alias("x", "API_KEY=abcdef")
 
 

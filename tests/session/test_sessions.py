@@ -108,7 +108,7 @@ async def test_what_was_done_is_told_even_if_the_session_cannot_be_stored(
     monkeypatch.setattr(typing.house.services.sessions, "_put", full)
     outcome = await typing.script(script="echo done", session=session)
     assert (outcome.status, outcome.result["stdout"]) == ("done", "done\n")
-    assert "remembers of this could not be stored: The disk is full." in outcome.result["stderr"]
+    assert "could not be stored: The disk is full." in outcome.result["stderr"]
     changed = await typing.ask("sh/cd", session=session, args=["/tmp"])
     assert "could not be stored" in changed.result["stderr"]
     asked = (await typing.ask("agent/ask", prompt="what time is it", session=session)).result
@@ -130,7 +130,7 @@ async def test_an_unknown_or_misshapen_id_is_refused_and_never_replaced(typing: 
     for id in ("0" * 24, "not-there-at-all"):
         outcome = await typing.script(script="pwd", session=id)
         assert (outcome.code, outcome.result) == ("not_found", None)
-        assert "There is no session" in outcome.message
+        assert "You have no session" in outcome.message
     for id in ("x", "../../etc", "a b c d e f g h", "%00%00%00%00"):
         outcome = await typing.script(script="pwd", session=id)
         assert (outcome.code, outcome.result) == ("bad_params", None)
@@ -145,7 +145,7 @@ async def test_a_session_goes_on_only_where_it_was_opened(typing: Typing) -> Non
     inside = (await typing.ask("session/open", room="general")).result["session"]
     refused = await typing.script(script="pwd", session=outside, room="general")
     assert refused.code == "not_permitted"
-    assert "was opened outside rooms and goes on only there; this is in room 'general'" in refused.message
+    assert "was opened outside rooms and works only there; this call is in room 'general'" in refused.message
     refused = await typing.script(script="pwd", session=inside)
     assert "was opened in room 'general'" in refused.message
     assert (await typing.line("pwd", inside, room="general"))[2] == 0

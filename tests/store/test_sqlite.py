@@ -202,7 +202,7 @@ async def test_a_write_whose_caller_is_gone_is_done_all_the_same(store: Store) -
 
 def test_a_database_of_another_house_is_not_opened(path: Path) -> None:
     Store(path, KEY).close()
-    with pytest.raises(Unusable, match="not signed with this house's secret"):
+    with pytest.raises(Unusable, match="not signed with this server's secret"):
         Store(path, bytes(reversed(KEY)))
 
 
@@ -211,7 +211,7 @@ def test_what_is_no_database_is_not_opened_and_not_changed(open_: Any, path: Pat
     path.write_bytes(b"precious" * 2_000)
     with pytest.raises(Unusable, match="file is not a database") as refusal:
         open_(path)
-    assert "restore a copy" in refusal.value.hint
+    assert "restore a backup" in refusal.value.hint
     assert path.read_bytes() == b"precious" * 2_000
 
 
@@ -251,5 +251,5 @@ async def test_many_writers_on_many_loops_share_one_store(store: Store) -> None:
 async def test_a_closed_store_refuses_instead_of_waiting_for_ever(tmp_path: Path) -> None:
     store = Store(tmp_path / "doorward.db", b"k" * 32)
     store.close()
-    with pytest.raises(LedgerUnavailable, match="ending"):
+    with pytest.raises(LedgerUnavailable, match="shutting down"):
         await store.write()

@@ -308,7 +308,7 @@ async def test_a_refusal_without_a_message_is_one_error_for_its_request(
     assert (told, id, type(error), error.retry_after) == ("unanswered", 1, kind, after)
     assert str(status) in error.message
     assert (status == 404) is ("answered 404 to /mcp," in error.message), "a wrong path is what one looks for then"
-    assert (status == 202) is ("with 202, without a type, and" in error.message)
+    assert (status == 202) is ("answered 202, without a type, without" in error.message)
     assert "who are you" not in error.message, "what a stranger writes is for the log of the server alone"
 
 

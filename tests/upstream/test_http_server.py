@@ -179,5 +179,5 @@ async def test_a_refusal_shows_what_the_server_says_and_a_server_that_is_gone_is
         async with asyncio.timeout(PATIENCE):
             while server.state == "ready":  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
-        with pytest.raises(Unreachable, match=r"[Ss]erver far.*It is tried again in \d+ second"):
+        with pytest.raises(Unreachable, match=r"[Ss]erver far.*The next attempt is in \d+ second"):
             await server.call("knock", {}, None, 10)

@@ -59,12 +59,12 @@ async def test_tools_are_listed_with_their_terms_and_warnings(house):
         ("mcp/time/add", "time_add", True),
         ("mcp/files/read_file", "files_read_file", True),
     ]
-    assert "imitate instructions" in items[2]["warnings"][0]
+    assert "imitates instructions" in items[2]["warnings"][0]
     found = await house.run("mcp/tools", by="", room="", search="reads FILE")
     assert [one["tool"] for one in found.result["items"]] == ["read_file"]
     none = await house.run("mcp/tools", by="", room="", server="nobody")
     assert (none.status, none.code) == ("failed", "not_found")
-    assert none.message == "There is no server 'nobody'; there are: time, files."
+    assert none.message == "There is no server 'nobody'; known servers: time, files."
 
 
 async def test_agents_are_listed_only_the_tools_that_they_might_call(house):
@@ -102,7 +102,7 @@ async def test_a_call_by_the_tools_own_name_skips_no_rule(house):
 
 
 @pytest.mark.parametrize(
-    ("server", "name", "says"), [("nobody", "now", "no server"), ("time", "nope", "it has: now, add")]
+    ("server", "name", "says"), [("nobody", "now", "no server"), ("time", "nope", "Tools: now, add")]
 )
 async def test_calling_what_is_not_there_says_what_is(house, server, name, says):
     outcome = await house.run("mcp/call", by="", server=server, tool=name)
@@ -128,7 +128,7 @@ async def test_a_disabled_server_can_be_tested_and_not_restarted(house):
     lacking = (await house.driver.owner("mcp/test", server="files")).result
     assert (lacking["ok"], "DOORWARD_NOT_SET, which is not set" in lacking["problem"]) == (False, True)
     refused = await house.run("mcp/restart", by="", room="", server="time")
-    assert (refused.status, refused.message) == ("failed", "The server time is disabled, so nothing was started.")
+    assert (refused.status, refused.message) == ("failed", "The server time is disabled. Nothing was started.")
     assert "doorward servers enable time" in refused.hint
     assert (await house.driver.owner("mcp/logs", server="time")).result == {"items": [], "state": "disabled"}
 
@@ -146,7 +146,7 @@ async def test_a_test_of_a_server_that_never_answers_and_is_slow_to_end_says_wha
     tested = await tried(config, lambda config, on_change: Server(config, slow.connect, clock, on_change))
     assert (tested.ok, tested.problem.partition(". ")[0]) == (
         False,
-        "The server slow did not say within 0.01 seconds what it can do",
+        "The server slow did not start within 0.01 seconds",
     )
 
 
@@ -155,8 +155,8 @@ async def test_names_in_an_entry_that_fit_no_tool_are_remarked(house):
     await house.file({**TIME, **terms}, FILES)
     time, files = (await house.run("mcp/servers")).result["items"]
     assert time["remarks"] == [
-        "denyTools names rm, and it has no such tool.",
-        "autoApprove names nwo, and it has no such tool.",
+        "denyTools names rm, but the server has no such tool.",
+        "autoApprove names nwo, but the server has no such tool.",
     ]
     assert files["remarks"] == []
     listed = await house.run("mcp/tools", by="", room="", server="time")
@@ -249,7 +249,7 @@ async def test_for_another_tenant_tools_of_servers_do_not_exist_by_any_way_of_as
 
     async def told(command, /, **params):
         outcome = await house.driver.ask(command, token=token, room="", params=params)
-        return outcome.status, outcome.code, outcome.message.replace("then", "now").partition(";")[0], outcome.hint
+        return outcome.status, outcome.code, outcome.message.replace("then", "now").partition(". ")[0], outcome.hint
 
     for way in (lambda name: told(name, x=1), lambda name: told("help/describe", command=name)):
         for there, nowhere in (("mcp/time/now", "mcp/time/then"), ("time_now", "time_then")):
@@ -268,14 +268,14 @@ async def test_a_tool_of_a_server_that_is_disabled_starting_or_down_is_missing_f
     await house.file(TIME, {**FILES, "enabled": False}, {"id": "slow"}, {"id": "gone"})
     disabled = await house.run(name, by="")
     assert disabled.code == "unknown_command"
-    assert disabled.message == f"There is no command {name!r} now. The server files is disabled."
+    assert disabled.message == f"The command {name!r} is not available now. The server files is disabled."
     assert disabled.hint == "Enable it: doorward servers enable files"
     await house.upstreams.get("gone").up()
     starting = await house.run("mcp/slow/wait", by="")
     assert "The server slow is still starting." in starting.message
     assert (starting.retry, starting.retry_after) == ("later", 2.0)
     down = await house.run("gone_leave", by="")
-    assert "Server gone: Nobody is at home. It is tried again in 1 second." in down.message
+    assert "Server gone: Nobody is at home. The next attempt is in 1 second." in down.message
     await house.shop("mcp/time/*")
     for hidden in (name, "mcp/slow/wait", "gone_leave"):
         assert " now. " not in (await house.run(hidden, room="shop")).message
@@ -320,4 +320,4 @@ async def test_a_question_among_calls_of_one_person_is_theirs_and_among_those_of
     agent = asyncio.ensure_future(house.run("mcp/asks/go"))
     for outcome in (await agent, await bob):
         assert outcome.result.content[0]["text"] == "cancel"
-        assert "calls of several people are under way" in outcome.hint
+        assert "calls of several people are running" in outcome.hint

@@ -179,19 +179,19 @@ async def test_client_credentials_with_a_token_url_ask_there_before_the_first_re
 @pytest.mark.parametrize(
     ("facts", "resource", "why"),
     [
-        ({"issuer": "https://other.example"}, {}, "the very same name"),
-        ({"token_endpoint": ""}, {}, "where it gives tokens"),
-        ({"token_endpoint": "file:///etc/passwd"}, {}, "must be an address with https"),
-        ({"authorization_endpoint": "javascript:alert(1)"}, {}, "must be an address with https"),
-        ({"authorization_endpoint": "https://a\u202eb.example/"}, {}, "must be an address with https"),
+        ({"issuer": "https://other.example"}, {}, "the two must be equal"),
+        ({"token_endpoint": ""}, {}, "has no token_endpoint"),
+        ({"token_endpoint": "file:///etc/passwd"}, {}, "must be an https URL"),
+        ({"authorization_endpoint": "javascript:alert(1)"}, {}, "must be an https URL"),
+        ({"authorization_endpoint": "https://a\u202eb.example/"}, {}, "must be an https URL"),
         ({"code_challenge_methods_supported": ["plain"]}, {}, "PKCE"),
-        ({"registration_endpoint": ""}, {}, "does not register clients"),
-        ({}, {"resource": "https://other.example/mcp"}, "must be its own address"),
-        ({}, {"resource": "http://127.0.0.1:1/mcp"}, "must be its own address"),
-        ({}, {"authorization_servers": ["http://192.0.2.1"]}, "must be an address with https"),
-        ({"token_endpoint": "http://192.0.2.1/token"}, {}, "must be an address with https"),
-        ({}, {"authorization_servers": []}, "which authorization server"),
-        ({}, {"authorization_servers": ["https://" + "a" * 1_000]}, "which authorization server"),
+        ({"registration_endpoint": ""}, {}, "does not support dynamic client registration"),
+        ({}, {"resource": "https://other.example/mcp"}, "valid: its own URL"),
+        ({}, {"resource": "http://127.0.0.1:1/mcp"}, "valid: its own URL"),
+        ({}, {"authorization_servers": ["http://192.0.2.1"]}, "valid: an https URL"),
+        ({"token_endpoint": "http://192.0.2.1/token"}, {}, "must be an https URL"),
+        ({}, {"authorization_servers": []}, "does not name an authorization server"),
+        ({}, {"authorization_servers": ["https://" + "a" * 1_000]}, "does not name an authorization server"),
     ],
 )
 async def test_metadata_that_does_not_fit_ends_the_login_before_anybody_is_sent_anywhere(
@@ -210,11 +210,11 @@ async def test_metadata_that_does_not_fit_ends_the_login_before_anybody_is_sent_
 @pytest.mark.parametrize(
     ("brought", "promised", "why"),
     [
-        ({"iss": "https://evil.example"}, False, "is not of"),
-        ({}, True, "does not say that it is of"),
-        ({"error": "access_denied", "code": ""}, False, "did not let the person in: access_denied"),
+        ({"iss": "https://evil.example"}, False, "is from another issuer"),
+        ({}, True, "does not name its issuer"),
+        ({"error": "access_denied", "code": ""}, False, "refused the login: access_denied"),
         ({"error": "<script>", "code": ""}, False, "an unknown reason"),
-        ({"code": ""}, False, "nothing in hand"),
+        ({"code": ""}, False, "has no authorization code"),
     ],
 )
 async def test_an_answer_that_is_not_the_one_waited_for_is_never_traded_for_a_token(
@@ -261,7 +261,7 @@ async def test_credentials_of_an_entry_are_not_shown_to_another_authorization_se
         await far.call(auth)
         far.guarded.good.clear()
         far.guarded.resource = {"authorization_servers": [other.guarded.root]}
-        with pytest.raises(NotLetIn, match="are not shown to another"):
+        with pytest.raises(NotLetIn, match="are not sent to another"):
             await far.call(auth)
     assert not other.guarded.forms
     assert not other.guarded.basics
@@ -273,7 +273,7 @@ async def test_a_secret_is_shown_elsewhere_only_where_its_entry_says_so(tmp_path
         far.guarded.resource = {"authorization_servers": [other.guarded.root]}
         other.guarded.good = far.guarded.good
         auth = Auth(type="client_credentials", client_id="us", client_secret="x")
-        with pytest.raises(NotLetIn, match="shown to the server's own address only") as refused:
+        with pytest.raises(NotLetIn, match="sent only to the server's own address") as refused:
             await far.call(auth)
         assert "tokenUrl" in refused.value.hint
         assert not other.guarded.basics
@@ -285,7 +285,7 @@ async def test_a_secret_is_shown_elsewhere_only_where_its_entry_says_so(tmp_path
 async def test_a_description_elsewhere_is_read_over_https_alone(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
         far.guarded.challenge = 'Bearer resource_metadata="http://192.0.2.1/about"'
-        with pytest.raises(NotLetIn, match="must be an address with https, or one of its own"):
+        with pytest.raises(NotLetIn, match="valid: an https URL, or a URL of the server itself"):
             await far.call()
 
 
@@ -324,7 +324,7 @@ async def test_a_scope_that_a_call_lacked_is_asked_for_at_the_next_login(tmp_pat
         await far.remote().log_in(far.entry(), opens)
         assert far.guarded.asked_for["scope"].split() == ["read", "write"]
         sent = f"Bearer access-{far.guarded.made}"
-        with pytest.raises(NotLetIn, match="asked for already"):
+        with pytest.raises(NotLetIn, match="requested but not granted"):
             await oauth.challenged(Challenge(403, challenge.header, sent))
 
 
@@ -429,5 +429,5 @@ async def test_a_server_that_names_no_authorization_server_wants_a_token(tmp_pat
 
     async with world(tmp_path) as far, scripted(bare) as silent:
         far.guarded.root = silent.root
-        with pytest.raises(NotLetIn, match=r"wants a token, and names no authorization server .* --bearer"):
+        with pytest.raises(NotLetIn, match=r"requires a token but names no authorization server; .* --bearer"):
             await far.call()

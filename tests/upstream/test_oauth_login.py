@@ -53,7 +53,7 @@ async def test_a_login_through_the_gate_lets_calls_in_and_leaves_no_token_in_any
             refused = await driver.ask("mcp/login", params={"server": "far"})
             assert (refused.status, refused.code) == ("refused", "not_permitted")
             local = await driver.ask("mcp/login", by="", room="", params={"server": "near"})
-            assert "only at servers with a `url`" in local.message
+            assert "only to servers with a `url`" in local.message
             left = [await driver.ask("mcp/logout", by="", room="", params={"server": "far"}) for _ in range(2)]
             assert [one.result["forgotten"] for one in left] == [True, False]
             after = await driver.ask("mcp/far/knock", by="", room="")

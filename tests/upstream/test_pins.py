@@ -63,7 +63,7 @@ async def test_what_stays_withheld_when_it_is_approved_says_so(trusting):
     await trusting.lists("time", bad, tool("add"))
     (approved,) = (await trusting.driver.owner("mcp/approve", server="time")).result["tools"]
     assert approved["withheld"] == (
-        "Nobody may run mcp/time/now, because the schema of its parameters cannot be used: at properties.a.type, it is"
+        "mcp/time/now is blocked: the schema of its parameters cannot be used: at properties.a.type, it is"
         " not valid under any of the schemas listed in the 'anyOf' keyword."
     )
 
@@ -72,7 +72,7 @@ async def test_a_tool_that_there_is_not_is_not_merely_one_that_waits_for_nothing
     mistaken = await trusting.run("mcp/approve", by="", room="", server="time", tool="nwo")
     assert (mistaken.code, mistaken.message) == (
         "not_found",
-        "The server time has no tool 'nwo'; it has: now, add.",
+        "The server time has no tool 'nwo'. Tools: now, add.",
     )
 
 
@@ -195,7 +195,7 @@ async def test_hidden_characters_in_a_difference_are_written_out(trusting):
     assert "\u202e" not in json.dumps(tried.result, ensure_ascii=False)
     (one,) = tried.result["effect"]["tools"]
     assert "+description: Tells the time\\u202e." in one["difference"]
-    assert any("hidden characters" in warning for warning in one["warnings"])
+    assert any("invisible characters" in warning for warning in one["warnings"])
 
 
 async def test_a_server_that_was_seen_without_tools_is_known_across_a_restart(house, opened):

@@ -40,7 +40,7 @@ async def test_after_five_failures_calls_fail_at_once_and_one_attempt_decides(wa
         assert it.server.state == state
         if state == "waiting":
             await it.timers.ring()
-    with pytest.raises(Unreachable, match=r"No way in\. It is tried again in 8 seconds\.") as caught:
+    with pytest.raises(Unreachable, match=r"No way in\. The next attempt is in 8 seconds\.") as caught:
         await it.call()
     assert caught.value.retry_after == 8.0
     it.script.refuses = None
@@ -59,7 +59,7 @@ async def test_whoever_calls_while_it_starts_waits_for_it_and_hears_why_it_does_
     await turns(20)
     assert not early.done()
     it.wire.receiver.lost(Unreachable("It fell on its way."))
-    with pytest.raises(Unreachable, match=r"It fell on its way\. It is tried again in"):
+    with pytest.raises(Unreachable, match=r"It fell on its way\. The next attempt is in"):
         await early
     it.script.mute = set()
     late = asyncio.ensure_future(it.call())
@@ -104,14 +104,14 @@ async def test_calls_that_are_never_answered_open_the_breaker_and_one_answer_clo
         with pytest.raises(TimedOut):
             await it.call(0.001)
     sent = len(it.wire.asked("tools/call"))
-    with pytest.raises(Unreachable, match="did not answer its last calls; it is tried again in 30 seconds") as caught:
+    with pytest.raises(Unreachable, match="did not answer its last calls; the next attempt is in 30 seconds") as caught:
         await it.call()
     assert caught.value.retry_after == 30.0
     assert len(it.wire.asked("tools/call")) == sent
     it.clock.advance(31)
     trying = asyncio.ensure_future(it.call())
     await turns()
-    with pytest.raises(Unreachable, match="tried again in 1 second"):
+    with pytest.raises(Unreachable, match="next attempt is in 1 second"):
         await it.call()
     it.wire.answer(it.wire.asked("tools/call")[-1], {"content": [{"type": "text", "text": "back"}]})
     assert await trying == "back"
@@ -160,10 +160,10 @@ async def test_a_disabled_or_stopped_server_says_so(watched: Make, clock: Any) -
     [
         ({"content": "text"}, "without a list of `content`"),
         ({"content": None}, "without a list of `content`"),
-        ({"content": ["text"]}, "entry 0 is no block, that is, an object with a `type`, but 'text'"),
+        ({"content": ["text"]}, "entry 0 must be an object with a `type`; given 'text'"),
         (
             {"content": [{"type": "text", "text": "x"}, {"text": "x"}]},
-            "entry 1 is no block, .* but an object with 'text'",
+            "entry 1 must be .* given an object with 'text'",
         ),
     ],
 )

@@ -46,11 +46,11 @@ def test_where_there_is_none_a_person_is_told_how_to_add_one(doorward: Doorward)
     assert (shown.code, "No MCP servers yet." in shown.out) == (0, True)
     assert "doorward servers import" in shown.out
     assert "doorward servers add" in shown.out
-    assert f"There is no file {file_of(doorward)}." in shown.out
+    assert f"The file {file_of(doorward)} does not exist." in shown.out
     file_of(doorward).write_text("{")
     broken = doorward.on_terminal("doorward run --as=me --room= mcp/servers")
-    assert "There is no earlier version of it" in broken.out
-    assert f"The file {file_of(doorward)} names none." in broken.out
+    assert "There is no earlier version" in broken.out
+    assert f"The file {file_of(doorward)} lists no servers." in broken.out
 
 
 def test_a_server_is_added_by_what_starts_it_or_by_its_address(doorward: Doorward) -> None:
@@ -113,7 +113,7 @@ def test_a_tool_that_changed_is_approved_after_a_look_at_the_change(echoing: Doo
 def test_approving_for_a_server_that_there_is_not_says_so(echoing: Doorward) -> None:
     told = echoing("servers", "approve", "nope", "--json").json
     assert (told["status"], told["code"], told["retry"]) == ("refused", "not_found", "after_fix")
-    assert told["text"].startswith("Command failed: There is no server 'nope'; there are: ")
+    assert told["text"].startswith("Command failed: There is no server 'nope'; known servers: ")
 
 
 def test_one_that_does_not_work_says_why_and_ends_so(echoing: Doorward) -> None:
@@ -159,7 +159,7 @@ def test_a_script_must_say_yes(doorward: Doorward) -> None:
     client.write_text('{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
     planned = doorward("servers", "import", str(client), "--only", "a")
     assert (planned.code, [one["id"] for one in planned.json["result"]["effect"]["items"]]) == (1, ["a"])
-    assert "add --yes" in planned.err
+    assert "Add --yes" in planned.err
     assert not file_of(doorward).exists()
     done = doorward("servers", "import", str(client), "--only", "a", "--yes")
     assert (done.code, [one["id"] for one in done.json["result"]["items"]]) == (0, ["a"])
@@ -176,7 +176,7 @@ def test_a_file_without_servers_and_a_machine_without_clients_say_so(
     odd.write_text("{}")
     with pytest.raises(Unusable, match="names no MCP server"):
         command.main(["import", str(odd)], standalone_mode=False)
-    with pytest.raises(NotFound, match="No MCP client on this machine"):
+    with pytest.raises(NotFound, match="in the MCP clients on this machine"):
         command.main(["import"], standalone_mode=False)
     assert not (tmp_path / "home").exists()
 

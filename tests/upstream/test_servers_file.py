@@ -204,7 +204,7 @@ class TestVariables:
         assert servers[0].env == {"T": "${TOKEN}"}
         assert servers[0].problem == (
             "The server a needs the variable TOKEN, which is not set where Doorward runs; set it, or write"
-            " ${TOKEN:-something} in the file."
+            " ${TOKEN:-default} in the file."
         )
         assert servers[1].problem == ""
 
@@ -278,20 +278,24 @@ FAULTS = [
     ({"id": "a", "command": "x", "args": "y"}, "servers[0].args", "'y' is not of type"),
     ({"id": "a", "command": "x", "args": ["y", 1]}, "servers[0].args[1]", "1 is not of type"),
     ({"id": "a", "command": "x", "env": {"1A": "y"}}, "servers[0].env['1A']", "not valid as a key"),
-    ({"id": "a", "command": "npx -y x"}, "servers[0].command", "with the words behind it in args"),
+    ({"id": "a", "command": "npx -y x"}, "servers[0].command", "with its arguments in args"),
     ({"id": "a", "command": "./x"}, "servers[0].command", "absolute path"),
     ({"id": "a", "command": "x", "cwd": "here"}, "servers[0].cwd", "absolute path"),
     ({"id": "a", "command": "x", "sandbox": {"read": ["x"]}}, "servers[0].sandbox.read[0]", "absolute path"),
     ({"id": "a", "command": "x", "sandbox": {"netwrk": True}}, "servers[0].sandbox.netwrk", "did you mean 'network'?"),
     ({"id": "a", "command": "x", "sandbox": {"memoryMb": 1}}, "servers[0].sandbox.memoryMb", "minimum of 64"),
-    ({"id": "a", "command": "x", "headers": {"A": "b"}}, "servers[0].headers", "goes with a url"),
+    ({"id": "a", "command": "x", "headers": {"A": "b"}}, "servers[0].headers", "valid only with a url"),
     ({"id": "a", "command": "x", "transport": "http"}, "servers[0].transport", "a command, which is stdio"),
-    ({"id": "a", "url": "https://x", "args": []}, "servers[0].args", "goes with a command"),
-    ({"id": "a", "url": "x"}, "servers[0].url", "not an address"),
-    ({"id": "a", "url": "file:///etc/passwd"}, "servers[0].url", "not an address"),
-    ({"id": "a", "url": "https://x/$(reboot) "}, "servers[0].url", "not an address"),
+    ({"id": "a", "url": "https://x", "args": []}, "servers[0].args", "valid only with a command"),
+    ({"id": "a", "url": "x"}, "servers[0].url", "is not a URL"),
+    ({"id": "a", "url": "file:///etc/passwd"}, "servers[0].url", "is not a URL"),
+    ({"id": "a", "url": "https://x/$(reboot) "}, "servers[0].url", "is not a URL"),
     ({"id": "a", "url": "https://x/#y"}, "servers[0].url", "fragment"),
-    ({"id": "a", "url": "https://x", "headers": {"Host": "y"}}, "servers[0].headers.Host", "Doorward sets it itself"),
+    (
+        {"id": "a", "url": "https://x", "headers": {"Host": "y"}},
+        "servers[0].headers.Host",
+        "Doorward sets this protocol header itself",
+    ),
     ({"id": "a", "url": "https://x", "auth": {"type": "bearer"}}, "servers[0].auth.token", "it is missing"),
     ({"id": "a", "url": "https://x", "auth": {"type": "basic"}}, "servers[0].auth.type", "is not one of"),
     (
@@ -318,7 +322,7 @@ def test_a_fault_is_told_with_its_place(entry: dict[str, Any], field: str, reaso
 
 def test_an_id_that_is_there_twice_is_refused() -> None:
     error = refused({"servers": [{"id": "a", "command": "x"}, {"id": "a", "command": "y"}]})
-    assert (error.field, "is there already" in error.reason) == ("servers[1]", True)
+    assert (error.field, "is used twice" in error.reason) == ("servers[1]", True)
 
 
 @pytest.mark.parametrize("text", [*FORBIDDEN, "", " ", "[]", '{"serves": []}', '{"servers": {}}'])

@@ -126,7 +126,7 @@ async def test_the_last_good_version_of_another_file_is_not_this_ones(shelf: She
     other.write_text("{")
     book = await shelf.book(MCP_CONFIG_PATH=str(other))
     assert (ids(book), bool(book.problem)) == ([], True)
-    assert book.consequence == "There is no earlier version of it, so no server of it is connected."
+    assert book.consequence == "There is no earlier version, so no server in it is connected."
 
 
 async def test_a_folder_that_is_gone_is_no_order_to_drop_every_server(shelf: Shelf, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ async def test_what_somebody_else_changed_meanwhile_is_not_overwritten(shelf: Sh
     book = await shelf.book()
     before = await book.text()
     shelf.file.write_text(text(ONE, TWO))
-    with pytest.raises(Conflict, match="changed by somebody else"):
+    with pytest.raises(Conflict, match="has changed in the meantime"):
         await book.save(before, text().encode())
     assert shelf.file.read_text() == text(ONE, TWO)
 

@@ -146,7 +146,7 @@ async def test_a_dry_run_shows_the_entry_and_writes_nothing(driver: Any) -> None
     assert shown.result["effect"] == {
         "id": "one",
         "entry": {"command": "npx", "args": ["-y", "x"], "env": ["A"]},
-        "notes": ["npx fetches programs from the network, which it may not use; to let it: --network"],
+        "notes": ["npx downloads programs, but it may not use the network; to allow it: --network"],
     }
     assert not file_of(driver).exists()
 
@@ -157,8 +157,8 @@ async def test_what_the_file_would_refuse_changes_nothing(driver: Any) -> None:
     for params, why in (
         ({"id": "two"}, "neither a command nor a url"),
         ({"id": "two", "command": "npx -y x"}, "command: valid: one program"),
-        ({"id": "two", "url": "ftp://x"}, "url: it is not an address"),
-        ({"id": "one", "command": "x"}, "There is a server 'one' already"),
+        ({"id": "two", "url": "ftp://x"}, "url: it is not a URL"),
+        ({"id": "one", "command": "x"}, "The server 'one' exists already"),
         ({"id": "two", "command": "x", "read": ["relative"]}, "sandbox.read[0]: valid: an absolute path"),
     ):
         refused = await driver.ask("mcp/add", by="", room="", params=params)
@@ -170,7 +170,7 @@ async def test_what_the_file_would_refuse_changes_nothing(driver: Any) -> None:
 async def test_an_id_that_is_none_is_answered_with_one_that_would_be(driver: Any) -> None:
     refused = await driver.ask("mcp/add", by="", room="", params={"id": "My Notes", "command": "x"})
     assert refused.message == (
-        "The id of a server is a small letter, then at most 30 small letters, digits, hyphens and underscores, such as"
+        "A server's id is a lower-case letter, then at most 30 lower-case letters, digits, hyphens and underscores, such as"
         " my-notes; given 'My Notes'."
     )
     assert refused.hint == ""
@@ -180,7 +180,7 @@ async def test_a_change_that_changes_nothing_says_so(driver: Any) -> None:
     await owner(driver, "mcp/add", id="one", command="/bin/true")
     first, again = [(await owner(driver, "mcp/disable", id="one")).result for _ in range(2)]
     assert (first["changed"], first["notes"]) == (True, [])
-    assert (again["changed"], again["notes"]) == (False, ["It was disabled already."])
+    assert (again["changed"], again["notes"]) == (False, ["It was already disabled."])
 
 
 async def test_servers_of_one_name_from_two_clients_are_both_taken_over(driver: Any) -> None:
@@ -191,7 +191,7 @@ async def test_servers_of_one_name_from_two_clients_are_both_taken_over(driver: 
     ]
     done = (await owner(driver, "mcp/import", sources=sources)).result
     assert [(one["id"], one["file"]) for one in done["items"]] == [("db", "/a"), ("db-2", "/b")]
-    assert done["items"][1]["notes"] == ["another server in this import is called db, so this one is db-2"]
+    assert done["items"][1]["notes"] == ["another server in this import is named db, so this one becomes db-2"]
     assert [one["why"] for one in done["skipped"]] == ["it is the same as db-2, which is added"]
 
 
@@ -203,8 +203,8 @@ async def test_a_broken_file_is_mended_by_people_and_not_from_here(driver: Any) 
     file_of(driver).write_bytes(b'\xef\xbb\xbf{"servers": []}')
     await driver.house.services.servers.load()
     listed = (await owner(driver, "mcp/servers")).result
-    assert "it begins with a byte order mark; valid: UTF-8 without one" in listed["problem"]
-    assert "no server of it is connected" in listed["problem"]
+    assert "it starts with a byte order mark; save it as UTF-8 without one" in listed["problem"]
+    assert "no server in it is connected" in listed["problem"]
     transport = httpx2.ASGITransport(app=Server(driver.house.gate, driver.house.services).public)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         health = (await client.get("/health")).json()
@@ -229,8 +229,8 @@ async def test_an_import_says_what_each_may_reach_and_leaves_the_rest_alone(driv
     assert any("to let it change files there" in note for note in files["notes"])
     assert any("DOORWARD_NOT_SET, which is not set" in note for note in key["notes"])
     assert {one["name"]: one["why"] for one in done.result["skipped"]} == {
-        "there": "there is a server there already, which stays as it is",
-        "bad": "url: it is not an address; valid: https:// or http://, a host, and a path",
+        "there": "a server there already exists and stays unchanged",
+        "bad": "url: it is not a URL; valid: https:// or http://, a host, and a path",
         "doorward": "it is Doorward itself",
     }
     assert '{"id": "there",   "command": "x"}' in file_of(driver).read_text()

@@ -79,9 +79,9 @@ def test_the_first_server_makes_the_file() -> None:
 
 
 def test_an_id_is_not_taken_twice_and_a_missing_one_names_those_there_are() -> None:
-    with pytest.raises(Conflict, match="There is a server 'one' already"):
+    with pytest.raises(Conflict, match="The server 'one' exists already"):
         editing.added(MAP, "one", {"command": "z"})
-    with pytest.raises(NotFound, match="There is no server 'three'; there are: one, two"):
+    with pytest.raises(NotFound, match="There is no server 'three'; known servers: one, two"):
         editing.removed(MAP, "three")
-    with pytest.raises(NotFound, match="There is no server 'three'; there are none"):
+    with pytest.raises(NotFound, match="There is no server 'three'; there are no servers"):
         editing.switched(None, "three", True)

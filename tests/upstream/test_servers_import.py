@@ -82,7 +82,7 @@ class TestFormats:
         assert str(file) in caught.value.message
 
     def test_a_folder_or_a_pipe_is_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(Unusable, match="not an ordinary file"):
+        with pytest.raises(Unusable, match="not a regular file"):
             in_file(tmp_path)
 
 
@@ -156,14 +156,14 @@ class TestWhatAnEntryBecomes:
             {"httpUrl": "https://x.example/mcp", "timeout": 5_000, "trust": True, "includeTools": ["a"]}, "gemini"
         )
         assert found.entry == {"url": "https://x.example/mcp", "tools": ["a"], "timeoutSeconds": 5.0}
-        assert found.notes == ("what the client approves by itself was not taken over: each call needs your approval",)
+        assert found.notes == ("the client's automatic approvals were not imported: each call needs your approval",)
 
     def test_windsurf_and_zed(self) -> None:
         windsurf = ours({"serverUrl": "https://x.example/mcp", "disabledTools": ["rm"]}, "windsurf")
         assert windsurf.entry == {"url": "https://x.example/mcp", "denyTools": ["rm"]}
         zed = ours({"source": "custom", "command": {"path": "uvx", "args": ["a"], "env": {"B": "c"}}}, "zed")
         assert zed.entry == {"command": "uvx", "args": ["a"], "env": {"B": "c"}}
-        assert "an extension brings it" in ours({"source": "extension", "settings": {}}, "zed").skipped
+        assert "an extension of the client provides it" in ours({"source": "extension", "settings": {}}, "zed").skipped
 
     def test_what_a_client_approves_by_itself_is_not_taken_over(self) -> None:
         found = ours({**TIME, "autoApprove": ["*"], "alwaysAllow": ["x"]})
@@ -172,7 +172,9 @@ class TestWhatAnEntryBecomes:
 
     def test_a_secret_in_plain_text_is_warned_of_and_not_repeated(self) -> None:
         found = ours({**TIME, "env": {"API_KEY": "abcdefgh", "SAFE_TOKEN": "${T}"}})
-        assert found.notes == ("env holds API_KEY in plain text, which stays in Doorward's file; ${API_KEY} is better",)
+        assert found.notes == (
+            "env has API_KEY in plain text, which is stored in Doorward's file; ${API_KEY} is better",
+        )
 
     def test_what_a_server_may_do_is_not_for_the_file_to_say(self) -> None:
         terms = {"tier": "information", "cost": 0, "sampling": True, "sandbox": {"write": ["/srv"]}}
@@ -181,11 +183,11 @@ class TestWhatAnEntryBecomes:
             reach = {"sandbox": terms["sandbox"]} if client == "doorward" else {}
             assert found.entry == {**TIME, "tools": ["now"], **reach}
             assert "tier, cost, sampling" in found.notes[-1]
-            assert "what it says of single tools" in found.notes[-1]
+            assert "settings of single tools" in found.notes[-1]
 
     def test_what_has_no_meaning_here_is_named(self) -> None:
         assert ours({**TIME, "sandboxEnabled": True}).notes == (
-            "left out, since Doorward has no such field: 'sandboxEnabled'",
+            "not imported, as Doorward has no such field: 'sandboxEnabled'",
         )
 
     @pytest.mark.parametrize(
@@ -193,10 +195,10 @@ class TestWhatAnEntryBecomes:
         [
             ({"command": "/usr/bin/doorward", "args": ["mcp", "--room", "general"]}, "it is Doorward itself"),
             ({"url": "http://127.0.0.1:8642/mcp/general"}, "it is Doorward itself"),
-            ({"type": "sse", "url": "https://x.example/sse"}, "the HTTP transport with SSE"),
-            ({}, "neither a command nor an address"),
-            ({"cmd": "x"}, "valid is one of command, url, httpUrl, serverUrl; given 'cmd'; did you mean 'command'?"),
-            ({"command": 3}, "not a plain text"),
+            ({"type": "sse", "url": "https://x.example/sse"}, "the deprecated HTTP+SSE transport"),
+            ({}, "neither a command nor a URL"),
+            ({"cmd": "x"}, "valid: one of command, url, httpUrl, serverUrl; given 'cmd'; did you mean 'command'?"),
+            ({"command": 3}, "one of them is not text"),
             ({"command": "x", "url": "https://x.example"}, "it has both"),
         ],
     )
@@ -232,7 +234,7 @@ class TestReach:
         entry = {"command": "server", "args": [str(notes), f"--dir={notes}", "/not/there", "/usr/share", "relative"]}
         found = reach.wanted(entry, home, {})
         assert (found.read, found.network) == ((str(notes),), False)
-        assert found.notes == (f"it may read {notes}; to let it change files there, list them in sandbox.write",)
+        assert found.notes == (f"it may read {notes}; to let it change files there, add them to sandbox.write",)
 
     def test_a_path_with_a_variable_is_granted_as_it_is_written(self, tmp_path: Path) -> None:
         (tmp_path / "notes").mkdir()
@@ -275,8 +277,8 @@ class TestReach:
         entry = {"command": "npx", "args": [str(notes)]}
         environment = {"PATH": str(programs(tmp_path, "npx"))}
         assert reach.advice(entry, tmp_path / "home", environment) == [
-            f"it is told of {notes}, which it may not read; to let it: --read {notes}",
-            "npx fetches programs from the network, which it may not use; to let it: --network",
+            f"its arguments name {notes}, which it may not read; to allow it: --read {notes}",
+            "npx downloads programs, but it may not use the network; to allow it: --network",
         ]
         granted = {**entry, "sandbox": {"write": [str(notes)], "network": True}}
         assert reach.advice(granted, tmp_path / "h", environment) == []
@@ -290,9 +292,9 @@ class TestReach:
         entry = {"command": "nothing-like-it", "env": env, "sandbox": {"read": granted}}
         program, own, missing, memory = reach.advice(entry, home, {"PATH": str(tmp_path)})
         assert "there is no program nothing-like-it" in program
-        assert own.startswith(f"it cannot be given {home}, and does not start with it: Doorward's own folder")
-        assert missing == f"{tmp_path / 'missing'} is not there, and it does not start without it"
-        assert memory.endswith(f"memory.json, which it may not write; to let it: --write {kept}")
+        assert own.startswith(f"{home} cannot be granted, so it will not start: it contains Doorward's own folder")
+        assert missing == f"{tmp_path / 'missing'} does not exist, so it will not start"
+        assert memory.endswith(f"memory.json, which it may not write; to allow it: --write {kept}")
         assert "older HTTP+SSE transport" in reach.advice({"url": "https://x.example/v1/sse"}, home, {})[0]
 
     def test_what_a_sandbox_hides_is_named_unless_it_came_from_a_variable(self, tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ class TestReach:
         config = ServerConfig(id="a", name="a", command="x", args=(str(seen), str(unseen), str(ours)))
         config = replace(config, sandbox=Surroundings(read=(str(seen),)), secrets=(str(ours),))
         (sentence,) = reach.hidden(config, tmp_path / "home", {})
-        assert sentence.startswith(f"It is told of {unseen}, which its sandbox hides")
+        assert sentence.startswith(f"Its arguments name {unseen}, which is not visible")
         assert "sandbox.read" in sentence
         assert reach.hidden(ServerConfig(id="a", name="a", transport="http"), tmp_path / "home", {}) == []
 

@@ -30,7 +30,7 @@ def test_whoever_sees_a_stopped_server_is_told_what_starts_it(
     state: str, told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     servers_shown.servers({"items": [{**FACTS, "state": state, "problem": ""}], "file": "f"})
-    assert ("starts with doorward up" in capsys.readouterr().err) is told
+    assert ("starts with `doorward up`" in capsys.readouterr().err) is told
 
 
 def shown_of(capsys: pytest.CaptureFixture[str], **more: Any) -> str:
@@ -46,9 +46,12 @@ def test_a_test_names_as_many_tools_as_one_reads(capsys: pytest.CaptureFixture[s
 
 
 def test_a_failed_test_says_its_problem_once_and_then_what_was_written(capsys: pytest.CaptureFixture[str]) -> None:
-    problem, advice = "The server web ended with exit code 2.", "It is told of /srv/x, which its sandbox hides."
+    problem, advice = (
+        "The server web ended with exit code 2.",
+        "Its arguments name /srv/x, which is not visible inside its sandbox.",
+    )
     shown = shown_of(capsys, problem=problem, advice=[advice], log=[f"12:00 ended: {problem}"])
     assert shown == f"web fails after 0.1 s {problem} {advice}"
     assert shown_of(capsys, problem=problem, log=["12:00 stderr: no", f"12:00 ended: {problem}"]).endswith(
-        "The last that it wrote: 12:00 stderr: no"
+        "Last log output: 12:00 stderr: no"
     )

@@ -86,7 +86,7 @@ async def test_a_question_among_calls_for_several_people_is_put_to_none_and_each
     assert person.wanted == []
     (remark,) = hooks[0].remarks
     assert hooks[1].remarks == [remark]
-    assert "calls of several people are under way" in remark
+    assert "calls of several people are running" in remark
     assert ("fault", remark) in heard.notes
     for one in calls:
         one.cancel()
@@ -298,19 +298,19 @@ async def test_what_a_server_of_the_newer_era_wants_to_know_is_found_out_and_sen
     ("result", "error", "sentence"),
     [
         ({"resultType": "input_required"}, Unreachable, "does not say which"),
-        ({"resultType": "input_required", "inputRequests": [1]}, Unreachable, "in a form that is none"),
-        ({"resultType": "input_required", "inputRequests": {"a": {"method": 1}}}, Unreachable, "that is none"),
-        ({"resultType": "input_required", "requestState": 7}, Unreachable, "no text"),
-        ({"resultType": "riddle"}, Unreachable, "unknown kind of result, 'riddle'"),
+        ({"resultType": "input_required", "inputRequests": [1]}, Unreachable, "sent invalid `inputRequests`"),
+        ({"resultType": "input_required", "inputRequests": {"a": {"method": 1}}}, Unreachable, "an invalid input request"),
+        ({"resultType": "input_required", "requestState": 7}, Unreachable, "valid: a text"),
+        ({"resultType": "riddle"}, Unreachable, "unknown result type 'riddle'"),
         (
             {"resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}}},
             CommandFailed,
-            "asks for something before it answers",
+            "requires input before it answers",
         ),
         (
             {"resultType": "input_required", "inputRequests": {"a": {"method": "sampling/createMessage"}}},
             CommandFailed,
-            "sampling is not allowed here",
+            "sampling is not enabled",
         ),
     ],
 )

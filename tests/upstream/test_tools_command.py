@@ -128,7 +128,7 @@ async def test_the_words_of_a_server_are_shown_as_such_and_hide_nothing(house):
         "Tells\\u202e the time.\\u001b[2J",
         "In two lines.",
     ]
-    assert "Doorward warns: its description holds hidden characters" in command.description
+    assert "Doorward warns: its description contains invisible characters" in command.description
     assert command.summary == "it: Tells\\u202e the time.\\u001b[2J"
     assert command.schema["properties"]["a"] == {"description": "Say\\u200b it", "enum": ["x\u200b"]}
     described = await house.driver.ask("help/describe", by="", room="", params={"command": command.name})
@@ -173,7 +173,7 @@ async def test_what_a_tool_gives_is_declared_only_where_that_can_be_used(house):
     [
         ({"structuredContent": {"n": "many"}}, "n: "),
         ({"structuredContent": {}}, "'n' is missing"),
-        ({}, "it gave none"),
+        ({}, "there is none"),
     ],
 )
 async def test_an_answer_that_is_not_what_its_tool_declares_is_a_failure_with_its_words(house, given, says):
@@ -195,7 +195,7 @@ async def test_a_tool_that_runs_only_as_a_task_is_withheld_and_says_so(house):
     assert [bool(command.withheld) for command in commands] == [True, False]
     refused = await house.run("mcp/it/a", by="")
     assert (refused.status, refused.code) == ("refused", "not_permitted")
-    assert "only as a task of MCP" in refused.message
+    assert "only as an MCP task" in refused.message
 
 
 async def test_secrets_of_a_server_are_hidden_in_what_its_tools_answer_and_nowhere_else(house):
@@ -233,7 +233,7 @@ async def test_tools_that_cannot_be_named_are_left_out_and_said(house):
     assert [command.offer.definition.name for command in commands] == ["fine", "x" * 200]
     (server,) = (await house.driver.owner("mcp/servers")).result["items"]
     assert (server["tools"], server["state"]) == (2, "ready")
-    assert "a tool is left out: its name holds characters that nobody can see" in server["problem"]
+    assert "a tool is left out: its name contains invisible characters" in server["problem"]
     assert "no letter and no digit" in server["problem"]
 
 
@@ -290,4 +290,4 @@ async def test_what_would_take_too_long_to_hold_against_a_schema_is_refused_by_h
     assert (await house.run(command.name, by="", x=few)).status == "done"
     outcome = await house.run(command.name, by="", x=many)
     assert outcome.code == "bad_params"
-    assert "nested 42 levels deep; valid: at most" in outcome.message
+    assert "nested 42 levels deep; at most" in outcome.message

@@ -358,7 +358,7 @@ async def test_a_tool_of_a_server_that_is_not_there_yet_is_not_called_unknown_at
     for early in (before, between):
         assert (early.code, early.message) == (
             "unknown_command",
-            "There is no command 'mcp/time/now' now. The server time is still starting.",
+            "The command 'mcp/time/now' is not available now. The server time is still starting.",
         )
         assert early.retry_after
     await house.upstreams.look_for("mcp/time/now")

@@ -15,12 +15,12 @@ UNWRITABLE = [
     ("/data/notes", "{}", "cannot be written"),
     ("/data/notes/.schema", "{}", "cannot be written"),
     ("/data/rooms/general", '{"topic": "x"}', "rooms"),
-    ("/system/me", "{}", "/system only shows"),
-    ("/proc/self/status", "x", "/proc only shows"),
-    ("/", "x", "the top of the tree"),
-    ("/home", "x", "the top of the tree"),
-    ("/home/anna/x", "x", "There is no '/home/anna'. In /home there are: owner."),
-    ("/etc/passwd", "x", "There is no '/etc'. In / there are: data"),
+    ("/system/me", "{}", "/system is read-only"),
+    ("/proc/self/status", "x", "/proc is read-only"),
+    ("/", "x", "the root of the tree"),
+    ("/home", "x", "the root of the tree"),
+    ("/home/anna/x", "x", "There is no '/home/anna'. /home contains: owner."),
+    ("/etc/passwd", "x", "There is no '/etc'. / contains: data"),
 ]
 
 
@@ -106,7 +106,7 @@ async def test_nothing_is_removed_unless_all_of_it_can_be(tree):
     assert "tmp/nope" in await refused(tree, "vfs/remove", paths=many)
     assert "different parts" in await refused(tree, "vfs/remove", paths=["/tmp/a", "/data/notes/n1"])
     assert "is a folder" in await refused(tree, "vfs/remove", paths=["/workspace/tmp", "/tmp/a"])
-    assert "itself stays" in await refused(tree, "vfs/remove", paths=["/workspace"], recursive=True)
+    assert "itself cannot be removed" in await refused(tree, "vfs/remove", paths=["/workspace"], recursive=True)
     assert "collection/drop" in await refused(tree, "vfs/remove", paths=["/data/notes"], recursive=True)
     assert "copy it" in await refused(tree, "vfs/move", source="/data/notes/n1", target="/tmp/n1")
     assert len((await tree.owner("vfs/list", path="/tmp")).result["items"]) == 4

@@ -19,7 +19,7 @@ REFUSED = [text.decode("utf-8", "surrogateescape") for text in (*FORBIDDEN, *(te
 def test_a_record_is_written_as_strict_json() -> None:
     assert as_record("/data/notes/n1", '{"title": "Milk"}') == {"title": "Milk"}
     for text in REFUSED:
-        with pytest.raises(BadParams, match=r"^/data/notes/n1 is a record, which is written as"):
+        with pytest.raises(BadParams, match=r"^/data/notes/n1 is a record and must be written as"):
             as_record("/data/notes/n1", text)
 
 
@@ -29,5 +29,5 @@ def test_json_that_is_piped_in_is_strict() -> None:
 
     assert read("[1]") == [1]
     for text in REFUSED:
-        with pytest.raises(Usage, match=r"^(what is piped in is no JSON|there is nothing piped in)"):
+        with pytest.raises(Usage, match=r"^(the piped input is not JSON|the piped input is missing)"):
             read(text)

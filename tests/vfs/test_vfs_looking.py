@@ -10,9 +10,9 @@ NOTES = {"type": "object", "properties": {"title": {"type": "string"}}}
 FILES = {"a.py": "x\n", "src/b.py": "y\n" * 5, "src/.hidden": "", "big.txt": "z" * 5_000}
 
 MISSING = [
-    ("/nope", "In / there are: data, home"),
-    ("/home/anna", "In /home there are: owner"),
-    ("/system/nope", "In /system there are:"),
+    ("/nope", "/ contains: data, home"),
+    ("/home/anna", "/home contains: owner"),
+    ("/system/nope", "/system contains:"),
     ("/system/commands/nope", "There is no '/system/commands/nope'"),
     ("/proc/nope", "There is no '/proc/nope'"),
     ("/proc/self/nope", "command, output, status"),

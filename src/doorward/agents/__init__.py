@@ -1,1 +1,1 @@
-"""Callers that think. They ask the gate like any other caller, and own no back way."""
+"""AI agents: personas in rooms, the keeper, and the models behind them. Every call they make goes through the gate."""

@@ -1,4 +1,4 @@
-"""Reading one answer of a model: as it comes, and no more of it than there may be."""
+"""Read one streamed answer of a model, within the limits on time and size."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from doorward.settings import Personas
 
 _SETTING = "the setting personas.answer_seconds"
 _BREATHER = 200
-"""After how many pieces others get their turn, should a model never wait by itself."""
+"""Pieces after which other tasks get to run, in case a model never awaits anything."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     asked: tuple[Asked, ...] = ()
     cut: str = ""
-    """Why it is not whole, in a sentence; then nothing in it is run, since nobody knows how it would have gone on."""
+    """Why the answer is incomplete, as a sentence. Calls in an incomplete answer are not run."""
     fault: ModelFailed | None = None
-    """What broke it off, when that was the model."""
+    """The failure that ended the answer, if the model failed."""
     spent: Spent | None = None
     lost: Lost | None = None
-    """That the model says that it does nothing of what is asked."""
+    """Set when the model reports that it does not act on the request."""
 
 
 Told = Callable[[Callable[[], str]], None]
-"""Is given a way to the text so far: putting it together for every piece of a long answer would take very long."""
+"""Receives a function that returns the text so far. Joining the text for every piece would be slow."""
 
 
 async def answer(model: Model, prompt: Prompt, limits: Personas, told: Told) -> Answer:
-    """The answer, whole or cut. `told` hears of every piece.
+    """Return the answer, complete or cut. `told` is called for every piece of text.
 
-    `ModelFailed` when there is not even the beginning of one.
+    Raises `ModelFailed` if the model fails before its first piece.
     """
     reading = _Reading(limits, told)
     try:
         async with asyncio.timeout(limits.answer_seconds):
-            # Closing the iterator is what ends the request, whatever ends the reading.
+            # Closing the iterator ends the request, however the reading ends.
             async with contextlib.aclosing(cast(AsyncGenerator[Piece, None], model.answer(prompt))) as pieces:
                 async for piece in pieces:
                     if not reading.take(piece):
@@ -55,7 +55,7 @@ async def answer(model: Model, prompt: Prompt, limits: Personas, told: Told) -> 
     except TimeoutError:
         reading.cut = f"The answer was not complete after {limits.answer_seconds:g} s ({_SETTING})."
         if reading.is_empty:
-            raise ModelFailed("slow", f"There was no answer within {limits.answer_seconds:g} s ({_SETTING}).") from None
+            raise ModelFailed("slow", f"No answer within {limits.answer_seconds:g} s ({_SETTING}).") from None
     return reading.answer()
 
 
@@ -77,7 +77,7 @@ class _Reading:
         return not self._length and not self._asked
 
     def take(self, piece: Piece) -> bool:
-        """Whether more may come."""
+        """Add a piece; return whether to read on."""
         self.pieces += 1
         if isinstance(piece, Spent):
             self._spent = piece

@@ -1,4 +1,4 @@
-"""How much a model can be shown, and what of a conversation fits: the newest first, and what is left out is said."""
+"""The token budget of a prompt: what fits of a conversation, newest first."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import msgspec
 from doorward.agents.models.model import Loads, Model, Turn
 
 FREE = frozenset(("house",))
-"""Models in this very process: they are offered every command, and shown text by its length and not by tokens."""
+"""Models in this process. They are offered every command, and their budget counts characters instead of tokens."""
 _FREE_CHARACTERS = 200_000
-"""How much text such a model is shown: far more than it looks at, and little enough to be put together at once."""
+"""The budget of such a model: far more than it reads, and still quick to assemble."""
 _BESIDE = 8
-"""Tokens that a provider adds around each message, or fewer."""
-_LEFT_OUT = "(left out, because it is long ago and there is no room for it)"
+"""Upper bound on the tokens that a provider adds around each message."""
+_LEFT_OUT = "(older result, left out for lack of space)"
 
 
 def fitting(model: Model, shown: int, answer: int) -> tuple[int, int]:
-    """How many tokens a model is shown without its answer, and how many that may have.
+    """Return the token limits of the prompt and of the answer.
 
-    It is what whoever asks allows, and less where the model itself cannot take as much: then a quarter is the answer's.
+    If the model's context is smaller than the given limit, the answer gets at most a quarter of it.
     """
     if isinstance(model, Loads) and model.context < shown:
         shown = model.context
@@ -43,7 +43,7 @@ class Budget:
         self.left -= self.cost(text)
 
     def fits(self, text: str) -> bool:
-        """Whether there is room for it, which it then has."""
+        """Take the cost of a text if it fits; return whether it did."""
         cost = self.cost(text)
         if cost > self.left:
             return False
@@ -52,7 +52,7 @@ class Budget:
 
 
 def newest_whole(so_far: Sequence[Turn], budget: Budget) -> list[Turn]:
-    """What this turn brought so far. Its order must stay; the oldest results lose their text when there is no room."""
+    """Fit the turns of the current request. Their order stays; the oldest results lose their text if space runs out."""
     kept: list[Turn] = []
     for turn in reversed(so_far):
         text = written(turn)
@@ -69,10 +69,10 @@ def written(turn: Turn) -> str:
 
 
 def fitted(turn: Turn, budget: Budget) -> Turn:
-    """What must be shown, cut to what there is room for."""
+    """Cut a turn that must be shown until it fits."""
     whole, cut = len(turn.text), turn
     while not budget.fits(cut.spoken) and len(cut.text) > 200:
         cut = msgspec.structs.replace(cut, text=cut.text[: len(cut.text) // 2])
     if cut is turn:
         return turn
-    return msgspec.structs.replace(cut, text=f"{cut.text}\n(cut here; it has {whole} characters)")
+    return msgspec.structs.replace(cut, text=f"{cut.text}\n(cut here; the whole text has {whole} characters)")

@@ -1,4 +1,4 @@
-"""What an AI changed in a conversation and could take back, as its model is told of it."""
+"""The changes of a conversation that an agent can undo, described for its model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_NAME = 200
 
 
 async def made(store: Store, caller: Caller, room: str, requests: Sequence[str] | None = None) -> tuple[Change, ...]:
-    """Its changes in a room, for whom it acts there; with `requests`, only what the keeper made in one of them."""
+    """List the undoable changes of a caller in a room; with `requests`, only those of the keeper's requests named."""
     by = (caller.id, caller.on_behalf_of)
     found = await before_images.open_changes(store, caller.tenant, by, room, requests=requests)
     return tuple(Change(one.call, _says(one)) for one in found)

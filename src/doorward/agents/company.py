@@ -1,4 +1,4 @@
-"""All personas at work: who hears what is said, who takes a turn, and what happens when the house stops."""
+"""Dispatch room messages and approvals to persona workers, from the start of the server to its end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
-from doorward.agents import greeting
 from doorward.agents.budget import FREE
+from doorward.agents.greeting import greet
 from doorward.agents.models.model import ModelFailed
 from doorward.agents.speaking import speaks
 from doorward.agents.surroundings import Models, Surroundings
@@ -29,15 +29,15 @@ from doorward.visible import visible
 log = logging.getLogger(__name__)
 
 _AGAIN = 30.0
-"""Seconds after which is tried again what could not be done at the beginning."""
+"""Seconds before start-up work that failed is tried again."""
 _STILL_WAITED_FOR = 300.0
-"""Seconds after which nobody waits for an answer any more that a process owed that has ended."""
-_GONE = "It is not in this room any more."
+"""Seconds for which a message that a former process left unanswered is still answered."""
+_GONE = "The persona is no longer in this room."
 
 
 @contextlib.asynccontextmanager
 async def at_work(gate: Gate, services: Services, models: Models) -> AsyncIterator[Company]:
-    """While this lasts, personas answer in their rooms. At the end every turn is ended, and its record kept."""
+    """Let personas answer in their rooms. On exit every turn is ended and its record is kept."""
     company = Company(Surroundings(gate, services, models))
     try:
         await company.begin()
@@ -47,14 +47,14 @@ async def at_work(gate: Gate, services: Services, models: Models) -> AsyncIterat
 
 
 class Company:
-    """The personas of the house. One that has nothing to do costs nothing here: only work has a task."""
+    """Runs all personas. An idle persona costs nothing: only work has a task."""
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._waiting = Waiting(around, self._resume)
         self._workers: dict[tuple[str, str], Worker] = {}
         self._turns: dict[str, int] = {}
-        """By room, how many turns AIs took since a person said something."""
+        """By room: turns that AIs took since the last message of a person."""
         self._considering: set[asyncio.Task[None]] = set()
         self._leave: list[Callable[[], None]] = []
         self._began = around.services.clock.now()
@@ -62,7 +62,7 @@ class Company:
         self._ended = False
 
     async def begin(self) -> None:
-        """Hear what is said from now on, and take up what an earlier process left."""
+        """Subscribe to events and resume the calls that a former process left open."""
         services = self._around.services
         heard = (MessageReceived, ApprovalDecided, PersonaLoaded, RoomChanged)
         self._leave.append(services.events.subscribe(self._hear, *heard))
@@ -71,24 +71,24 @@ class Company:
         self._soon(self._answer_late())
 
     async def _arrive(self, left: list[OpenCall] | None) -> None:
-        """Take up the calls that an earlier process left, all of them or these, and greet.
+        """Resume the open calls of a former process (all of them, or those in `left`) and send the greeting.
 
-        What cannot be stored now, such as on a full disk, is tried again later, and personas work meanwhile.
+        If the store fails, for example on a full disk, this is tried again later; personas work meanwhile.
         """
         services = self._around.services
         failed: list[OpenCall] = []
         whole = True
         try:
             if left is None:
-                # Later there are calls of this process as well, which are none of these.
+                # On a retry the store also holds calls of this process.
                 stored = await open_calls.all_open(services.store)
                 left = [one for one in stored if self._again is None or one.at < self._began]
             for call in left:
                 if not await self._taken_up(call):
                     failed.append(call)
-            await greeting.greet(services)
+            await greet(services)
         except DoorwardError as error:
-            log.warning("the personas cannot do all that they begin with; it is tried again: %s", error)
+            log.warning("the start-up work of the personas failed and is tried again: %s", error)
             whole = False
         if (failed or not whole) and not self._ended:
             rest = failed if left is not None else None
@@ -98,14 +98,14 @@ class Company:
         try:
             await self._take_up(call)
         except DoorwardError as error:
-            log.warning("a call that %s left in %s cannot be ended now: %s", call.persona, call.room, error)
+            log.warning("an open call of %s in %s cannot be resumed now: %s", call.persona, call.room, error)
             return False
         return True
 
     async def _answer_late(self) -> None:
-        """Answer what was said last in a room, shortly before the process ended that should have answered.
+        """Answer the last message of each room if it came shortly before the former process ended.
 
-        Whoever spoke or ran anything since has answered, and what is said from now on is heard of anyway.
+        A room whose last message is an AI's has its answer. Newer messages arrive as events.
         """
         services = self._around.services
         for room in services.rooms.of(LOCAL):
@@ -116,7 +116,7 @@ class Company:
                     await self._consider(room, message.id, here, message.sender)
 
     async def end(self) -> None:
-        """End all turns; what they were doing is on record, and their cards say so."""
+        """End all turns. Their cards say so, and their calls are on record."""
         self._ended = True
         self._around.services.personas.stop = None
         for leave in self._leave:
@@ -130,7 +130,7 @@ class Company:
         await asyncio.gather(*(worker.stop(STOPPED) for worker in list(self._workers.values())))
 
     async def stop(self, persona: str, room: str, by: str) -> bool:
-        """End what a persona does in a room and what it waits for there; whether there was anything."""
+        """Stop a persona's work and pending calls in a room; return whether there were any."""
         worker = self._workers.get((persona, room))
         reason = f"{visible(by)} stopped it."
         if worker is not None:
@@ -142,9 +142,9 @@ class Company:
         return worker is not None or bool(calls)
 
     async def _give_up_all(self, persona: str, room: str, reason: str) -> int:
-        """End what a persona waits for in a room; how many calls that were.
+        """End all pending calls of a persona in a room; return their number.
 
-        What is stored is what would be taken up again: by a decision, or after a restart.
+        Stored calls count, since a decision or a restart would resume them.
         """
         stored = await open_calls.all_open(self._around.services.store)
         calls = [one for one in stored if (one.persona, one.room) == (persona, room)]
@@ -183,7 +183,7 @@ class Company:
         return [one for one in found if one is not None]
 
     async def _consider(self, room: Room, id: str, here: list[Persona], asker: str) -> None:
-        """Who of those who are here takes this up, for the person who said it or for whom it was said."""
+        """Give a message to each persona that should answer it. `asker` is the person they then act for."""
         services = self._around.services
         try:
             message = await services.messages.get(room, id)
@@ -199,11 +199,11 @@ class Company:
     def _thinks_by_rules(self, persona: Persona) -> bool:
         try:
             return self._around.models.find(persona.model).name in FREE
-        except ModelFailed:  # it says so when it is asked
+        except ModelFailed:  # reported when the persona answers
             return False
 
     def _granted(self, room: Room) -> bool:
-        """Whether AIs may take one more turn in a room before a person says something again."""
+        """Count one more AI turn in a room; False once the limit since a person's last message is reached."""
         taken = self._turns.get(room.id, 0)
         if taken >= self._around.services.settings.personas.ai_turns:
             return False
@@ -223,7 +223,7 @@ class Company:
         return worker
 
     async def _take_up(self, call: OpenCall) -> None:
-        """What an earlier process left: a call that waits goes on waiting, and one that ran did not come to its end."""
+        """Resume an open call of a former process: keep waiting for its approval, or end it if it was running."""
         if not self._belongs(call.persona, call.room):
             await self._give_up(call, _GONE)
         elif call.approval:
@@ -243,13 +243,13 @@ class Company:
         return found is not None and not found.archived and known is not None and persona in found.members
 
     def _dismiss(self, whom: Callable[[str, str], bool]) -> None:
-        """End what those do who do not belong here any more, and what they wait for: should they come again, a yes to
-        what they asked for before they went is no yes any more."""
+        """End the work and pending calls of personas that left. If they return, approvals of their old calls no longer
+        count."""
         waits = ((call.persona, call.room) for call in self._waiting.all())
         for persona, room in {*self._workers, *waits}:
             if whom(persona, room):
                 for call in self._waiting.of(persona, room):
-                    self._waiting.drop(call)  # at once, so that nobody's yes comes before
+                    self._waiting.drop(call)  # at once, before an approval can arrive
                 self._soon(self._see_off(persona, room))
 
     async def _see_off(self, persona: str, room: str) -> None:
@@ -259,7 +259,7 @@ class Company:
         await self._give_up_all(persona, room, _GONE)
 
     def _soon(self, work: Coroutine[Any, Any, None], room: Room | None = None, persona: str = "") -> None:
-        """Do it as a task of its own; should it break, the persona says so in the room where somebody waits for it."""
+        """Run work as a task. If it fails unexpectedly, the persona says so in the room."""
         task = asyncio.get_running_loop().create_task(self._logged(work, room, persona))
         self._considering.add(task)
         task.add_done_callback(self._considering.discard)
@@ -268,8 +268,8 @@ class Company:
         try:
             await work
         except DoorwardError as error:
-            log.warning("a message could not be brought to the personas: %s", error)
+            log.warning("a message could not be dispatched to the personas: %s", error)
         except Exception:
-            log.exception("a message could not be brought to the personas")
+            log.exception("a message could not be dispatched to the personas")
             if room is not None:
                 await say_it_broke(self._around, room, persona)

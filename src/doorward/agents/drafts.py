@@ -1,4 +1,4 @@
-"""An answer shown while it is written: often enough to be followed, seldom enough to cost little."""
+"""Drafts: a persona's answer, shown in the room while it is written."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _BETWEEN = 0.05
 _CALLS = re.compile(
     r"^[ \t]*+(?:EXECUTE\s*+:|<[ \t]*+/?[ \t]*+(?:tool|function|invoke)|```)", re.MULTILINE | re.IGNORECASE
 )
-"""Where the words end that are meant for people: what follows is shown as the card of a call."""
+"""Where the prose ends and a call begins. Calls are shown as cards instead."""
 _LONGEST = 20_000
 
 
 def for_people(text: str, looked_at: int = 0) -> tuple[str, int]:
-    """The words of an answer before its first call, and where to look for one when there is more of it."""
+    """Return the prose before the first call, and the position from which to look for a call next time."""
     calls = _CALLS.search(text, looked_at)
     if calls:
         return text[: calls.start()], calls.start()
@@ -28,7 +28,7 @@ def for_people(text: str, looked_at: int = 0) -> tuple[str, int]:
 
 
 class Drafting:
-    """One answer on its way to the room."""
+    """Streams one answer to a room."""
 
     def __init__(self, live: Live, room: Room, persona: str) -> None:
         self._live = live
@@ -39,10 +39,10 @@ class Drafting:
         self._shown = ""
         self._so_far: Callable[[], str] = str
         self._line = 0
-        """Where the last line begins that was looked at; those before it hold no call."""
+        """Start of the last line that was scanned; the lines before it hold no call."""
 
     def told(self, so_far: Callable[[], str]) -> None:
-        """There is more of the text; a piece that comes right behind another waits for the next one."""
+        """Publish the text so far, at most once per interval."""
         self._so_far = so_far
         now = asyncio.get_running_loop().time()
         if now - self._last < _BETWEEN:
@@ -54,11 +54,11 @@ class Drafting:
             self._live.draft(self._room, self._id, self._persona, shown)
 
     def words(self) -> str:
-        """All that was written so far for people, also what came too fast to be shown."""
+        """Return all prose written so far, including text that is not published yet."""
         return for_people(self._so_far(), self._line)[0].strip()
 
     def done(self, message: Message | None = None) -> None:
-        """The answer is there, as a message, or there will be none."""
+        """End the draft, replaced by the message or by nothing."""
         if self._shown:
             self._live.draft(self._room, self._id, self._persona, message.text if message else "", done=True)
             self._shown = ""

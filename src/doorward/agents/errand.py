@@ -1,4 +1,4 @@
-"""One call of a persona: shown in the room as a card, asked of the gate, and its outcome brought back."""
+"""The calls of a persona: each is shown in the room as a card and run through the gate."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ log = logging.getLogger(__name__)
 
 DOOR = "chat"
 _SHOW_AFTER = 0.3
-"""Seconds after which the card of a call that still runs says under which name it can be watched and stopped."""
+"""Seconds after which the card of a running call shows its execution id, with which it can be watched and stopped."""
 _LONGEST_NAME = 100
 
 
 class Back(msgspec.Struct, frozen=True, kw_only=True):
-    """What a persona is told of its call."""
+    """The result of one call, with the text for the model."""
 
     outcome: Outcome
     card: Message
     text: str
     waits: OpenCall | None = None
-    """What is left of a call that waits for a person."""
+    """The pending call, if it waits for approval."""
 
 
 class Errands:
     """The calls of one persona in one turn in one room."""
 
     def __init__(self, around: Surroundings, persona: Persona, room: Room, turn: str, asker: str) -> None:
-        """`asker` is the person for whom they are made."""
+        """`asker` is the person the persona acts for."""
         self.credential = Credential(persona=persona.id, asker=asker, room=room.id)
         self._around = around
         self._persona = persona
         self._room = room
         self._turn = turn
         self.topic = ""
-        """The message that is answered."""
-        self.ended_by = "Doorward stopped meanwhile."
-        """Why a call is broken off, should it be."""
+        """The message that the turn answers."""
+        self.ended_by = "Doorward stopped before the call finished."
+        """The reason shown on the card if a call is interrupted."""
 
     async def run(self, wanted: Wanted, response: str, rounds: int) -> Back:
-        """Make a call that a model wants, through the gate like any other."""
+        """Run a call of the model through the gate."""
         card = self.card(wanted)
         call = OpenCall(
             card="",
@@ -87,11 +87,11 @@ class Errands:
         return await self._ask(request, message, card, msgspec.structs.replace(call, card=message.id))
 
     def card(self, wanted: Wanted) -> Card:
-        """A call as the room sees it until the gate has let it in: a trial on a copy of files can take seconds."""
+        """Return the card shown until the gate admits the call, which can take seconds (a trial on a copy of files)."""
         return Card(command=self._name(wanted.name), params=self._shown(wanted), state="waiting", topic=self.topic)
 
     async def _show(self, card: Card, call: OpenCall) -> Message:
-        """Put the card into the room, with a row by which it is found should it never come to its end."""
+        """Post the card, with a row that lets a restart find an unfinished call."""
         saying = asyncio.ensure_future(
             self._around.services.messages.say(
                 self._room,
@@ -105,7 +105,7 @@ class Errands:
         )
         try:
             return await asyncio.shield(saying)
-        except asyncio.CancelledError:  # what is being stored is stored all the same
+        except asyncio.CancelledError:  # the write completes regardless
             await asyncio.shield(asyncio.ensure_future(self._unsaid(saying, card)))
             raise
 
@@ -114,7 +114,7 @@ class Errands:
         await self._broken_off(_Shown(self._around, message, card), message.id)
 
     async def resume(self, call: OpenCall, message: Message, approval: Approval, response: str) -> Back:
-        """Make a call that people said yes to. Every check runs again, and the approval is used up."""
+        """Run an approved call. Every check runs again, and the approval is used up."""
         card = card_of(message)
         request = Request(
             command=approval.command,
@@ -127,7 +127,7 @@ class Errands:
             response=response,
         )
         again = msgspec.structs.replace(card, state="waiting", approval=approval.id, summary="")
-        # Its row is closed when it was tried before and came too fast.
+        # A first try that was rate limited has closed the row.
         message = await self._around.services.messages.revise(
             message, attachments=[again], also=lambda _: (open_calls.put(call),)
         )
@@ -146,8 +146,10 @@ class Errands:
             parked = shown.as_it_ended(outcome, approval=outcome.ticket)
             try:
                 message = await shown.put(parked, open_calls.put(waiting))
-            except DoorwardError as error:  # people are asked all the same, so their answer must be waited for
-                log.warning("the card of a call that waits for %s could not be stored: %s", outcome.ticket, error)
+            except DoorwardError as error:  # the approval is open regardless, so wait for its decision
+                log.warning(
+                    "the card of the call waiting for approval %s could not be stored: %s", outcome.ticket, error
+                )
             return Back(outcome=outcome, card=message, text=text, waits=waiting)
         message = await shown.put(shown.as_it_ended(outcome, approval=request.ticket), open_calls.close(call.card))
         return Back(outcome=outcome, card=message, text=text)
@@ -167,7 +169,7 @@ class Errands:
         return command.name if command is not None else visible(storable(name[:_LONGEST_NAME]), lines=False)
 
     def _shown(self, wanted: Wanted) -> dict[str, Any]:
-        """The parameters as the room may see them: without secrets, and not at any length."""
+        """Return the parameters as the room sees them: secrets redacted, long values cut."""
         command = self._command(wanted.name)
         given: Mapping[str, Any] = dict(wanted.args) if wanted.args is not None else wanted.params or {}
         found: dict[str, Any] = _seen(redact.params(given, command.secret if command is not None else ()))
@@ -175,7 +177,7 @@ class Errands:
 
 
 class _Shown:
-    """The card of a call in the room, revised as the call gets further."""
+    """The card of a call, revised as the call progresses."""
 
     def __init__(self, around: Surroundings, message: Message, card: Card) -> None:
         self.card = card
@@ -208,7 +210,7 @@ class _Shown:
         )
 
     async def put(self, card: Card, *also: Statement) -> Message:
-        """Show how it ended, behind whatever was shown before."""
+        """Store the final card, after any revision still being written."""
         if self._later is not None:
             self._later.cancel()
         if self._showing is not None:
@@ -229,12 +231,12 @@ class _Shown:
 
 
 def card_of(message: Message) -> Card:
-    """The card of a message that shows a call; an empty one when somebody took the message back."""
+    """Return the card of a message, or an empty card if the message was deleted."""
     return next((one for one in message.attachments if isinstance(one, Card)), Card(command="", state="failed"))
 
 
 def _seen(value: Any) -> Any:
-    """Parameters with every hidden character written out, however deep it lies."""
+    """Return parameters with invisible characters escaped at every level."""
     if isinstance(value, str):
         return visible(storable(value))
     if isinstance(value, Mapping):

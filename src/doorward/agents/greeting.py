@@ -1,4 +1,4 @@
-"""The first words of the persona that ships with the house, said once, to whoever opens the first room."""
+"""The greeting that the shipped guide persona posts once, in the first room."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GREETED = "personas.greeted"
 
 
 async def greet(services: Services) -> None:
-    """Greet in the first room that the guide is in, if nothing was ever said there."""
+    """Greet in the guide's first room if that room has no messages."""
     if await keepsakes.get(services.store, _GREETED) is not None:
         return
     guide = services.personas.get(LOCAL, GUIDE)
@@ -19,7 +19,7 @@ async def greet(services: Services) -> None:
     room = next((one for one in rooms if one is not None and GUIDE in one.members and not one.archived), None)
     if room is None:
         return
-    from doorward.agents.house.smalltalk import greeting  # noqa: PLC0415 - it is wanted once in the life of a house
+    from doorward.agents.house.smalltalk import greeting  # noqa: PLC0415 - used once per installation
 
     said = keepsakes.put(_GREETED, room.id)
     if await services.messages.revision(room):

@@ -1,4 +1,4 @@
-"""What an answer of a model asks for, and how one is told that it asks for nothing."""
+"""Parse the calls in a model's answer, and tell the model about calls that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _INTENT = re.compile(
 
 
 async def heard(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
-    """The calls of an answer: those that came over the provider's own wire or, without such, those in its text.
+    """Parse the calls of an answer: its native tool calls or, without those, the calls written in its text.
 
-    Beside them what cannot be read as a call: the provider's id of it, if it has one, and why not.
+    Also returns the unreadable calls, each as the provider's call id (may be empty) and the reason.
     """
     if not got.asked:
         reading = await read_aside(got.text)
@@ -40,16 +40,16 @@ async def heard(got: Answer) -> tuple[Reading, list[tuple[str, str]]]:
 
 
 def told_of(faults: Sequence[tuple[str, str]]) -> list[Turn]:
-    """What a model is told of that which cannot be read as a call."""
+    """Report unreadable calls to the model."""
     told = [Turn(role="result", text=fault, answers=id) for id, fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
         left = len(faults) - _MOST_FAULTS
-        told.append(Turn(role="result", text=f"{left} more calls of this answer cannot be read either."))
+        told.append(Turn(role="result", text=f"{left} more calls in this answer cannot be read."))
     return told
 
 
 def only_talks(text: str, offered: Sequence[Command]) -> bool:
-    """Whether an answer without a call announces, or claims, to run a command by its name."""
+    """Whether an answer without a call announces or claims that it runs a command, by name."""
     if not _INTENT.search(text):
         return False
     words = set(re.findall(r"[A-Za-z][\w/.-]*\w", text))
@@ -57,9 +57,9 @@ def only_talks(text: str, offered: Sequence[Command]) -> bool:
 
 
 def correction(hidden_from: str) -> str:
-    """What a model is told that only talks about commands. `hidden_from` says who was not shown its answer."""
+    """Tell a model that it mentioned a command without calling it. `hidden_from` names who did not see the answer."""
     return (
-        f"Nothing was run: your answer speaks of a command and holds no call, and {hidden_from} was not shown it. Call "
-        "the tool, or write the call as a line of its own, EXECUTE: command --name=value. When no command is needed, "
-        "answer without speaking of one."
+        f"Nothing was run: your answer mentions a command but contains no call, and {hidden_from} did not see it. Call "
+        "the tool, or write the call on a line of its own: EXECUTE: command --name=value. If no command is needed, "
+        "answer without mentioning one."
     )

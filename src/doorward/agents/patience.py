@@ -1,4 +1,4 @@
-"""Asking a model that may be asked too often: one that says that it will soon be free is waited for, once."""
+"""Ask a model, and wait once if its provider is rate limiting and says for how long."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from doorward.agents.models.model import Model, ModelFailed, Prompt
 from doorward.settings import Personas
 
 Waiting = Callable[[float], AbstractContextManager[None]]
-"""Entered with the seconds for as long as is waited, so that whoever follows can be told."""
+"""A context that is active during the wait, given its seconds, so that followers can be told."""
 
 
 class Patience:
-    """That of one turn of a persona or one request to the keeper, which does not wait twice."""
+    """The one wait that a persona's turn or a keeper's request may spend."""
 
     def __init__(self) -> None:
         self._left = True

@@ -1,4 +1,4 @@
-"""Telling a call that an AI wants from one that it only repeats: of a person, of another AI, or of a file it shows."""
+"""Detect quotations: calls that an AI only repeats from a person, another AI, or a file are not run."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from doorward.names import folded
 from doorward.registry import Registry
 
 NOT_MADE = (
-    "It was not made: the same call stands in what somebody else wrote or in what a command gave, so it was taken for "
-    "a quotation. When you mean it yourself, call the tool instead of writing it down, or write it in other words, "
-    "such as with one more parameter."
+    "It was not made: the same call appears in a message of somebody else or in the output of a command, so it counts "
+    "as a quotation. If you mean it, call the tool instead of writing the call as text, or write it differently, for "
+    "example with one more parameter."
 )
 NOT_READ = (
-    "It was not made: somebody wrote so much in this room that looks like calls that yours cannot be told from a "
-    "quotation. Call the tool instead of writing it down."
+    "It was not made: this room contains so much text that looks like calls that yours cannot be told from a "
+    "quotation. Call the tool instead of writing the call as text."
 )
 
 _order = msgspec.json.Encoder(order="sorted").encode
 
 
 class Quotations:
-    """What others wrote, as far as it holds calls. Each text is read once in a turn."""
+    """The calls found in texts of others. Each text is read once per turn."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._known: dict[str, frozenset[bytes] | None] = {}
 
     def why_not(self, calls: Iterable[Wanted], texts: Iterable[str], others: Iterable[Wanted] = ()) -> list[str]:
-        """For each call why it is not made, or nothing. `others` are calls that others made.
+        """Return for each call the reason not to run it, or an empty text. `others` are calls that others made.
 
-        Only calls in the text of an answer are asked about: what came over a provider's own wire cannot be a quotation.
+        Pass only calls written in the text of an answer. Native tool calls cannot be quotations.
         """
         theirs = {self._meaning(one) for one in others}
         unread = False
@@ -48,20 +48,20 @@ class Quotations:
         return [NOT_MADE if self._meaning(one) in theirs else NOT_READ if unread else "" for one in calls]
 
     def same(self, call: Wanted, others: Iterable[Wanted]) -> bool:
-        """Whether a call is one of these, in whatever way it is written."""
+        """Whether a call equals one of these, however it is written."""
         return self._meaning(call) in map(self._meaning, others)
 
     def _held(self, text: str) -> frozenset[bytes] | None:
-        """The calls that stand in a text; None when it is made so that they cannot be found."""
+        """Return the calls in a text; None if the text is too costly to search."""
         if text not in self._known:
             found = everywhere(text)
             self._known[text] = frozenset(map(self._meaning, found.calls)) if found.whole else None
         return self._known[text]
 
     def _meaning(self, wanted: Wanted) -> bytes:
-        """What all ways of writing one call have in common: its command, and the values of its parameters."""
+        """Return a key that is the same for every spelling of one call: its command and parameter values."""
         try:
-            name = self._registry.resolve(wanted.name, offered=()).name  # nobody needs the nearest of an unknown one
+            name = self._registry.resolve(wanted.name, offered=()).name  # no suggestions needed for unknown names
         except Refused:
             name = wanted.name
         given: Mapping[str, Any] = dict(wanted.args) if wanted.args is not None else wanted.params or {}
@@ -69,7 +69,7 @@ class Quotations:
 
 
 def _value(value: Any) -> Any:
-    """A value as a text would give it: no number and no other blanks tell two calls apart."""
+    """Normalise a value: numbers become text, and white space is collapsed."""
     if isinstance(value, Mapping):
         return {folded(str(key)).replace("_", ""): _value(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

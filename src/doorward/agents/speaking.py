@@ -1,4 +1,4 @@
-"""When a persona speaks: mentioned, asked, or because the recipe's conversation pattern says so."""
+"""Decide whether a persona answers a message: it is mentioned, asked, or the conversation pattern says so."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from doorward.rooms.words import verdict
 
 Pattern = Literal["on-mention", "collaborative-research", "always", "silent"]
 PATTERNS: tuple[str, ...] = get_args(Pattern)
-"""The conversation patterns with a meaning; any other word is for people to read, and means the usual.
+"""The conversation patterns that change behaviour. Any other word is a label for people and means the default.
 
-`silent`: personas never speak. `on-mention`: only where they are mentioned. `collaborative-research`: every persona
-also takes up what a person asks. `always`: every persona takes up whatever a person says.
+`silent`: personas never answer. `on-mention`: only when mentioned. `collaborative-research`: every persona also
+answers questions and requests of people. `always`: every persona answers every message of a person.
 """
 
 _ANYWHERE = re.IGNORECASE | re.MULTILINE
@@ -26,20 +26,20 @@ _ASKING = re.compile(
     r"|create|help|summari[sz]e|compare|look|get|let|add|change|delete|remove|update|edit|move|copy|fix|test|try|say)",
     re.IGNORECASE,
 )
-"""How questions and requests begin, in English; in other languages a question mark, or naming the persona, tells."""
+"""First words of English questions and requests. Other languages need a question mark or a mention."""
 _QUOTED = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*(?:`|$)|^[ \t]*+>[^\n]*|\"[^\"\n]*(?:\"|$)|\u201c[^\u201c\u201d\n]*(?:\u201d|$)"
     r"|\u00ab[^\u00ab\u00bb\n]*(?:\u00bb|$)|(?<!\w)['\u2018][^'\u2018\u2019\n]*(?:['\u2019](?!\w)|$)",
     re.MULTILINE | re.DOTALL,
 )
-"""What somebody shows and does not say: code and quotations, up to the end of the line when nothing ends them."""
+"""Code and quotations; unclosed ones run to the end of the line."""
 
 
 def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thinks_by_rules: bool = False) -> bool:
-    """Whether this message is for this persona to answer. Its own messages, and the cards of calls, never are.
+    """Whether a persona answers a message. It never answers its own messages or the cards of calls.
 
-    One that thinks by rules, without a language model, has nothing to say to what is neither asked nor has a rule,
-    unless that names it.
+    A persona that thinks by rules, without a language model, answers only requests, messages that its rules cover,
+    and mentions.
     """
     if message.sender == persona.id or room.archived or pattern == "silent" or persona.id not in room.members:
         return False
@@ -63,9 +63,9 @@ def speaks(persona: Persona, room: Room, pattern: str, message: Message, *, thin
 
 
 def addressed(persona: Persona, text: str) -> bool:
-    """Whether an AI or a program speaks to a persona: @ and its id at the beginning of a line or a sentence.
+    """Whether an AI or a program addresses a persona: @ and its id at the start of a line or sentence.
 
-    They tell people what others said all the time, so a name in their words, or in what they quote, asks nobody.
+    AIs often report what others said, so a name elsewhere in their text or in a quotation does not count.
     """
     own = _QUOTED.sub('"', text)
     id = rf"{re.escape(persona.id)}(?![\w-])"
@@ -74,7 +74,7 @@ def addressed(persona: Persona, text: str) -> bool:
 
 
 def mentioned(persona: Persona, text: str, *, in_passing: bool = True) -> bool:
-    """Whether a text names a persona: @ and its id or, in passing, the name that people see, as a word of its own."""
+    """Whether a text names a persona by @id or, with `in_passing`, by its display name as a whole word."""
     at = rf"(?<![\w@.-])@{re.escape(persona.id)}(?![\w-])"
     if not in_passing:
         return re.search(at, text, re.IGNORECASE) is not None
@@ -83,7 +83,7 @@ def mentioned(persona: Persona, text: str, *, in_passing: bool = True) -> bool:
 
 
 def someone_else_is_meant(persona: Persona, room: Room, text: str) -> bool:
-    """Whether a text begins by naming another member, who then is to answer: `@bob`, or `Bob,` and `Hi Bob:`."""
+    """Whether a text starts by addressing another member: `@bob`, `Bob,` or `Hi Bob:`."""
     others = "|".join(re.escape(id) for id in room.members if id != persona.id)
     begins = rf"\s*+(?:(?:hi|hey|hello|dear)\s++)?(?:@(?:{others})(?![\w-])|(?:{others})[ \t]*+[,:;!?])"
     return bool(others) and re.match(begins, text, re.IGNORECASE) is not None
@@ -98,7 +98,7 @@ def asks(text: str) -> bool:
 
 
 def _concerns(text: str, persona: Persona) -> bool:
-    from doorward.agents.house.listening import concerns  # noqa: PLC0415 - it is large, and rules seldom think
+    from doorward.agents.house.listening import concerns  # noqa: PLC0415 - large, and seldom needed
 
     return concerns(text, _names(persona))
 
@@ -108,7 +108,7 @@ def _names(persona: Persona) -> tuple[str, str]:
 
 
 def _alone_with(room: Room, persona: str) -> bool:
-    """Whether a persona is in a room with one other member: whatever is said there is said to it."""
+    """Whether a persona shares a room with one other member, so that every message is for it."""
     return len(room.members) == 2 and persona in room.members
 
 

@@ -1,4 +1,4 @@
-"""When a model cannot be asked and another answers in its place: that is said, whoever asked."""
+"""Fallback models: the sentences that say which model answered instead, and why."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ _HOUSE = "house"
 
 
 def stood_in(name: str, other: str, why: str) -> str:
-    """The sentence that says so. `why` is a sentence of its own."""
+    """Say that a fallback model answered. `why` is a complete sentence."""
     by = "the house model" if other == _HOUSE else other
-    return f"{name} could not be asked, so {by} stood in: {why}"
+    return f"{name} is not available, so {by} answered instead: {why}"
 
 
 def neither(first: ModelFailed, other: str, second: ModelFailed) -> ModelFailed:
-    """That the model which stands in could not be asked either."""
-    return ModelFailed(
-        second.fault, f"{first.message} {other}, which stands in for it, did not either: {second.message}"
-    )
+    """Return the failure of a model and of its fallback."""
+    return ModelFailed(second.fault, f"{first.message} Its fallback {other} failed as well: {second.message}")
 
 
 def must_load(model: Model) -> Loads | None:
-    """The model, if it has to be loaded before it can be asked, which takes a while and is said."""
+    """Return the model if it must be loaded before it can answer, which takes a while."""
     return model if isinstance(model, Loads) and not model.loaded else None

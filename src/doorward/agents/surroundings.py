@@ -1,4 +1,4 @@
-"""What a persona's turn stands on: the gate, the services of the house, and models to think with."""
+"""The agent context: the gate, the services and the models that every agent uses."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from doorward.gate.gate import Gate
 
 class Models(Protocol):
     def find(self, name: str) -> Model:
-        """The model of this name; `ModelFailed` says why there is none."""
+        """Return the model of this name. Raises `ModelFailed` if there is none."""
         ...
 
     def instead_of(self, name: str) -> Model | None:
-        """The model that answers where the one of this name cannot be asked; None where none does."""
+        """Return the fallback for the model of this name, or None."""
         ...
 
 

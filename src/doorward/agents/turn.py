@@ -1,4 +1,4 @@
-"""One turn of a persona in a room: it reads, thinks, runs what it may, looks at the results, and answers."""
+"""One turn of a persona in a room: ask the model, run its calls, give it the results, until it answers."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from doorward.store.open_calls import OpenCall
 
 log = logging.getLogger(__name__)
 
-NOTHING_SAID = "(I have nothing to say to that.)"
+NOTHING_SAID = "(I have nothing to add.)"
 _DECLINED = (
-    "It was not made: people did not approve just this before, in this turn, so they are not asked for it again. Tell "
-    "them in words what you would need, or do something else."
+    "It was not made: people did not approve this same call earlier in this turn, so they are not asked again. Tell "
+    "them in words what you need, or do something else."
 )
 
 
 class TurnTaking:
-    """A turn as it goes on. It holds nothing that a restart may not lose, except in the rows of its open calls."""
+    """A running turn. A restart loses it, except for the stored rows of its open calls."""
 
     def __init__(
         self, around: Surroundings, persona: Persona, room: Room, asker: str, *, id: str = "", rounds: int = 0
     ) -> None:
-        """`asker` is the person who is answered, and for whom everything in it is done."""
+        """`asker` is the person whom the persona answers and acts for."""
         self.id = id or new_id()
         self.errands = Errands(around, persona, room, self.id, asker)
         self.waits: list[OpenCall] = []
-        """Its calls that wait for a person, when it ended for that reason."""
+        """Its calls that wait for approval, if the turn ended for that reason."""
         self.unfinished = ""
-        """What it had written of an answer when it was stopped."""
+        """The part of an answer written before the turn was stopped."""
         self._around = around
         self._persona = persona
         self._room = room
@@ -64,15 +64,15 @@ class TurnTaking:
         self._corrected = False
         self._patience = Patience()
         self._instead: Model | None = None
-        """What stands in for its model in this turn."""
+        """The fallback model used in this turn."""
         self._unsaid = ""
-        """That another model stands in, as long as the room does not know it."""
+        """The note about the fallback, until it is posted."""
         self._declined: list[Card] = []
-        """Its calls that people did not approve."""
+        """Calls of this turn that were denied or expired."""
         self._quotations = Quotations(around.services.registry)
 
     async def take(self, topic: Message, result: Turn | None = None) -> None:
-        """Answer a message; with a result, go on with what came of a call that waited, whose card that message is."""
+        """Answer a message. With a `result`, resume after a call that waited for approval; `topic` is then its card."""
         could_undo = await self._changes()
         newest = await self._around.services.messages.newest(
             self._room, self._around.services.settings.personas.history
@@ -88,17 +88,16 @@ class TurnTaking:
             if await self._round(scene):
                 return
         await self._say(
-            f"I stop here: I ran commands {most} times without coming to an end. Ask me to go on if I should."
+            f"I stop here: I ran commands {most} times without finishing. Ask me to continue if you want me to."
         )
 
     def _scene(self, newest: Sequence[Message], topic: Message | None) -> Scene:
-        """What there is to go by."""
         return Scene(persona=self._persona, room=self._room, history=tuple(reversed(newest)), topic=topic)
 
     async def _taken_up(self, newest: Sequence[Message], card: Message, result: Turn) -> Scene:
-        """A turn as it stood when it began to wait: its calls with their results, each once, come last.
+        """Rebuild a turn as it was when it began to wait. Its calls and their results come last, each once.
 
-        What else was said since stands before the question: these calls were made for it, and only now.
+        Messages that arrived since are placed before the topic.
         """
         shown = card_of(card)
         topic = await self._asked(newest, card, shown.topic)
@@ -117,7 +116,7 @@ class TurnTaking:
         return msgspec.structs.replace(scene, goes_on=True, aside=frozenset(one.id for one in waited))
 
     async def _asked(self, newest: Sequence[Message], card: Message, topic: str) -> Message | None:
-        """What a call was made for; where its card does not say so, the last that a person said before it."""
+        """Find the message a call was made for. If its card does not name it, take the last message of a person."""
         for one in newest:
             if one.id == topic if topic else one.position < card.position and one.kind == "human" and one.text:
                 return one
@@ -127,13 +126,13 @@ class TurnTaking:
             return None
 
     def _may_go_on(self) -> bool:
-        """Whether it still is somebody, and in this room."""
+        """Whether the persona still exists and is still in this room."""
         room = self._around.services.rooms.get(LOCAL, self._room.id)
         known = self._around.services.personas.get(LOCAL, self._persona.id)
         return room is not None and not room.archived and known is not None and self._persona.id in room.members
 
     async def _changes(self) -> tuple[Change, ...]:
-        """What it changed in this room for whoever asks, and could take back."""
+        """List the persona's changes in this room, for the same person, that it can undo."""
         try:
             caller = self._around.gate.caller(self.errands.credential)
         except Refused:
@@ -141,7 +140,7 @@ class TurnTaking:
         return await changes.made(self._around.services.store, caller, self._room.id)
 
     def _offered(self) -> list[Command]:
-        """What it may run for whoever asks; nothing when nobody does who may."""
+        """List the commands that the persona may run for the asker."""
         try:
             caller = self._around.gate.caller(self.errands.credential)
         except Refused:
@@ -149,7 +148,7 @@ class TurnTaking:
         return self._around.services.offered(caller, self._room.id)
 
     async def _round(self, scene: Scene) -> bool:
-        """One answer of the model and the calls in it; whether the turn is over."""
+        """Get one answer and run its calls; return whether the turn is over."""
         services = self._around.services
         offered = self._offered()
         policy = services.recipes.policy(self._room.recipe)
@@ -169,7 +168,7 @@ class TurnTaking:
     async def _thought(
         self, scene: Scene, offered: Sequence[Command], policy: Policy | None, drafting: Drafting
     ) -> tuple[Answer, Prompt]:
-        """An answer of its model, or of the one that stands in for it. None takes over in the middle of a turn."""
+        """Ask the persona's model, or its fallback. The model never changes in the middle of a turn."""
         models, name = self._around.models, self._persona.model
         try:
             return await self._answered(self._instead or models.find(name), scene, offered, policy, drafting)
@@ -196,7 +195,7 @@ class TurnTaking:
 
     @contextlib.contextmanager
     def _waiting(self, _seconds: float = 0.0) -> Iterator[None]:
-        """While its model is not there yet, the room sees that it waits."""
+        """Show the persona as waiting in the room."""
         live = self._around.services.live
         live.thinking(self._room, self._persona.id, "waiting")
         yield
@@ -228,9 +227,9 @@ class TurnTaking:
         return bool(self.waits)
 
     async def _run(self, reading: Reading, repeated: Sequence[str]) -> None:
-        """Make the calls of one answer, one after the other, and remember what came of each.
+        """Run the calls of one answer in order and record each result.
 
-        `repeated` says of each why it is not made, should it be somebody else's.
+        `repeated` holds for each call the reason not to run it, if it is a quotation.
         """
         most = self._around.services.settings.personas.calls
         response = new_id()
@@ -238,10 +237,10 @@ class TurnTaking:
         for number, wanted in enumerate(reading.calls):
             if full or number >= most:
                 rest = len(reading.calls) - number
-                reason = full or f"One answer is read up to its call number {most}."
+                reason = full or f"One answer may hold {most} calls."
                 self._result(wanted, f"{rest} more calls of this answer were not made. {reason}")
                 for unread in reading.calls[number + 1 :] if wanted.id else ():
-                    self._result(unread, "It was not made, for the same reason.")
+                    self._result(unread, "It was not made for the same reason.")
                 break
             if repeated[number] or self._was_declined(wanted):
                 self._result(wanted, repeated[number] or _DECLINED)
@@ -254,16 +253,16 @@ class TurnTaking:
                 full = back.outcome.message
 
     def _was_declined(self, wanted: Wanted) -> bool:
-        """Whether people said no to just this in this turn, or let the time for it pass."""
+        """Whether this same call was denied or expired earlier in this turn."""
         if not self._declined:
             return False
         asked = [Wanted(name=one.command, params=one.params) for one in (self.errands.card(wanted), *self._declined)]
         return self._quotations.same(asked[0], asked[1:])
 
     async def _repeated(self, reading: Reading, scene: Scene, given: Prompt) -> list[str]:
-        """Of each call in a text why it is not made, should it stand in what others wrote or what a command gave.
+        """Return for each call the reason not to run it, if it quotes others or the output of a command.
 
-        The persona's own earlier messages count as well: what it ran is not in them, and what it showed of others is.
+        The persona's own earlier messages count too: they do not contain its calls, but may quote others.
         """
         said = given.turns[: len(given.turns) - len(self._so_far)]
         results = [turn for turn in self._so_far if turn.role == "result"]
@@ -277,7 +276,7 @@ class TurnTaking:
         self._so_far.append(Turn(role="result", text=text, answers=wanted.id, tool=wanted.name[:64]))
 
     def _correct(self, got: Answer) -> None:
-        """Tell a model that only talks about commands, once, how they are run."""
+        """Tell a model that only talks about commands how to run one; done once per turn."""
         self._corrected = True
         self._so_far.append(Turn(role="assistant", text=got.text))
         self._so_far.append(Turn(role="result", text=correction("the room")))
@@ -296,7 +295,7 @@ class TurnTaking:
 
 
 def with_note(text: str, note: str) -> str:
-    """A text as one message can hold it, and behind it a note, which also says when the text is too long."""
+    """Append a note to a text and cut the text to the size of one message; the note says so."""
     if len(text) + (len(note) + 2 if note else 0) > LARGEST_MESSAGE:
         note = note or f"(cut here; the answer had {len(text)} characters)"
         text = text[: LARGEST_MESSAGE - len(note) - 2]
@@ -308,7 +307,7 @@ def _topic(message: Message) -> str:
 
 
 def _last_of(newest: Sequence[Message], turn: Sequence[Message]) -> list[Message]:
-    """The calls at the end of a turn that people were asked about, one beside the other."""
+    """Return the adjacent calls at the end of a turn that needed approval."""
     found: list[Message] = []
     own = [one for one in newest if turn and one.sender == turn[0].sender and one.position <= turn[0].position]
     for one in own:

@@ -1,4 +1,4 @@
-"""Calls that wait for a person: nothing is held for one but its row, and a timer for all of them together."""
+"""Pending calls: calls of personas that wait for approval, with one timer for the next expiry."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from doorward.store.open_calls import OpenCall
 log = logging.getLogger(__name__)
 
 Over = Callable[[OpenCall], None]
-"""Told when a call needs to wait no longer: it was decided, or nobody decided in time."""
+"""Called when a call stops waiting: it was decided, or its approval expired."""
 _LATE = 0.05
-"""Seconds behind the hour at which something expires, so that it has."""
+"""Seconds added to an expiry time, so that the approval has expired when it is checked."""
 _AGAIN = 30.0
-"""Seconds after which a call is looked at again that could not be looked at."""
+"""Seconds before a failed check is repeated."""
 
 
 class Waiting:
@@ -32,7 +32,7 @@ class Waiting:
         self._looking: set[asyncio.Task[None]] = set()
 
     async def add(self, call: OpenCall) -> None:
-        """Wait for the decision about a call, which may have been made while it was told of."""
+        """Wait for the decision about a call; it may have been made already."""
         self._calls[call.approval] = call
         await self._look_at(call)
         self._set_timer()
@@ -44,7 +44,7 @@ class Waiting:
         return [one for one in self._calls.values() if (one.persona, one.room) == (persona, room)]
 
     def others(self, turn: str) -> bool:
-        """Whether more calls of a turn wait."""
+        """Whether other calls of a turn wait."""
         return any(one.turn == turn for one in self._calls.values())
 
     def drop(self, call: OpenCall) -> None:
@@ -57,7 +57,7 @@ class Waiting:
             self._let_go(call)
 
     async def look(self) -> None:
-        """See which of them are decided or expired now."""
+        """Check all calls for decisions and expiry."""
         for call in list(self._calls.values()):
             await self._look_at(call)
         self._set_timer()
@@ -73,12 +73,12 @@ class Waiting:
         try:
             approval = await approval_of(self._around, call)
         except DoorwardError as error:
-            log.warning("it cannot be seen now whether the call %s was decided about: %s", call.card, error)
+            log.warning("the approval of the call %s cannot be checked now: %s", call.card, error)
             self._expiry[call.approval] = self._around.services.clock.now() + _AGAIN
             return
         if approval is None or approval.state != "pending":
             self._let_go(call)
-        elif self._calls.get(call.approval) is call:  # nobody decided while it was looked at
+        elif self._calls.get(call.approval) is call:  # not decided during the check
             self._expiry[call.approval] = approval.expires_at
 
     def _let_go(self, call: OpenCall) -> None:

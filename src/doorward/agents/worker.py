@@ -1,4 +1,4 @@
-"""What one persona has to do in one room, one thing after the other. There is none where there is nothing to do."""
+"""The worker of one persona in one room: it runs one turn at a time and exists only while there is work."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from doorward.visible import visible
 
 log = logging.getLogger(__name__)
 
-STOPPED = "Doorward stopped meanwhile."
-_BROKE = "Something went wrong while I thought about this; the log of Doorward says what."
-_NOT_AGAIN = "Do not ask for it again now; do something else, or ask people what they would rather have."
+STOPPED = "Doorward stopped before the call finished."
+_BROKE = "Something went wrong while I worked on this. Doorward's log has the details."
+_NOT_AGAIN = "Do not make this call again now. Do something else, or ask people what they prefer."
 _MOST_WAIT = 60.0
-"""Seconds that an approved call waits for its place among the limits of the room, once."""
+"""The longest an approved call waits, once, for the room's rate limit."""
 
 
 class Worker:
     def __init__(
         self, around: Surroundings, waiting: Waiting, persona: str, room: str, done: Callable[[], object]
     ) -> None:
-        """`done` is told when there is nothing left to do."""
+        """`done` is called when no work is left."""
         self._around = around
         self._waiting = waiting
         self._persona = persona
         self._room = room
         self._done = done
         self._heard: dict[str, Message] = {}
-        """What is to be answered, by the person for whom."""
+        """The message to answer, by the person it is answered for."""
         self._decided: list[OpenCall] = []
         self._turn: TurnTaking | None = None
         self._ended_by = STOPPED
@@ -55,20 +55,20 @@ class Worker:
         self.task: asyncio.Task[None] | None = None
 
     def hear(self, message: Message, asker: str) -> None:
-        """Something to answer. What the same person said before and is not answered yet is answered with it.
+        """Queue a message. It replaces an unanswered message of the same person; both are answered together.
 
-        What somebody else said is a turn of its own: nothing is done for one person on the word of another.
+        Each person's messages get their own turn, so that nothing is done for one person at another's request.
         """
         self._heard[asker] = message
         self._start()
 
     def resume(self, call: OpenCall) -> None:
-        """A call of an earlier turn that needs to wait no longer."""
+        """Queue a call that stopped waiting for approval."""
         self._decided.append(call)
         self._start()
 
     async def stop(self, reason: str, says: str = "") -> None:
-        """End it, and what was to come; returns when its last words are stored."""
+        """Cancel the current turn and all queued work; return once the final message is stored."""
         self._ended_by, self._says = reason, says
         self._heard, self._decided = {}, []
         if self._turn is not None:
@@ -77,7 +77,7 @@ class Worker:
             task = self.task
             task.cancel()
             await asyncio.wait([task])
-            if self.task is task:  # it was stopped before it began, so that nothing of it ran
+            if self.task is task:  # cancelled before it started running
                 self._ended()
 
     def _start(self) -> None:
@@ -108,16 +108,16 @@ class Worker:
     def _ended(self) -> None:
         self.task = None
         if self._decided or self._heard:
-            self._start()  # it came while what was stopped came to its end
+            self._start()  # new work arrived during the stop
         else:
             self._done()
 
     async def _give_up(self, room: Room | None) -> None:
-        """Leave what was to be done, since the persona is gone, or the room."""
+        """Drop all queued work, because the persona or the room is gone."""
         self._heard = {}
         while self._decided:
             call = self._decided.pop(0)
-            await give_up(self._around, call, room, "It is not in this room any more.")
+            await give_up(self._around, call, room, "The persona is no longer in this room.")
 
     async def _do_next(self, persona: Persona, room: Room) -> None:
         try:
@@ -127,26 +127,26 @@ class Worker:
                 asker = next(iter(self._heard))
                 await self._take(TurnTaking(self._around, persona, room, asker), self._heard.pop(asker))
         except DoorwardError as error:
-            log.warning("a turn of %s in %s could not be taken to its end: %s", self._persona, self._room, error)
+            log.warning("a turn of %s in %s could not be finished: %s", self._persona, self._room, error)
         except Exception:
-            log.exception("a turn of %s in %s broke", self._persona, self._room)
+            log.exception("a turn of %s in %s failed", self._persona, self._room)
             await say_it_broke(self._around, room, persona.id)
 
     async def _take(self, turn: TurnTaking, message: Message, result: Turn | None = None) -> None:
         self._turn = turn
         try:
             await turn.take(message, result)
-        except asyncio.CancelledError:  # whoever stops it looks after what it leaves
+        except asyncio.CancelledError:  # the code that stops the turn closes its pending calls
             turn.waits.clear()
             self._unfinished = turn.unfinished
             raise
         finally:
             self._turn = None
-            for call in turn.waits:  # also when the turn broke off: people are asked, and their answer counts
+            for call in turn.waits:  # also after a failure: the approvals are open, and decisions count
                 await self._waiting.add(call)
 
     async def _go_on(self, persona: Persona, room: Room, call: OpenCall) -> None:
-        """Do what people decided about a call, and take the turn further once none of its calls waits any more."""
+        """Apply the decision about a call, and continue its turn once none of its calls waits."""
         try:
             card = await self._around.services.messages.get(room, call.card)
         except NotFound:
@@ -161,7 +161,7 @@ class Worker:
         return any(one.turn == turn for one in self._decided)
 
     async def _decision(self, turn: TurnTaking, call: OpenCall, card: Message) -> Turn | None:
-        """What came of a call that waited; None when it waits again."""
+        """Return the result of a call that waited for approval; None if it waits again."""
         approval = await approval_of(self._around, call)
         command = card_of(card).command or (approval.command if approval is not None else "")
         if approval is None or approval.state != "approved":
@@ -183,36 +183,36 @@ class Worker:
         return Turn(role="result", text=said, answers=card.id, tool=wire_name(command))
 
     async def _declined(self, call: OpenCall, card: Message, approval: Approval | None) -> str:
-        """Show that a call will not run, and say why."""
+        """Close the card of a call that will not run; return the reason."""
         if approval is not None and approval.state == "denied":
             given = await self._around.services.approvals.decisions(approval)
             who = ", ".join(one["decider"] for one in given if one["verdict"] == "deny") or "a person"
-            why = f"{visible(who)} said no."
+            why = f"Denied by {visible(who)}."
         elif approval is not None and approval.state == "used":
             why = STOPPED
         else:
-            why = "Nobody decided in time, which counts as no."
+            why = "Expired: nobody decided in time."
         used = approval.used_by or "" if approval is not None else ""
         await close(self._around, call, card, why, failed=why == STOPPED, execution=used)
         return why
 
     async def _last_words(self, room: Room) -> None:
-        """What it had written, and that it was stopped there. Nobody else shall take half a sentence for a request."""
+        """Post the unfinished text with a note. It triggers no answers, since it may be half a sentence."""
         words, self._unfinished = self._unfinished, ""
         text = with_note(words, f"(stopped here)\n{self._says}") if words else self._says
         await self._around.services.messages.say(room, self._persona, "ai", text, notify=not words)
 
 
 async def say_it_broke(around: Surroundings, room: Room, persona: str) -> None:
-    """Tell the room that nothing comes, and where the reason is found."""
+    """Tell the room that the persona failed, and where to find the reason."""
     try:
         await around.services.messages.say(room, persona, "ai", _BROKE)
     except DoorwardError as error:
-        log.warning("the room %s could not be told that %s does not answer: %s", room.id, persona, error)
+        log.warning("the room %s could not be told that %s failed: %s", room.id, persona, error)
 
 
 async def give_up(around: Surroundings, call: OpenCall, room: Room | None, reason: str) -> None:
-    """End a call that will not go on, whatever is left of its card, and the question to people that it waits for."""
+    """End a call that will not continue, together with its approval and its card, if it still has one."""
     if call.approval:
         await around.services.store.write(approvals.lapse(call.approval, around.services.clock.now()))
     if room is not None:
@@ -225,7 +225,7 @@ async def give_up(around: Surroundings, call: OpenCall, room: Room | None, reaso
 async def close(
     around: Surroundings, call: OpenCall, card: Message, why: str, *, failed: bool, execution: str = ""
 ) -> None:
-    """End the card of a call that will not go on."""
+    """Close the card of a call that will not continue."""
     shown = msgspec.structs.replace(
         card_of(card), state="failed" if failed else "refused", code="cancelled" if failed else "not_approved"
     )

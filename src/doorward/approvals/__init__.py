@@ -1,1 +1,1 @@
-"""Asking a human first."""
+"""Approvals: decisions of people about single calls."""

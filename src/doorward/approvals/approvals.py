@@ -1,4 +1,4 @@
-"""Approvals: a stored question about exactly one call, answered by people, good for one execution."""
+"""Approvals: each is a stored request about one exact call, decided by people, and valid for one execution."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Verdict = Literal["approve", "deny"]
 State = Literal["pending", "approved", "denied", "expired", "used"]
 
 DECIDERS = (Role.OWNER, Role.ADMIN)
-"""Who decides when a recipe names nobody."""
+"""The roles that decide when a recipe names no approvers."""
 _LOOK_AGAIN = 1.0
-"""Seconds after which it is worth coming back with a ticket that nobody decided about yet."""
+"""The retry delay in seconds for a ticket that is not decided yet."""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class Approval(msgspec.Struct, frozen=True):
     behalf: str
     command: str
     params: str
-    """The exact parameters, until they can no longer run; then only what may be shown of them."""
+    """The exact parameters while the call can still run; afterwards the redacted ones."""
     redacted: str
     digest: str
     access: Access
@@ -52,11 +52,11 @@ class Approval(msgspec.Struct, frozen=True):
     decided_at: float | None = None
     used_by: str | None = None
     foreseen: str = ""
-    """The difference the call would make, worked out when it was asked for; empty when that could not be known."""
+    """The predicted effect of the call, computed at the request; empty if unknown."""
 
     @property
     def shown(self) -> str:
-        """What people read before they decide: exactly what would run, every blank and hidden character seen."""
+        """The exact call for people to read before they decide, with invisible characters escaped."""
         return f"{self.command} {visible(self.params, lines=False)}"
 
 
@@ -71,7 +71,7 @@ class Approvals:
     def prepare(
         self, call: Call, digest: str, terms: ApprovalTerms, foreseen: Foreseen | None
     ) -> tuple[Approval, Statement]:
-        """A new question about this call and what it would do, and the statement that stores it."""
+        """Create an approval for a call with its predicted effect, and the statement that stores it."""
         now = self._clock.now()
         caller = call.caller
         approval = Approval(
@@ -108,18 +108,18 @@ class Approvals:
 
     @staticmethod
     def unknown(id: str) -> NotFound:
-        return NotFound(f"There is no approval {id[:64]!r}; `doorward approvals list` shows those there are.")
+        return NotFound(f"There is no approval {id[:64]!r}. `doorward approvals list` lists them.")
 
     async def effect(self, approval: Approval) -> bytes | None:
-        """What the command shall do by this approval, where that was foreseen."""
+        """Return the approved effect of the command, if it was predicted."""
         return await sql.effect(self._store, approval.id)
 
     async def newest(self, tenant: str, limit: int, before: str = "") -> list[Approval]:
-        """The newest of a tenant, or the newest of those older than one of them."""
+        """Return the newest approvals of a tenant, or the newest before a given one."""
         return [self._current(row) for row in await sql.newest(self._store, tenant, limit, before)]
 
     def tidy(self) -> list[Statement]:
-        """What makes the store forget the exact parameters of requests that can no longer run."""
+        """Return the statements that delete the exact parameters of approvals that can no longer run."""
         now = self._clock.now()
         return sql.expire(now, now - self._settings.approvals.use_within)
 
@@ -127,15 +127,15 @@ class Approvals:
         return await sql.decisions(self._store, approval.id)
 
     async def decided_by(self, decider: Caller, approvals: Sequence[Approval]) -> set[str]:
-        """Those of these, newest first, about which somebody has said their word."""
+        """Return the ids of those approvals (newest first) that a person has decided."""
         return await sql.decided_by(self._store, decider.id, approvals[-1].id, approvals[0].id) if approvals else set()
 
     async def decide(self, decider: Caller, id: str, verdict: Verdict) -> Approval:
-        """Record a person's verdict, if that person may give it and it is not too late."""
+        """Record a person's verdict, if that person may decide and the approval is pending."""
         approval = await self.find(decider.tenant, id)
         self.may_decide(decider, approval)
         if approval.state != "pending":
-            raise Conflict(f"Nothing was decided: approval {id} is {_state_words(approval)}.")
+            raise Conflict(f"Approval {id} is {_state_words(approval)}. Nothing was decided.")
         now = self._clock.now()
         await self._store.write(*sql.decide(id, decider.id, verdict, now))
         approval = await self.find(decider.tenant, id)
@@ -153,18 +153,18 @@ class Approvals:
 
     @staticmethod
     def satisfies(approval: Approval, terms: ApprovalTerms) -> bool:
-        """Whether what was asked of people then is what a recipe asks of them now."""
+        """Whether an approval was requested under terms at least as strict as these."""
         named = set(terms.approvers or DECIDERS)
         return approval.quorum >= terms.quorum and set(json.loads(approval.approvers)) <= named
 
     def spend(self, approval: Approval, digest: str, call: str) -> Statement:
-        """The statement that uses an approval up, to be stored together with the start of the call.
+        """Return the statement that uses up an approval, to be stored together with the start of the call.
 
-        Refused at once when it plainly cannot succeed; the statement itself decides races.
+        An approval that cannot be used is refused at once. The statement itself decides races.
         """
         oldest = self._clock.now() - self._settings.approvals.use_within
         if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
-            raise NotApproved("The approval was not used in time.", hint="Ask again without the ticket.")
+            raise NotApproved("The approval was not used in time.", hint="Run the call again without the ticket.")
         if approval.state != "approved":
             raise NotApproved(
                 f"Approval {approval.id} is {_state_words(approval)}.",
@@ -173,18 +173,18 @@ class Approvals:
             )
         if approval.digest != digest:
             raise NotApproved(
-                "What would run is not what was approved: the command or its definition, its parameters, the room, the "
+                "The call does not match its approval: the command or its definition, the parameters, the room, the "
                 "caller or the working folder differ.",
-                hint="Ask again without the ticket.",
+                hint="Run the call again without the ticket.",
             )
         return sql.use(approval.id, digest, call, oldest)
 
     def may_decide(self, decider: Caller, approval: Approval) -> None:
-        """Refuse whoever may not decide about this, whatever its state."""
+        """Refuse a caller who may not decide about this approval, whatever its state."""
         if decider.kind != "human":
-            raise NotPermitted(f"Only a person may decide about an approval; you act as {decider.as_whom}.")
+            raise NotPermitted(f"Only a person may decide about an approval. You act as {decider.as_whom}.")
         if decider.id == approval.caller:
-            raise NotPermitted("Whoever asked may not decide; another person in the room must.")
+            raise NotPermitted("You cannot decide about your own request. Another person in the room must.")
         if not approval.room:
             self._for_its_asker(decider, approval)
             return
@@ -195,11 +195,11 @@ class Approvals:
         named = json.loads(approval.approvers)
         decides = member is not None and member.kind == "human" and {member.id, member.role} & set(named)
         if not decides or not decider.reaches(approval.room):
-            raise NotPermitted(f"You may not decide in room {approval.room!r}; there, these may: {', '.join(named)}.")
+            raise NotPermitted(f"You may not decide in room {approval.room!r}. Approvers there: {', '.join(named)}.")
         self._holds_what_it_grants(decider, approval)
 
     def _for_its_asker(self, decider: Caller, approval: Approval) -> None:
-        """Outside rooms only the person decides for whom the keeper acts; whoever answers for the house sees it."""
+        """Outside rooms, only the person whom the keeper acts for decides."""
         if decider.id != approval.behalf or decider.rooms is not None:
             raise self.unknown(approval.id)
         self._holds_what_it_grants(decider, approval)
@@ -208,7 +208,7 @@ class Approvals:
     def _holds_what_it_grants(decider: Caller, approval: Approval) -> None:
         if decider.access < approval.access:
             raise NotPermitted(
-                f"To approve {approval.command} you need {approval.access.label} access yourself; "
+                f"To decide about {approval.command} you need {approval.access.label} access; "
                 f"you have {decider.access.label}."
             )
 
@@ -221,12 +221,12 @@ class Approvals:
 
 def _state_words(approval: Approval) -> str:
     if approval.state == "used":
-        return f"used already, by execution {approval.used_by}"
+        return f"already used, by execution {approval.used_by}"
     return {
         "pending": "still waiting for a decision",
-        "approved": "approved already",
+        "approved": "already approved",
         "denied": "denied",
-        "expired": "expired without a decision, which counts as no",
+        "expired": "expired without a decision",
     }[approval.state]
 
 
@@ -234,5 +234,5 @@ def _next_step(approval: Approval) -> str:
     if approval.state == "pending":
         return f"Decide with: doorward approvals approve {approval.id}"
     if approval.state == "denied":
-        return "A person said no; do something else."
-    return "If it still matters, ask for it anew, without a ticket."
+        return "A person denied the call. Do something else."
+    return "If you still need it, run the call again without a ticket."

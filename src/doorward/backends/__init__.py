@@ -1,1 +1,1 @@
-"""What can be done: one family of commands per file."""
+"""The commands, one family per file or package. Doors and the gate call them; they do not know any door."""

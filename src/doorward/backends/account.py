@@ -1,4 +1,4 @@
-"""user/invite, user/password, user/link and user/sessions: how people come in without a token."""
+"""Commands for logins without a token: user/invite, user/password, user/link, user/sessions and user/logout."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from doorward.rooms.people import LOCAL, OWNER
 family = Family("user", category="people")
 
 _TERMINAL = "terminal"
-"""The door that the operating system guards: whoever owns the home folder needs no old password there."""
+"""The terminal door. The operating system guards it: the owner of the home folder needs no old password there."""
 
 
 class Invitation(TypedDict):
-    passcode: Annotated[str, Meta(description="What to give when registering; shown this once")]
-    tenant: Annotated[str, Meta(description="The only tenant it is good for; empty for any new one")]
+    passcode: Annotated[str, Meta(description="The passcode for registering; shown only once")]
+    tenant: Annotated[str, Meta(description="The tenant that may be registered; empty for any new tenant")]
     expiresAt: str
 
 
 class Changed(TypedDict):
     user: str
-    sessionsEnded: Annotated[int, Meta(description="How many logins are over because of it")]
+    sessionsEnded: Annotated[int, Meta(description="The number of logins that were ended")]
 
 
 class NewLink(TypedDict):
-    token: Annotated[str, Meta(description="The code of the link, shown this once")]
-    path: Annotated[str, Meta(description="What to open behind this server's address; it holds the code")]
+    token: Annotated[str, Meta(description="The login code; shown only once")]
+    path: Annotated[str, Meta(description="The path to open on this server; it contains the code")]
     expiresAt: str
 
 
@@ -41,13 +41,13 @@ class SessionFacts(TypedDict):
     """A browser that is logged in."""
 
     id: str
-    browser: Annotated[str, Meta(description="What the browser calls itself")]
+    browser: Annotated[str, Meta(description="The browser's user agent")]
     createdAt: str
     expiresAt: str
 
 
 class Ended(TypedDict):
-    ended: Annotated[str, Meta(description="The id of the session that is over")]
+    ended: Annotated[str, Meta(description="The id of the ended session")]
 
 
 @family.command(
@@ -58,7 +58,7 @@ class Ended(TypedDict):
     safety=Safety.DANGEROUS,
     cost=1,
     timeout=5,
-    undo=NoUndo("whoever has the passcode may use it until it expires"),
+    undo=NoUndo("the passcode can be used until it expires"),
     examples=[Example("let somebody register the tenant acme", {"tenant": "acme", "hours": 24})],
     related=["user/create"],
     humans_only=True,
@@ -69,13 +69,13 @@ async def invite(
     tenant: Annotated[
         str,
         Meta(
-            description="The only tenant it is good for; left out, any new one",
+            description="The tenant that may be registered; any new tenant if omitted",
             pattern=r"^([a-z0-9][a-z0-9._@-]{0,62})?$",
         ),
     ] = "",
-    hours: Annotated[float, Meta(description="How long it can be used", gt=0, le=720)] = 72,
+    hours: Annotated[float, Meta(description="Hours until the passcode expires", gt=0, le=720)] = 72,
 ) -> Invitation:
-    """Make a passcode with which somebody may register one new tenant over the network, once."""
+    """Create a passcode that lets someone register one new tenant over the network, once."""
     passcode, expires = await ctx.house.accounts.invite(ctx.caller.id, tenant, hours * 3_600)
     return {"passcode": passcode, "tenant": tenant, "expiresAt": iso(expires)}
 
@@ -88,28 +88,28 @@ async def invite(
     safety=Safety.CAUTION,
     cost=1,
     timeout=30,
-    undo=NoUndo("the old password is kept nowhere; set it again"),
-    examples=[Example("log in with this from now on", {"password": "four words make one"})],
+    undo=NoUndo("the old password is not stored; set it again"),
+    examples=[Example("set my password", {"password": "four words make one"})],
     related=["user/list"],
     humans_only=True,
     secret=["password", "current"],
 )
 async def password(
     ctx: Context,
-    password: Annotated[str, Meta(description="The new password, of at least 12 characters", max_length=LONGEST)],
-    current: Annotated[str, Meta(description="The one it replaces, if there is one", max_length=LONGEST)] = "",
-    user: Annotated[str, Meta(description="Somebody else of your tenant; only for root", max_length=63)] = "",
+    password: Annotated[str, Meta(description="The new password, at least 12 characters", max_length=LONGEST)],
+    current: Annotated[str, Meta(description="Your current password, if you have one", max_length=LONGEST)] = "",
+    user: Annotated[str, Meta(description="Another user of your tenant; root only", max_length=63)] = "",
 ) -> Changed:
-    """Set your password, with which you log in over the network, and end all your logins."""
+    """Set the password you log in with over the network, and end all your logins."""
     caller = ctx.caller
     target = ctx.house.people.known(caller.tenant, user or caller.id)
     other = target.id != caller.id
     if other and caller.access < Access.ROOT:
-        raise NotPermitted("Only root may set the passwords of others.")
+        raise NotPermitted("Only root may set the password of another user.")
     if (target.tenant, target.id) == (LOCAL, OWNER) and other:
-        raise NotPermitted("Only the owner of this house sets the owner's password.")
+        raise NotPermitted("Only the owner of this server may set the owner's password.")
     if caller.access < target.access or caller.rooms is not None:
-        raise NotPermitted("A token that reaches less far than its user cannot set that user's password.")
+        raise NotPermitted("A token with less access than its user cannot set that user's password.")
     at_terminal = (caller.tenant, caller.id, ctx.call.door) == (LOCAL, OWNER, _TERMINAL)
     ended = await ctx.house.accounts.set_password(target, password, current=None if other or at_terminal else current)
     return {"user": target.id, "sessionsEnded": ended}
@@ -123,16 +123,16 @@ async def password(
     safety=Safety.CAUTION,
     cost=1,
     timeout=5,
-    undo=NoUndo("whoever has the link may use it until it expires; a new password ends what came of it"),
+    undo=NoUndo("the link can be used until it expires; a new password ends the logins made with it"),
     examples=[Example("log my browser in", {})],
     related=["user/sessions"],
     humans_only=True,
 )
 async def link(ctx: Context) -> NewLink:
-    """Make a link that logs one browser in to the console as you, once."""
+    """Create a link that logs one browser in to the console as you, once."""
     caller, browsers = ctx.caller, ctx.house.browsers
     if caller.access < ctx.house.people.known(caller.tenant, caller.id).access or caller.rooms is not None:
-        raise NotPermitted("A token that reaches less far than its user cannot log a browser in as that user.")
+        raise NotPermitted("A token with less access than its user cannot log a browser in as that user.")
     code = browsers.link(caller.tenant, caller.id)
     expires = ctx.house.clock.now() + browsers.link_seconds
     return {"token": code, "path": f"/console/#login={code}", "expiresAt": iso(expires)}
@@ -176,13 +176,13 @@ async def sessions(ctx: Context) -> Listing[SessionFacts]:
     safety=Safety.CAUTION,
     cost=1,
     timeout=5,
-    undo=NoUndo("a session that is over is not kept; log in again"),
-    examples=[Example("log the browser I lost out", {"id": "01k9x2m4q7ab3cde"})],
+    undo=NoUndo("an ended session is deleted; log in again"),
+    examples=[Example("log out a lost browser", {"id": "01k9x2m4q7ab3cde"})],
     related=["user/sessions"],
     humans_only=True,
 )
 async def logout(
-    ctx: Context, id: Annotated[str, Meta(description="The session, as user/sessions lists it", max_length=64)]
+    ctx: Context, id: Annotated[str, Meta(description="The id of the session, from user/sessions", max_length=64)]
 ) -> Ended:
     """Log one of your browsers out."""
     await ctx.house.browsers.end(ctx.caller.tenant, ctx.caller.id, id)

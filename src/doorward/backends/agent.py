@@ -1,4 +1,4 @@
-"""agent/ask: say in plain words what is wanted, and the keeper does it by calls of its own."""
+"""The command agent/ask: the keeper carries out a request written in plain words."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ family = Family("agent", category="keeper")
 
 LONGEST_PROMPT = 20_000
 LONGEST = 900.0
-"""Seconds; the setting for how long the keeper may take is below it, so that it can say itself that time is up."""
+"""Seconds. The keeper's own time limit is a setting below this, so that the keeper can report the timeout itself."""
 Prompt = Annotated[
     str,
-    Meta(description="What you want, in plain words; may be left out beside a ticket", max_length=LONGEST_PROMPT),
+    Meta(description="Your request in plain words; optional with a ticket", max_length=LONGEST_PROMPT),
 ]
 
 
@@ -31,10 +31,10 @@ Prompt = Annotated[
     safety=Safety.CAUTION,
     cost=1,
     timeout=LONGEST,
-    undo=NoUndo("what its calls change is theirs to undo"),
+    undo=NoUndo("undo the calls that the keeper made, one by one"),
     examples=[
-        Example("let the keeper do something", {"prompt": "how many rooms do we have"}),
-        Example("go on with what a person approved", {"session": "Zx81kQpn5_aTt0Lw2mRe", "ticket": "01k9x2m4q7ab3cde"}),
+        Example("ask the keeper a question", {"prompt": "how many rooms do we have"}),
+        Example("continue after an approval", {"session": "Zx81kQpn5_aTt0Lw2mRe", "ticket": "01k9x2m4q7ab3cde"}),
     ],
     related=["help/search", "approval/list"],
     thinks=True,
@@ -44,29 +44,29 @@ async def ask(
     ctx: Context,
     prompt: Prompt = "",
     session: Annotated[
-        str, Meta(description="Goes on in that session, which an earlier answer named; else a new one", max_length=64)
+        str, Meta(description="The session to continue, from an earlier answer; a new one if omitted", max_length=64)
     ] = "",
     model: Annotated[
-        str, Meta(description="What the keeper thinks with, such as house; else as the settings say", max_length=250)
+        str, Meta(description="The keeper's model, such as house; from the settings if omitted", max_length=250)
     ] = "",
     ticket: Annotated[
-        str, Meta(description="Goes on with the call that waited, once a person has decided about it", max_length=64)
+        str, Meta(description="The ticket of a call that waited for approval and is now decided", max_length=64)
     ] = "",
 ) -> Answer:
-    """Say in plain words what you want; the keeper finds the commands, runs them as far as you may, and answers.
+    """Ask the keeper in plain words to do something. It finds the commands, runs them as you, and answers.
 
-    Everything it does is a call of its own, checked and recorded like any other, and the answer shows each with what
-    really went in and came out. Whatever destroys something, reaches beyond this machine or cannot be undone waits for
-    a person first; give the ticket and the session again once it is approved.
+    Every command it runs is checked and recorded like any other call. The answer lists each call with its real input
+    and output. A call that destroys something, reaches beyond this machine or cannot be undone waits for approval. When
+    it is approved, run agent/ask again with the ticket and the session.
     """
     if not prompt.strip() and not ticket:
-        raise BadParams("agent/ask: say in `prompt` what you want, or give a `ticket` of what waited; both are empty.")
+        raise BadParams("agent/ask needs a `prompt` or the `ticket` of a call that waited. Both are empty.")
     if ticket and not session:
         raise BadParams(
-            "agent/ask: a ticket goes on in the session that it was given in; name it as `session`, "
-            "which is `sessionId` over REST."
+            "agent/ask: a ticket belongs to the session that returned it. Give that session as `session` "
+            "(`sessionId` over REST)."
         )
     answer = await ctx.house.keeper.answer(ctx, prompt, session=session, model=model, ticket=ticket)
     if answer["ended"] in FELL_SHORT:
-        raise CommandFailed(answer.get("error", "The keeper came to no end."), result=answer)
+        raise CommandFailed(answer.get("error", "The keeper did not finish."), result=answer)
     return answer

@@ -1,4 +1,4 @@
-"""ai/report: how callers fared, from the ledger."""
+"""The command ai/report: statistics of calls per caller and room, from the ledger."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 class Fared(TypedDict):
-    """How one caller fared in one room."""
+    """The calls of one caller in one room."""
 
     persona: str
     kind: str
-    room: Annotated[str, Meta(description="Empty for outside rooms")]
+    room: Annotated[str, Meta(description="The room; empty for calls outside rooms")]
     calls: int
     done: int
     failed: int
     refused: int
     parked: int
-    successRate: Annotated[float | None, Meta(description="Of the calls that ran, from 0 to 1")]
+    successRate: Annotated[float | None, Meta(description="The share of executed calls that succeeded, from 0 to 1")]
     meanMs: float | None
     longestMs: float
     energy: float
@@ -64,7 +64,7 @@ async def report(
 ) -> Listing[Fared]:
     """Report calls, success rate, latency, decisions and energy for each caller and room, from the ledger.
 
-    Rooms of two are reported to the two only.
+    A direct room appears only in the reports of its two members.
     """
     now = ctx.house.clock.now()
     rows = await ledger.report(
@@ -86,7 +86,7 @@ def _concerns(ctx: Context, room: str) -> bool:
 
 
 def moment(text: str, now: float) -> int:
-    """Microseconds since 1970 for a date, a time, or an age counted back from now."""
+    """Convert a date, a time, or an age counted back from now to microseconds since 1970."""
     number, unit = text[:-1], text[-1:]
     if unit in _UNITS and number.isascii() and number.isdigit():
         return int((now - int(number[:9]) * _UNITS[unit]) * 1_000_000)
@@ -94,7 +94,7 @@ def moment(text: str, now: float) -> int:
         given = datetime.fromisoformat(text)
     except ValueError as error:
         raise BadParams(
-            f"A time is written 2026-11-16, 2026-11-16T08:00:00Z, or as an age such as 30m, 12h or 7d; given {text!r}."
+            f"Unknown time {text!r}. Write 2026-11-16, 2026-11-16T08:00:00Z, or an age such as 30m, 12h or 7d."
         ) from error
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp() * 1_000_000)
 

@@ -1,4 +1,4 @@
-"""approval/*: see what waits for a person, and decide."""
+"""Commands approval/*: list pending approvals, and approve or deny them."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ _AN_ID = "01k9x2m4q7ab3cde"
 
 
 class ApprovalFacts(TypedDict):
-    """An approval, without what exactly would run."""
+    """An approval, without the full text of the call."""
 
     id: str
     state: State
     room: str
     caller: str
     command: str
-    params: Annotated[Any, Meta(description="The parameters; secrets are left out")]
+    params: Annotated[Any, Meta(description="The parameters, with secrets redacted")]
     createdAt: str
     expiresAt: str
-    usedBy: Annotated[str | None, Meta(description="The call that used it up; null while none did")]
+    usedBy: Annotated[str | None, Meta(description="The call that used the approval; null if unused")]
 
 
 class Listed(ApprovalFacts):
-    waitsForYou: Annotated[bool, Meta(description="Whether you may decide about it, and have not yet")]
+    waitsForYou: Annotated[bool, Meta(description="Whether you may decide and have not yet")]
 
 
 class Page(Listing[Listed]):
-    next: Annotated[str | None, Meta(description="What to give as `before` for older ones; null for no more")]
+    next: Annotated[str | None, Meta(description="The `before` value of the next page; null on the last page")]
 
 
 class Detailed(ApprovalFacts):
-    kind: Annotated[Kind, Meta(description="Whether a person, an AI or a program asks")]
-    onBehalfOf: Annotated[str, Meta(description="The person whom an AI or a program acts for")]
-    why: Annotated[str, Meta(description="What asks for a person's word, as it stands now")]
-    approvers: Annotated[list[str], Meta(description="Who decides: roles in the room, or people")]
-    quorum: Annotated[int, Meta(description="How many of them must say yes")]
-    safety: Annotated[Safety | None, Meta(description="How much the command can do; null when it is gone")]
-    cannotDecide: Annotated[str, Meta(description="Why you are not the one to decide; empty when you may")]
-    shown: Annotated[str, Meta(description="What exactly would run, with hidden characters written out")]
-    difference: NotRequired[Annotated[str, Meta(description="What it would change, where that could be foreseen")]]
+    kind: Annotated[Kind, Meta(description="The kind of caller: a person, an AI or a program")]
+    onBehalfOf: Annotated[str, Meta(description="The person the AI or program acts for")]
+    why: Annotated[str, Meta(description="Why the call needs approval, under the current rules")]
+    approvers: Annotated[list[str], Meta(description="Who may decide: roles in the room, or people")]
+    quorum: Annotated[int, Meta(description="The number of approvals needed")]
+    safety: Annotated[Safety | None, Meta(description="The command's safety level; null if the command is gone")]
+    cannotDecide: Annotated[str, Meta(description="Why you may not decide; empty if you may")]
+    shown: Annotated[str, Meta(description="Exactly what would run, with hidden characters escaped")]
+    difference: NotRequired[Annotated[str, Meta(description="What the call would change, if it could be previewed")]]
     decisions: list[dict[str, Any]]
 
 
@@ -68,17 +68,17 @@ class Detailed(ApprovalFacts):
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("what waits for me", {"pending": True})],
+    examples=[Example("what is waiting for me", {"pending": True})],
     related=["approval/approve", "approval/deny"],
     tells_how_it_stands=True,
 )
 async def list_approvals(
     ctx: Context,
-    pending: Annotated[bool, Meta(description="Only those that still wait")] = False,
-    limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 50,
-    before: Annotated[str, Meta(description="Only those older than this one, which `next` named", max_length=64)] = "",
+    pending: Annotated[bool, Meta(description="Only approvals that are still pending")] = False,
+    limit: Annotated[int, Meta(description="Maximum number of approvals, newest first", ge=1, le=500)] = 50,
+    before: Annotated[str, Meta(description="Cursor from `next` of the previous page", max_length=64)] = "",
 ) -> Page:
-    """List approvals of the rooms you are in, newest first."""
+    """List the approvals of your rooms, newest first."""
     found = await ctx.house.approvals.newest(ctx.caller.tenant, limit, before)
     decided = await ctx.house.approvals.decided_by(ctx.caller, found)
     items: list[Listed] = [
@@ -107,7 +107,7 @@ async def list_approvals(
     tells_how_it_stands=True,
 )
 async def show(ctx: Context, id: Id) -> Detailed:
-    """Show exactly what an approval is about: the text is what runs, with hidden characters written out."""
+    """Show exactly what an approval would run, with hidden characters escaped."""
     approval = await ctx.house.approvals.find(ctx.caller.tenant, id)
     room = ctx.house.rooms.get(approval.tenant, approval.room)
     hidden = room.direct and not room.seen_by(ctx.caller) if room is not None else not approval.room
@@ -130,7 +130,7 @@ async def show(ctx: Context, id: Id) -> Detailed:
         "decisions": [{**one, "at": iso(one["at"])} for one in decisions],
     }
     if approval.room and not _in_room(ctx, approval):
-        facts["shown"] = "(you are not in that room)"
+        facts["shown"] = "(you are not a member of the room)"
         del facts["difference"]
     return facts
 
@@ -143,13 +143,13 @@ async def show(ctx: Context, id: Id) -> Detailed:
     safety=Safety.DANGEROUS,
     cost=1,
     timeout=5,
-    undo=NoUndo("an approval can be used at once"),
+    undo=NoUndo("an approval may be used immediately"),
     examples=[Example("let it run", {"id": _AN_ID})],
     related=["approval/list", "approval/deny"],
     humans_only=True,
 )
 async def approve(ctx: Context, id: Id) -> ApprovalFacts:
-    """Say yes to what waits. It may then run once, exactly as shown."""
+    """Approve a waiting call. It may then run once, exactly as shown."""
     return _shown(await ctx.house.approvals.decide(ctx.caller, id, "approve"))
 
 
@@ -161,13 +161,13 @@ async def approve(ctx: Context, id: Id) -> ApprovalFacts:
     safety=Safety.SAFE,
     cost=1,
     timeout=5,
-    undo=NoUndo("whoever asked was told no; it can be asked again"),
+    undo=NoUndo("the caller was denied; they can run the call again"),
     examples=[Example("do not let it run", {"id": _AN_ID})],
     related=["approval/list", "approval/approve"],
     humans_only=True,
 )
 async def deny(ctx: Context, id: Id) -> ApprovalFacts:
-    """Say no to what waits."""
+    """Deny a waiting call."""
     return _shown(await ctx.house.approvals.decide(ctx.caller, id, "deny"))
 
 
@@ -177,33 +177,33 @@ def _in_room(ctx: Context, approval: Approval) -> bool:
 
 
 def _own(ctx: Context, approval: Approval) -> bool:
-    """Whether it is about what this caller wants to do, or an agent or the keeper for them."""
+    """Whether the approval is for a call by this caller, or by an agent or the keeper acting for them."""
     if not ctx.caller.owns(approval.caller, approval.behalf):
         return False
     return ctx.caller.reaches(approval.room) if approval.room else ctx.caller.rooms is None
 
 
 def _why(ctx: Context, approval: Approval, command: Command | None) -> str:
-    """What asks for a person's word: the room's recipe, or the command itself."""
+    """Explain what requires the approval: the room's recipe, or the command itself."""
     if command is None:
-        return f"{approval.command} is no command any more, so this can no longer run."
+        return f"The command {approval.command} no longer exists, so this call can no longer run."
     room = ctx.house.rooms.get(approval.tenant, approval.room)
     policy = ctx.house.recipes.policy(room.recipe) if room is not None else None
     if room is not None and policy is not None and policy.approval(command) is not None:
-        return f"The recipe {room.recipe} of the room {room.id} asks a person before {command.name}."
+        return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
     if command.asks_first and approval.kind != "human":
-        return f"{command.name} is a tool of another server, and each call of it asks a person."
+        return f"{command.name} is a tool of another server. Every call of it requires approval."
     if not approval.room or (approval.kind != "human" and not_to_be_taken_back(command)):
         return (
-            f"The keeper wants to run {command.name}: what destroys something, reaches beyond this machine or "
-            "cannot be undone asks a person first."
+            f"The keeper wants to run {command.name}. The keeper needs approval for commands that destroy something, "
+            "reach beyond this machine or cannot be undone."
         )
-    return f"When this was asked for, {command.name} needed a person's word; as things stand now it would not."
+    return f"{command.name} required approval when it was called. It would not under the current rules."
 
 
 def _cannot_decide(ctx: Context, approval: Approval, decisions: Sequence[Mapping[str, Any]] = ()) -> str:
     if any(one["decider"] == ctx.caller.id for one in decisions):
-        return "You have said your word."
+        return "You have already decided."
     try:
         ctx.house.approvals.may_decide(ctx.caller, approval)
     except (NotPermitted, NotFound) as denial:

@@ -1,4 +1,4 @@
-"""audit/verify: whether the record is still as it was written."""
+"""The command audit/verify: check the integrity of the ledger."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Verified(TypedDict):
     verified: bool
     records: int
     checkpoints: int
-    segments: Annotated[int, Meta(description="How many files of moved-out records were read")]
-    broken: Annotated[str, Meta(description="What is not as it was written; empty when all is")]
+    segments: Annotated[int, Meta(description="The number of archived segment files that were read")]
+    broken: Annotated[str, Meta(description="The first problem found; empty if the ledger is intact")]
 
 
 @family.command(
@@ -34,12 +34,12 @@ class Verified(TypedDict):
     cost=10,
     timeout=300,
     undo=READS_ONLY,
-    examples=[Example("is the record as it was written", {})],
+    examples=[Example("check that the ledger is intact", {})],
     related=["data/list"],
     house_wide=True,
 )
 async def verify_record(ctx: Context) -> Verified:
-    """Check that no record of the whole house was changed, dropped, moved or cut off."""
+    """Verify the ledger: no record was changed, removed, reordered or cut off."""
     home = ctx.house.home
     found = await asyncio.to_thread(verify, LedgerPaths.of(home), Home(home).key())
     return {

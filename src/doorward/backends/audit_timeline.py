@@ -1,4 +1,4 @@
-"""audit/timeline: how many calls ended how, over time, for a chart."""
+"""The command audit/timeline: calls per status over time, for a chart."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ family = Family("audit", category="history")
 
 MOST_BUCKETS = 200
 _WIDTHS = (1, 5, 15, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 604_800)
-"""Seconds that a bar may stand for, each a length that people count in."""
+"""The widths that a bucket may have, in seconds: round lengths that people know."""
 _FEW = 100_000
-"""So many records are counted one by one where bars are narrower than what was counted before."""
+"""Up to this many records are counted one by one when buckets are narrower than the precomputed counts."""
 
 Counts = list[tuple[int, str, int]]
 
 
 class Bucket(TypedDict):
-    at: Annotated[str, Meta(description="When it begins")]
-    counts: Annotated[dict[str, int], Meta(description="Status to how many calls ended so")]
+    at: Annotated[str, Meta(description="The start of the bucket")]
+    counts: Annotated[dict[str, int], Meta(description="The number of calls for each status")]
 
 
 class Timeline(TypedDict):
     since: str
     until: str
-    seconds: Annotated[int, Meta(description="What one bucket stands for")]
-    items: Annotated[list[Bucket], Meta(description="The buckets in which something happened, in their order")]
+    seconds: Annotated[int, Meta(description="The length of one bucket")]
+    items: Annotated[list[Bucket], Meta(description="The buckets that are not empty, in order of time")]
     totals: dict[str, int]
-    oldest: Annotated[str | None, Meta(description="The oldest record here; older ones were moved out to files")]
+    oldest: Annotated[str | None, Meta(description="The oldest record here; older records are archived in files")]
 
 
 def _matching(says: str, most: int = 200) -> object:
@@ -60,7 +60,7 @@ def _matching(says: str, most: int = 200) -> object:
     undo=READS_ONLY,
     examples=[
         Example("how busy was the last day", {"since": "24h"}),
-        Example("when was something refused in general", {"inRoom": "general", "status": "refused", "since": "7d"}),
+        Example("refused calls in the room general", {"inRoom": "general", "status": "refused", "since": "7d"}),
     ],
     related=["data/list", "ai/report"],
     tells_how_it_stands=True,
@@ -72,17 +72,17 @@ async def timeline(
     command: Annotated[str, _matching("Only calls of this command")] = "",
     caller: Annotated[str, _matching("Only calls of this caller")] = "",
     call: Annotated[str, _matching("Only this execution", 64)] = "",
-    in_room: Annotated[str, _matching("Only what was asked in this room")] = "",
-    door: Annotated[str, _matching("Only what came in by this door")] = "",
-    status: Annotated[str, _matching("Only what ended with this status")] = "",
-    code: Annotated[str, _matching("Only what ended with this code")] = "",
+    in_room: Annotated[str, _matching("Only calls in this room")] = "",
+    door: Annotated[str, _matching("Only calls through this door")] = "",
+    status: Annotated[str, _matching("Only calls with this status")] = "",
+    code: Annotated[str, _matching("Only calls with this code")] = "",
 ) -> Timeline:
-    """Count how calls ended, in at most 200 steps of a span of time, from the ledger."""
-    wall = ctx.house.clock.wall_us()  # as the record has it
+    """Count calls by status over time, in at most 200 buckets, from the ledger."""
+    wall = ctx.house.clock.wall_us()  # the ledger uses the same clock
     now = wall / 1_000_000
     begin, end = moment(since, now) // 1_000_000, -(-(moment(until, now) if until else wall + 1) // 1_000_000)
     if begin >= end:
-        raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
+        raise BadParams(f"The time span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
     wanted = {"command": command, "caller": caller, "call": call, "room": in_room, "door": door, "status": status}
     given = {name: value for name, value in {**wanted, "code": code}.items() if value}
     if in_room:
@@ -92,7 +92,7 @@ async def timeline(
 
 
 def _check_private(ctx: Context, room: str) -> None:
-    """Of a room of two nobody else learns how busy it is, nor that there is one, but for who answers for the house."""
+    """Hide direct rooms, and their activity, from everybody but their two members and root."""
     found = ctx.house.rooms.get(ctx.caller.tenant, room)
     secret = not found.seen_by(ctx.caller) if found is not None and found.direct else found is None
     if room.startswith(DIRECT) and secret and ctx.caller.access < Access.ROOT:
@@ -129,7 +129,7 @@ class _Chart:
         }
 
     def _width(self) -> int:
-        """The narrowest bars that are not too many, and that can be counted at once."""
+        """The narrowest bucket that gives at most `MOST_BUCKETS` buckets and is quick to count."""
         span = self._end - self._begin
         fits = [one for one in _WIDTHS if -(-self._end // one) - self._begin // one <= MOST_BUCKETS]
         width = fits[0] if fits else -(-span // (MOST_BUCKETS - 2) // PERIOD) * PERIOD
@@ -145,7 +145,7 @@ class _Chart:
         return self._begin // PERIOD, self._end // PERIOD + 1
 
     def _counts(self, width: int) -> Counts:
-        """By what was counted before where that is enough, and by the records themselves where not."""
+        """Use the precomputed counts where they are enough, and count the records elsewhere."""
         db, tenant, given = self._db, self._scope.tenant, self._given
         fields = [name for name in given if name in ledger_counts.FIELDS]
         if width >= PERIOD and len(fields) <= 1 and "call" not in given and self._rooms is None:

@@ -1,4 +1,4 @@
-"""What a running command is given: who asks, for which call, and the services of the house."""
+"""The context of a running command: its call, its caller, and the services of Doorward."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Ask(Protocol):
 
 
 class Services(msgspec.Struct, kw_only=True):
-    """The parts of the house that commands stand on; assembled once, in `app.py`."""
+    """The services that commands use. They are assembled once, in `app.py`."""
 
     home: Path
     settings: Settings
@@ -59,17 +59,17 @@ class Services(msgspec.Struct, kw_only=True):
     store: Store
     registry: Registry
     index: CommandIndex
-    """Finds commands by what somebody wants."""
+    """The search index over commands."""
     accepted: Accepted
-    """What people took of what was suggested to them."""
+    """The suggestions that people accepted."""
     events: Bus
     recent: Recent
     rooms: Rooms
     messages: Messages
     files: Files
-    """Files that come with messages."""
+    """Attachments of messages."""
     live: Live
-    """What goes on in rooms at this moment."""
+    """Live notices of rooms: new messages, typing indicators, presence."""
     presence: Presence
     people: People
     tokens: Tokens
@@ -78,53 +78,54 @@ class Services(msgspec.Struct, kw_only=True):
     recipes: RecipeBook
     personas: Personas
     models: ModelDesk
-    """What personas think with, as far as commands know of it."""
+    """The models of personas and the keeper."""
     keeper: KeeperDesk
-    """Whoever does what is told in words."""
+    """The agent that carries out requests in plain words."""
     catalogue: CatalogueBook
     approvals: Approvals
     questions: Questions
     servers: ServerBook
-    """The file of upstream servers."""
+    """The configuration file of upstream MCP servers."""
     upstreams: Upstreams
-    """The servers themselves."""
+    """The upstream MCP servers and their connections."""
     remote: Remote
-    """How servers over HTTP are reached and logged in to."""
+    """HTTP access and login to remote upstream servers."""
     sandbox: Sandbox
     sessions: Sessions
-    """The sessions of the shell, and which words of it are built in."""
+    """The shell sessions and their built-in commands."""
     executions: Executions
     ask: Ask
-    """Another call by the same caller in the same room, inside this one and checked like any other.
+    """Runs another command for the same caller in the same room, nested in this call.
 
-    It holds no place of its own, is stopped with the call it is inside of, and may be parked; with the ticket that it
-    got then, and the same parameters, it goes on once a person said yes.
+    The nested call is checked like any other. It does not count against the limit of concurrent calls, is cancelled
+    with the call around it, and may have to wait for approval. When it is approved, run it again with the same
+    parameters and the ticket.
     """
     rules_on: Callable[[Caller, str, Command], Ruling]
-    """What the gate would decide if this caller asked for that command in that room."""
+    """The gate's ruling if this caller ran that command in that room."""
     would_rule: Callable[[Caller, Command, Policy], Ruling]
-    """What the gate would decide about a member of a room if this were the policy there."""
+    """The gate's ruling on a member of a room if the room had this policy."""
     offered: Callable[[Caller, str], list[Command]]
-    """Exactly what the gate would let this caller run in that room."""
+    """The commands that the gate lets this caller run in that room."""
     absent: Callable[[Caller, str, str], Absent | None] = lambda _, __, ___: None
-    """Why a command is not there now, by its name, for a caller who might run it in that room if it were."""
+    """Why a named command is missing at the moment, for a caller who could run it in that room otherwise."""
     energy_of: Callable[[Caller], dict[str, Any] | None]
-    """A caller's energy as level and word, or None while energy is switched off."""
+    """A caller's energy as level and status, or None while energy is switched off."""
     running: Callable[[], int]
-    """How many commands run at this moment."""
+    """The number of commands that run at the moment."""
     stop: Callable[[], None]
-    """Ends this process in good order."""
+    """Shuts the server down cleanly."""
 
 
 class Context(msgspec.Struct, frozen=True):
-    """One call's view of the house."""
+    """The context of one call: the call, its execution and the services."""
 
     call: Call
     house: Services
     execution: Execution
-    """This call while it runs: tell it what a program writes, and how far the work is."""
+    """The running execution of this call: it takes the output of programs and progress reports."""
     effect: bytes | None = None
-    """What people approved that this call does, as its command foresaw it; None when it just runs."""
+    """The previewed effect that people approved for this call; None when no effect was previewed."""
 
     @property
     def caller(self) -> Caller:
@@ -136,11 +137,11 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def workspace(self) -> Path:
-        """The folder this call's files live in."""
+        """The folder that holds the files of this call."""
         return Path(self.call.workspace)
 
     def may(self, command: str) -> Ruling:
-        """Whether this caller might run another command here: a command that shows or undoes it must ask."""
+        """The gate's ruling on another command for this caller. A command that reveals or undoes another checks it."""
         return self.house.rules_on(self.caller, self.call.room, self.house.registry[command])
 
 
@@ -149,5 +150,5 @@ class Listing(TypedDict, Generic[T]):
 
 
 def listing(items: list[T]) -> Listing[T]:
-    """The shape of every list result: models read it as "Found N items". Some say more beside the items."""
+    """Wrap the items of a list result. All lists have this shape, which models read as "Found N items"."""
     return {"items": items}

@@ -1,4 +1,4 @@
-"""debug/logs: the end of Doorward's own log."""
+"""The command debug/logs: the end of Doorward's log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_TWO = DIRECT.encode()
 
 class LogEnd(TypedDict):
     items: Annotated[list[dict[str, Any]], Meta(description="The lines, newest last")]
-    matched: Annotated[int, Meta(description="How many lines matched, shown or not")]
+    matched: Annotated[int, Meta(description="The number of matching lines, including those not shown")]
 
 
 @family.command(
@@ -40,22 +40,22 @@ class LogEnd(TypedDict):
     undo=READS_ONLY,
     examples=[
         Example("the last errors", {"includeErrorsOnly": True, "tailLines": 10}),
-        Example("what the log says about recipes", {"filterPattern": "recipe"}),
+        Example("log lines about recipes", {"filterPattern": "recipe"}),
     ],
     related=["system/status"],
     house_wide=True,
 )
 async def logs(
     ctx: Context,
-    tail_lines: Annotated[int, Meta(description="How many lines from the end", ge=1, le=5_000)] = 50,
-    include_errors_only: Annotated[bool, Meta(description="Only errors, and not warnings or notices")] = False,
+    tail_lines: Annotated[int, Meta(description="Number of lines from the end", ge=1, le=5_000)] = 50,
+    include_errors_only: Annotated[bool, Meta(description="Only errors, no warnings or notices")] = False,
     filter_pattern: Annotated[
         str, Meta(description="Only lines that match this regular expression", max_length=500)
     ] = "",
 ) -> LogEnd:
-    """Show the end of Doorward's log, newest last, but for lines that name others' rooms of two.
+    """Show the end of Doorward's log, newest last.
 
-    Secrets never reach it.
+    Lines that name a direct room of other people are left out. The log never contains secrets.
     """
     try:
         pattern = re2.compile(filter_pattern) if filter_pattern else None
@@ -71,7 +71,7 @@ async def logs(
 
 
 def _tail(file: Path, private: Sequence[bytes]) -> list[dict[str, Any]]:
-    """The lines in the last few megabytes that name nothing private; a line that is not JSON is shown as it is."""
+    """Read the last few megabytes, without lines that name a private room. Wrap a line that is not JSON."""
     try:
         with file.open("rb") as stream:
             size = stream.seek(0, 2)

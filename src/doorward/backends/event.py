@@ -1,4 +1,4 @@
-"""event/list: what happened last, as far as it concerns the caller."""
+"""The command event/list: recent events that the caller may see."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from doorward.store.rooms import DIRECT
 family = Family("event", category="history")
 
 _OF_THE_HOUSE = (RecipeRejected, CatalogueRejected, ServersLoaded, ServersRejected, UpstreamOffered)
-"""These tell of files and servers of the house, which are no other tenant's business."""
+"""Events about files and servers of Doorward itself. Other tenants do not see them."""
 
 
 _NAMES = sorted(kind.name for kind in Event.__subclasses__())
@@ -38,16 +38,16 @@ _AREAS = sorted({name.partition(":")[0] for name in _NAMES})
 
 
 class Happened(TypedDict):
-    id: Annotated[str, Meta(description="Its place among all events; give it as `after` to read on")]
-    event: Annotated[str, Meta(description="What happened, such as approval:requested")]
+    id: Annotated[str, Meta(description="The event's id; pass it as `after` to continue from here")]
+    event: Annotated[str, Meta(description="The kind of event, such as approval:requested")]
     at: str
     data: dict[str, Any]
 
 
 class Events(TypedDict):
     items: list[Happened]
-    next: Annotated[str, Meta(description="Give this as `after` to see what happens from now on")]
-    missed: Annotated[bool, Meta(description="Whether there were more, which are not kept any longer")]
+    next: Annotated[str, Meta(description="Pass it as `after` to get the events that follow")]
+    missed: Annotated[bool, Meta(description="Whether some events are missing because they are no longer stored")]
 
 
 @family.command(
@@ -59,19 +59,19 @@ class Events(TypedDict):
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("what happened last", {"limit": 20}), Example("which approvals came up", {"only": "approval"})],
+    examples=[Example("what happened last", {"limit": 20}), Example("approval events", {"only": "approval"})],
     related=["execution/list", "approval/list"],
     tells_how_it_stands=True,
 )
 async def list_events(
     ctx: Context,
-    after: Annotated[str, Meta(description="Only those behind this one; left out, the newest", max_length=64)] = "",
+    after: Annotated[str, Meta(description="Only events after this id; the newest if omitted", max_length=64)] = "",
     only: Annotated[
-        str, Meta(description="Only these, such as approval or chat:message-received,execution", max_length=200)
+        str, Meta(description="Kinds or areas, such as approval or chat:message-received,execution", max_length=200)
     ] = "",
-    limit: Annotated[int, Meta(description="At most so many", ge=0, le=MOST)] = 100,
+    limit: Annotated[int, Meta(description="Maximum number of events", ge=0, le=MOST)] = 100,
 ) -> Events:
-    """List what happened lately in the rooms you are in, oldest first: calls, executions, approvals, messages."""
+    """List recent events of your rooms, oldest first: calls, executions, approvals, messages."""
     _check(only)
     recent = ctx.house.recent
     found, whole = recent.after(after) if after else (recent.newest(MOST), True)
@@ -90,14 +90,14 @@ async def list_events(
 
 
 def happened(house: Services, number: int, event: Event) -> Happened:
-    """An event as callers see it."""
+    """Describe an event for callers."""
     data = msgspec.to_builtins(event)
     data.pop("tenant")
     return {"id": house.recent.id(number), "event": event.name, "at": iso(data.pop("at")), "data": data}
 
 
 def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> bool:
-    """Whether an event is this caller's to see: of its tenant, and of its rooms or its own doing."""
+    """Whether this caller may see an event: one of its tenant, and of its rooms or caused by itself."""
     if event.tenant not in ("", caller.tenant) or (isinstance(event, _OF_THE_HOUSE) and caller.tenant != LOCAL):
         return False
     if only and not any(event.name in (one, f"{one}:{event.name.partition(':')[2]}") for one in _words(only)):
@@ -111,10 +111,10 @@ def concerns(house: Services, caller: Caller, event: Event, only: str = "") -> b
     if found is not None:
         return found.known_to(caller)
     if not room and caller.access < Access.ROOT and isinstance(event, ApprovalRequested | ApprovalDecided):
-        # What a person's keeper wants is between the two; outside rooms that person alone decides.
+        # Outside rooms, only the person whom the keeper acts for sees and decides its approvals.
         return (event.behalf if isinstance(event, ApprovalRequested) else event.decider) in caller.identities
     if caller.personal and caller.access >= Access.FULL:
-        return not room.startswith(DIRECT)  # of two whose room is gone nobody learns either
+        return not room.startswith(DIRECT)  # a direct room stays private after it is gone
     asked = {getattr(event, "caller", ""), getattr(event, "behalf", "")} - {""}
     return not room and bool(asked & caller.identities)
 
@@ -124,10 +124,10 @@ def _words(only: str) -> list[str]:
 
 
 def _check(only: str) -> None:
-    """Refuse what names no event: whoever mistypes one would wait for it in vain."""
+    """Refuse unknown names: a caller would wait in vain for a mistyped event."""
     for one in _words(only) if only else ():
         if one not in _NAMES and one not in _AREAS:
             raise BadParams(
-                f"event/list: only names kinds of events, or all of an area, with commas between; valid: "
-                f"{', '.join((*_AREAS, *_NAMES))}; given {shortened(one)}."
+                f"event/list: unknown event {shortened(one)} in `only`. Give kinds or areas of events, separated by "
+                f"commas: {', '.join((*_AREAS, *_NAMES))}."
             )

@@ -1,4 +1,4 @@
-"""execution/*: what runs at this moment, what became of a call, what it wrote, and how to stop it."""
+"""Commands execution/*: list calls, show their state and output, and cancel them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from doorward.store import results
 
 family = Family("execution", category="history")
 
-Id = Annotated[str, Meta(description="The execution, as its result or execution/list named it", max_length=64)]
+Id = Annotated[str, Meta(description="The execution's id, from a result or execution/list", max_length=64)]
 Stream = Literal["result", "output", "stdout", "stderr"]
 _LONGEST_STOP = 5.0
-"""Seconds that a cancelled execution is given to end before the answer says that it has not yet."""
+"""Seconds to wait for a cancelled execution to end before the answer says that it has not ended yet."""
 
 
 class Amounts(TypedDict, total=False):
@@ -31,33 +31,33 @@ class Amounts(TypedDict, total=False):
 
 
 class ExecutionFacts(Amounts):
-    """Where an execution stands. What is empty or not known is left out."""
+    """The state of an execution. Empty and unknown fields are omitted."""
 
     execution: str
     command: str
     state: State
     caller: str
     startedAt: str
-    seconds: Annotated[float, Meta(description="How long it took, or has run so far")]
+    seconds: Annotated[float, Meta(description="Its duration, or how long it has run so far")]
     room: NotRequired[str]
-    fraction: NotRequired[Annotated[float, Meta(description="How much of the work is done, from 0 to 1")]]
+    fraction: NotRequired[Annotated[float, Meta(description="Progress from 0 to 1")]]
     message: NotRequired[str]
     cancelledBy: NotRequired[str]
-    inside: NotRequired[Annotated[str, Meta(description="The execution that this one is a part of")]]
-    code: NotRequired[Annotated[str, Meta(description="How it ended, in one word")]]
+    inside: NotRequired[Annotated[str, Meta(description="The execution that contains this one")]]
+    code: NotRequired[Annotated[str, Meta(description="The outcome code")]]
 
 
 class Page(TypedDict):
     items: list[ExecutionFacts]
-    next: NotRequired[Annotated[int | None, Meta(description="What to give as `after` for more; null for no more")]]
+    next: NotRequired[Annotated[int | None, Meta(description="The `after` value of the next page; null on the last")]]
 
 
 class Piece(TypedDict):
     stream: Stream
     text: str
     offset: int
-    total: Annotated[int, Meta(description="How many characters there are")]
-    next: Annotated[int | None, Meta(description="The offset to read on at; null for no more")]
+    total: Annotated[int, Meta(description="The number of characters in total")]
+    next: Annotated[int | None, Meta(description="The offset of the next page; null at the end")]
     running: bool
 
 
@@ -79,7 +79,7 @@ class Cancelled(TypedDict):
     timeout=10,
     undo=READS_ONLY,
     examples=[
-        Example("what of mine is running", {"live": True}),
+        Example("my running executions", {"live": True}),
         Example("the next page", {"limit": 20, "after": 4_200}),
     ],
     related=["execution/status", "execution/cancel"],
@@ -87,15 +87,15 @@ class Cancelled(TypedDict):
 )
 async def list_(
     ctx: Context,
-    live: Annotated[bool, Meta(description="Only those that wait or run now")] = False,
-    limit: Annotated[int, Meta(description="How many that ended to show", ge=1, le=200)] = 50,
-    after: Annotated[int, Meta(description="Go on after this place, which `next` named; 0 begins", ge=0)] = 0,
-    notable: Annotated[bool, Meta(description="Leave out what people only look at")] = False,
+    live: Annotated[bool, Meta(description="Only executions that are queued or running")] = False,
+    limit: Annotated[int, Meta(description="Maximum number of ended executions", ge=1, le=200)] = 50,
+    after: Annotated[int, Meta(description="Cursor from `next` of the previous page; 0 for the first", ge=0)] = 0,
+    notable: Annotated[bool, Meta(description="Leave out read-only calls by people")] = False,
 ) -> Page:
-    """List your executions: those that wait or run now, then those that ended, newest first.
+    """List your executions: first those queued or running, then those that ended, newest first.
 
-    Yours are the ones you asked for and those that agents ask for on your behalf. A person who owns or administers a
-    room also sees what agents and programs run there.
+    Your executions are your own calls and the calls of agents on your behalf. A person who owns or administers a room
+    also sees the calls of agents and programs there.
     """
     caller = ctx.caller
     items: list[ExecutionFacts] = []
@@ -116,7 +116,7 @@ async def list_(
         notable=notable,
     )
     recorded = [_recorded(row) for row in rows]
-    stored = {one["execution"] for one in recorded}  # the end of a live one may have been stored just now
+    stored = {one["execution"] for one in recorded}  # a live one may have ended and been stored in the meantime
     return {"items": [one for one in items if one["execution"] not in stored] + recorded, "next": more}
 
 
@@ -134,7 +134,7 @@ async def list_(
     tells_how_it_stands=True,
 )
 async def status(ctx: Context, execution: Id) -> ExecutionFacts:
-    """Say where an execution stands: queued, running, completed, failed, timed_out or cancelled, and for how long."""
+    """Show the state of an execution: queued, running, completed, failed, timed_out or cancelled, and its duration."""
     found = ctx.house.executions.get(execution)
     if found is not None and not _may_stop(ctx, found):
         raise _unknown(execution)
@@ -156,8 +156,8 @@ async def status(ctx: Context, execution: Id) -> ExecutionFacts:
     timeout=10,
     undo=READS_ONLY,
     examples=[
-        Example("read on where it was cut", {"execution": "01k9x2m4q7ab3cde", "offset": 30_000}),
-        Example("what has it complained about so far", {"execution": "01k9x2m4q7ab3cde", "stream": "stderr"}),
+        Example("continue where the result was cut", {"execution": "01k9x2m4q7ab3cde", "offset": 30_000}),
+        Example("read the error output", {"execution": "01k9x2m4q7ab3cde", "stream": "stderr"}),
     ],
     related=["execution/status"],
     tells_how_it_stands=True,
@@ -168,18 +168,18 @@ async def output(
     stream: Annotated[
         Stream | None,
         Meta(
-            description="The kept result, or what was written: both streams as it came, or one; "
-            "left out, the result if one is kept, else both streams"
+            description="result, output (both streams in order), stdout or stderr; if omitted, the stored result, "
+            "or else output"
         ),
     ] = None,
-    offset: Annotated[int, Meta(description="The first character to show", ge=0)] = 0,
-    length: Annotated[int, Meta(description="How many characters to show", ge=1, le=25_000)] = 20_000,
+    offset: Annotated[int, Meta(description="The first character to read", ge=0)] = 0,
+    length: Annotated[int, Meta(description="Maximum number of characters", ge=1, le=25_000)] = 20_000,
 ) -> Piece:
-    """Read what an execution has written so far, or the rest of a result that was too long to show whole.
+    """Read the output of an execution so far, or the rest of a result that was too long to show.
 
-    Only your own can be read and, as a person, what agents and programs ran in a room you own or administer. While
-    `running` is true there may be more later, from `next` on. What a program wrote stays for a short while after its
-    end, a long result for hours.
+    You can read your own executions. A person can also read those of agents and programs in a room they own or
+    administer. While `running` is true, more output may follow from `next` on. Program output is kept for a short time
+    after the end, a long result for hours.
     """
     found = ctx.house.executions.get(execution)
     if found is not None and not _sees_live(ctx, found):
@@ -192,10 +192,10 @@ async def output(
         text = found.written.text(stream or "output") if found.written is not None else ""
         return _page(stream or "output", text, offset, length, running=not found.ended)
     if found is not None and not found.ended:
-        raise Conflict(f"Execution {execution} has no result yet; it is {found.state}.", hint="Read its output.")
+        raise Conflict(f"Execution {execution} has no result yet: it is {found.state}.", hint="Read its output.")
     raise NotFound(
-        f"There is no kept result of an execution {execution!r} of yours; "
-        f"long results are kept for {ctx.house.settings.limits.result_hours:g} hours."
+        f"No stored result for an execution {execution!r} of yours. "
+        f"Long results are kept for {ctx.house.settings.limits.result_hours:g} hours."
     )
 
 
@@ -207,19 +207,20 @@ async def output(
     safety=Safety.CAUTION,
     cost=1,
     timeout=15,
-    undo=NoUndo("what was stopped can only be asked for again"),
+    undo=NoUndo("a cancelled execution cannot resume; run the command again"),
     examples=[Example("stop it", {"execution": "01k9x2m4q7ab3cde"})],
     related=["execution/list", "execution/status"],
 )
 async def cancel(ctx: Context, execution: Id) -> Cancelled:
-    """Stop an execution that waits or runs, with every process it started.
+    """Cancel a queued or running execution and stop every process it started.
 
-    You may stop your own, and as a person those of agents that act for you and those in a room you own or administer.
+    You may cancel your own executions. A person may also cancel those of agents that act for them, and those in a room
+    they own or administer.
     """
     found = _to_stop(ctx, execution)
     by = ctx.caller.id
     if not found.cancel(by):
-        raise Conflict(f"Execution {execution} cannot be cancelled any more: it is {found.state}.")
+        raise Conflict(f"Execution {execution} can no longer be cancelled: it is {found.state}.")
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LONGEST_STOP):
             await found.closed()
@@ -239,21 +240,21 @@ async def cancel_effect(ctx: Context, execution: str) -> dict[str, Any]:
 
 
 def _to_stop(ctx: Context, id: str) -> Execution:
-    """The live execution that is meant, if this caller may stop it."""
+    """Find a live execution that this caller may cancel."""
     found = ctx.house.executions.get(id)
     if found is None or not _may_stop(ctx, found):
-        raise NotFound(f"No execution {id!r} of yours waits or runs.", hint="See what does: execution/list")
+        raise NotFound(f"No execution {id!r} of yours is queued or running.", hint="List them: execution/list")
     if found.id not in ctx.house.executions:
-        raise Conflict(f"Execution {id} cannot be cancelled any more: it is {found.state}.")
+        raise Conflict(f"Execution {id} can no longer be cancelled: it is {found.state}.")
     if found.encloses(ctx.execution):
-        raise Conflict(f"Execution {id} is what this call runs inside of; it cannot cancel itself.")
+        raise Conflict(f"Execution {id} contains this call. A call cannot cancel itself.")
     return found
 
 
 def _sees(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -> bool:
-    """Whether an execution of the same tenant is this caller's to see; a credential for rooms sees only those.
+    """Whether this caller may see an execution of its tenant. A credential limited to rooms sees only those rooms.
 
-    What agents and programs do in a room is the business of the people who answer for that room.
+    People who own or administer a room are responsible for what agents and programs do there.
     """
     if not ctx.caller.reaches(room or ""):
         return False
@@ -261,9 +262,9 @@ def _sees(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -> b
 
 
 def _only_looks(one: Execution) -> bool:
-    """Whether a person asked for it, and it changes no more than how far they have read.
+    """Whether a person called it and it only reads, or only marks messages as read.
 
-    A page that shows this would be full of itself.
+    A page that lists executions would otherwise mostly list its own calls.
     """
     command = one.call.command
     return one.call.caller.kind == "human" and (command.reads_only or command.name == "room/mark")
@@ -286,7 +287,7 @@ def _governed(ctx: Context) -> list[str]:
 
 
 def _may_stop(ctx: Context, one: Execution) -> bool:
-    """Agents stop only their own, not those of others who act for the same person."""
+    """Agents may cancel only their own executions, not those of other agents of the same person."""
     caller, asker, room = ctx.caller, one.call.caller, one.call.room
     if caller.tenant != asker.tenant or not caller.reaches(room):
         return False
@@ -296,7 +297,7 @@ def _may_stop(ctx: Context, one: Execution) -> bool:
 
 
 def _unknown(id: str) -> NotFound:
-    return NotFound(f"There is no execution {id!r} of yours.", hint="See yours: execution/list")
+    return NotFound(f"There is no execution {id!r} of yours.", hint="List yours: execution/list")
 
 
 def _live(one: Execution) -> ExecutionFacts:
@@ -340,7 +341,7 @@ def _recorded(row: dict[str, Any]) -> ExecutionFacts:
 
 
 def _state(row: dict[str, Any]) -> State:
-    """A start whose call is not live any more ran, but its end could not be stored yet."""
+    """The state of a stored call. A recorded start that is no longer live did run, but its end is not stored yet."""
     if row["code"] in ("cancelled", "withdrawn"):
         return "cancelled"
     if row["code"] == "timed_out":

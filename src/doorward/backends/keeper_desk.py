@@ -1,7 +1,4 @@
-"""What commands can ask of the keeper: a form that the part of the house which thinks fills in.
-
-Commands stand below the agents, so they know the keeper by this form alone.
-"""
+"""The interface of the keeper, as commands use it. The agents implement it; commands must not import them."""
 
 from __future__ import annotations
 
@@ -24,41 +21,41 @@ Ended = Literal[
     "model_failed",
 ]
 FELL_SHORT: frozenset[Ended] = frozenset(("turn_limit", "time_limit", "token_limit", "energy_limit", "model_failed"))
-"""Ends that are failures: it came to no answer, and only says what it did so far."""
+"""Outcomes that count as failures: the keeper has no answer and only reports what it did so far."""
 
 
 class ToolCall(TypedDict):
-    """One thing that the keeper did, with what it really gave and what really came of it."""
+    """One tool call of the keeper, with its real input and output."""
 
-    name: Annotated[Literal["run_command", "read_file", "write_file"], Meta(description="Which of its tools it used")]
-    input: Annotated[dict[str, Any], Meta(description="What it gave the tool")]
-    output: Annotated[str, Meta(description="What came of it, as text")]
-    status: Annotated[str, Meta(description="done, failed, refused or parked")]
-    execution: Annotated[str, Meta(description="The call, as the record has it")]
-    ticket: NotRequired[Annotated[str, Meta(description="The approval that it waits for, when it is parked")]]
+    name: Annotated[Literal["run_command", "read_file", "write_file"], Meta(description="The tool")]
+    input: Annotated[dict[str, Any], Meta(description="The input of the tool")]
+    output: Annotated[str, Meta(description="The output of the tool, as text")]
+    status: Annotated[str, Meta(description="done, failed, refused or parked (waiting for approval)")]
+    execution: Annotated[str, Meta(description="The id of the execution in the ledger")]
+    ticket: NotRequired[Annotated[str, Meta(description="The approval that a parked call waits for")]]
 
 
 class Answer(TypedDict):
-    success: Annotated[bool, Meta(description="Whether what was asked for was done and answered")]
+    success: Annotated[bool, Meta(description="Whether the request was carried out and answered")]
     response: Annotated[str, Meta(description="The answer in words")]
     toolCalls: list[ToolCall]
-    error: NotRequired[Annotated[str, Meta(description="Why it was not done, in a sentence")]]
-    ended: Annotated[Ended, Meta(description="How it came to its end, in one word")]
-    sessionId: Annotated[str, Meta(description="Give it again to go on in the same session")]
-    model: Annotated[str, Meta(description="What it thought with")]
-    turns: Annotated[int, Meta(description="How often the model was asked")]
-    notes: Annotated[list[str], Meta(description="What else should be known, such as that another model stood in")]
+    error: NotRequired[Annotated[str, Meta(description="Why the request failed, in a sentence")]]
+    ended: Annotated[Ended, Meta(description="How the run ended")]
+    sessionId: Annotated[str, Meta(description="Pass it as `session` to continue in the same session")]
+    model: Annotated[str, Meta(description="The model that was used")]
+    turns: Annotated[int, Meta(description="The number of model requests")]
+    notes: Annotated[list[str], Meta(description="Further remarks, such as that a fallback model was used")]
 
 
 class Suggestion(TypedDict):
-    """A call that would do what somebody wants; nothing of it has run."""
+    """A call that would carry out a request. It has not run."""
 
     command: str
     params: dict[str, Any]
-    line: Annotated[str, Meta(description="The call as a person would type it in the session shell")]
+    line: Annotated[str, Meta(description="The call as a line for the session shell")]
     explanation: str
-    score: Annotated[float, Meta(description="How sure it is, from 0 to 1")]
-    reason: Annotated[str, Meta(description="What in the request speaks for it")]
+    score: Annotated[float, Meta(description="Confidence from 0 to 1")]
+    reason: Annotated[str, Meta(description="Which words of the request match")]
     safety: str
     alternatives: list[str]
 
@@ -67,9 +64,9 @@ class KeeperDesk(Protocol):
     async def answer(
         self, ctx: Context, prompt: str, *, session: str = "", model: str = "", ticket: str = ""
     ) -> Answer:
-        """Do what is asked for by calls inside this one, and say what was done."""
+        """Carry out a request with nested calls, and answer."""
         ...
 
     async def suggest(self, ctx: Context, request: str, folder: str) -> Suggestion | None:
-        """The one call that would do what is wanted, by somebody in this folder; None when it does not know."""
+        """Suggest the call that would carry out a request in this folder; None if the keeper does not know one."""
         ...

@@ -1,4 +1,4 @@
-"""model/*: which models personas can think with, and whether one answers."""
+"""Commands model/*: list the available models, and test one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ family = Family("model", category="personas")
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("which models can personas have", {})],
+    examples=[Example("which models can personas use", {})],
     related=["model/test", "persona/list"],
     humans_only=True,
     house_wide=True,
 )
 async def list_models(ctx: Context) -> Listing[ProviderFacts]:
-    """List the providers of models, where each is asked and whether its key is there. No key is ever shown."""
+    """List the model providers, their addresses, and whether their API keys are set. Keys are never shown."""
     return listing(ctx.house.models.providers())
 
 
@@ -41,7 +41,7 @@ async def list_models(ctx: Context) -> Listing[ProviderFacts]:
     safety=Safety.CAUTION,
     cost=5,
     timeout=600,
-    undo=NoUndo("the provider was asked, and may count it"),
+    undo=NoUndo("the provider received the request and may charge for it"),
     examples=[Example("does the built-in model answer", {"model": "house"})],
     related=["model/list"],
     humans_only=True,
@@ -51,11 +51,11 @@ async def list_models(ctx: Context) -> Listing[ProviderFacts]:
 async def test_model(
     ctx: Context,
     model: Annotated[
-        str, Meta(description="Its name, such as house or openai:gpt-4o-mini", min_length=1, max_length=240)
+        str, Meta(description="The model's name, such as house or openai:gpt-4o-mini", min_length=1, max_length=240)
     ],
 ) -> ModelTrial:
-    """Ask a model for one sentence, and show the beginning of its answer or what is wrong.
+    """Test a model: ask it for one sentence, and show the start of its answer or the error.
 
-    Nothing of any room is sent. A provider may charge for the answer.
+    No room content is sent. The provider may charge for the answer.
     """
     return await ctx.house.models.trial(model)

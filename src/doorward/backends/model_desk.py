@@ -1,7 +1,4 @@
-"""What commands can ask about models: a form that the part of the house which knows them fills in.
-
-Commands stand below the agents, so they know models by this form alone.
-"""
+"""The interface of the models, as commands use it. The agents implement it; commands must not import them."""
 
 from __future__ import annotations
 
@@ -16,22 +13,22 @@ class ProviderFacts(TypedDict):
     provider: str
     kind: Annotated[
         str,
-        Meta(description="How it is asked: house, openai, anthropic, local (a file) or tier (a name for another)"),
+        Meta(description="The kind: house, openai, anthropic, local (a file) or tier (a name for another model)"),
     ]
     model: Annotated[
         str,
-        Meta(description="The model that is meant where it is named alone; may be empty. Of a local one, its own name"),
+        Meta(description="The default model of the provider, which may be empty; for a local model, its own name"),
     ]
     where: Annotated[str, Meta(description="Its address, or `this process`")]
-    key: Annotated[Key, Meta(description="Whether its key is there; never the key itself")]
-    problem: Annotated[str, Meta(description="Why it cannot be asked now; empty when nothing is known against it")]
+    key: Annotated[Key, Meta(description="Whether its API key is set; never the key itself")]
+    problem: Annotated[str, Meta(description="Why it is not available; empty if no problem is known")]
 
 
 class ModelTrial(TypedDict):
     model: str
     answers: Annotated[bool, Meta(description="Whether it answered")]
-    said: Annotated[str, Meta(description="The beginning of its answer, or what is wrong")]
-    fault: Annotated[str, Meta(description="The kind of what is wrong; empty when it answered")]
+    said: Annotated[str, Meta(description="The start of its answer, or the error")]
+    fault: Annotated[str, Meta(description="The kind of error; empty if it answered")]
 
 
 class Named(Protocol):
@@ -47,7 +44,7 @@ class ModelDesk(Protocol):
         ...
 
     def instead_of(self, name: str) -> Named | None:
-        """The model that answers where the one of this name cannot be asked; None where none does."""
+        """The fallback for a model that is not available; None if there is none."""
         ...
 
     async def trial(self, name: str) -> ModelTrial: ...

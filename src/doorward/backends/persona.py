@@ -1,4 +1,4 @@
-"""persona/*: the AIs that live in rooms, as their files say, and a way to stop what one of them does."""
+"""Commands persona/*: list, show, save and remove the AIs of rooms, and stop one."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ class PersonaFacts(TypedDict):
     id: str
     name: str
     bio: str
-    model: Annotated[str, Meta(description="The model that thinks for it")]
+    model: Annotated[str, Meta(description="The model it uses")]
     access: str
-    rooms: Annotated[list[str], Meta(description="Those of your rooms that it is in")]
-    awaited: Annotated[list[str], Meta(description="Rooms that its file names and that do not exist, or are closed")]
-    remarks: Annotated[list[str], Meta(description="What is the matter with its model; empty when nothing is known")]
+    rooms: Annotated[list[str], Meta(description="The rooms you can see that it is a member of")]
+    awaited: Annotated[list[str], Meta(description="Rooms named in its file that do not exist or are archived")]
+    remarks: Annotated[list[str], Meta(description="Problems with its model; empty if none are known")]
     suggestions: Annotated[list[str], Meta(description="Questions to ask it")]
-    energy: Annotated[dict[str, Any] | None, Meta(description="Its energy, while energy is switched on")]
+    energy: Annotated[dict[str, Any] | None, Meta(description="Its energy; null while energy is switched off")]
 
 
 class PersonaList(TypedDict):
     items: list[PersonaFacts]
-    problems: Annotated[dict[str, str], Meta(description="File to what is wrong with it")]
+    problems: Annotated[dict[str, str], Meta(description="The error of each invalid file")]
 
 
 class PersonaShown(TypedDict):
     persona: PersonaFacts
-    file: Annotated[Any, Meta(description="What its file says, in the version that is in force")]
-    problem: Annotated[str, Meta(description="What is wrong with the file now; empty when nothing is")]
+    file: Annotated[Any, Meta(description="The content of its file, in the version in force")]
+    problem: Annotated[str, Meta(description="What is wrong with the current file; empty if it is valid")]
 
 
 class PersonaInForce(TypedDict):
     id: str
     now: Literal["in force"]
-    replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
-    awaited: Annotated[list[str], Meta(description="Rooms that it names and that do not exist or are closed")]
-    remarks: Annotated[list[str], Meta(description="What is the matter with its model; empty when nothing is known")]
+    replaced: Annotated[bool, Meta(description="Whether it replaced a persona with the same id")]
+    awaited: Annotated[list[str], Meta(description="Rooms it names that do not exist or are archived")]
+    remarks: Annotated[list[str], Meta(description="Problems with its model; empty if none are known")]
 
 
 class PersonaRemoved(TypedDict):
@@ -62,7 +62,7 @@ class PersonaRemoved(TypedDict):
 class PersonaStopped(TypedDict):
     id: str
     room: str
-    stopped: Annotated[bool, Meta(description="Whether it did anything there")]
+    stopped: Annotated[bool, Meta(description="Whether it was doing anything there")]
 
 
 @family.command(
@@ -78,7 +78,7 @@ class PersonaStopped(TypedDict):
     related=["persona/show", "room/list"],
 )
 async def list_personas(ctx: Context) -> PersonaList:
-    """List the AIs that live in rooms, with what to ask them, and what is wrong with files that are not valid."""
+    """List the personas, the AIs that live in rooms, with suggested questions and the errors of invalid files."""
     found = ctx.house.personas.all(ctx.caller.tenant)
     problems = ctx.house.personas.problems if ctx.caller.tenant == LOCAL else {}
     return {"items": [_facts(ctx, one) for one in found], "problems": problems}
@@ -97,7 +97,7 @@ async def list_personas(ctx: Context) -> PersonaList:
     related=["persona/list"],
 )
 async def show(ctx: Context, id: Id) -> PersonaShown:
-    """Show a persona as it is in force, which is its last good version."""
+    """Show a persona in the version in force, which is the last valid one."""
     persona = ctx.house.personas.get(ctx.caller.tenant, id)
     text = ctx.house.personas.text(id)
     if persona is None or text is None:
@@ -117,7 +117,7 @@ async def show(ctx: Context, id: Id) -> PersonaShown:
     undo=Undo("persona"),
     examples=[
         Example(
-            "an AI that reads along in the room general",
+            "add an AI to the room general",
             {"id": "scribe", "text": '{"personaId": "scribe", "displayName": "Scribe", "rooms": ["general"]}'},
         )
     ],
@@ -129,7 +129,7 @@ async def show(ctx: Context, id: Id) -> PersonaShown:
 async def put(
     ctx: Context, id: Id, text: Annotated[str, Meta(description="The persona as JSON", max_length=LARGEST)]
 ) -> PersonaInForce:
-    """Check a persona, write its file, and put it into the rooms it names. One that is not valid changes nothing."""
+    """Check a persona, save its file, and add it to the rooms it names. An invalid persona changes nothing."""
     old = ctx.house.personas.text(id)
     new = text.encode()
     persona = _checked(ctx, id, new)
@@ -159,14 +159,14 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     cost=1,
     timeout=10,
     undo=Undo("persona"),
-    examples=[Example("this AI is not needed", {"id": "scribe"})],
+    examples=[Example("remove an AI", {"id": "scribe"})],
     related=["persona/list"],
     humans_only=True,
     house_wide=True,
     reveals="persona/show",
 )
 async def remove(ctx: Context, id: Id) -> PersonaRemoved:
-    """Remove a persona: what it does is stopped, and it leaves its rooms. What it said stays."""
+    """Remove a persona. It stops what it is doing and leaves its rooms. Its messages stay."""
     old = ctx.house.personas.text(id)
     if old is None:
         raise _missing(ctx, id)
@@ -191,22 +191,22 @@ async def remove_effect(ctx: Context, id: str) -> dict[str, Any]:
     safety=Safety.SAFE,
     cost=1,
     timeout=10,
-    undo=NoUndo("what was not said and not done is not there; ask again instead"),
-    examples=[Example("that is enough", {"id": "guide", "name": "general"})],
+    undo=NoUndo("a stopped answer cannot resume; ask the persona again"),
+    examples=[Example("stop the guide in the room general", {"id": "guide", "name": "general"})],
     related=["persona/list", "execution/cancel"],
     humans_only=True,
 )
 async def stop(
     ctx: Context,
     id: Id,
-    name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
+    name: Annotated[str, Meta(description="The room; the current room by default", max_length=63)] = "",
 ) -> PersonaStopped:
-    """Stop what a persona does in a room: its answer, its calls, and what it waits for."""
+    """Stop a persona in a room: its answer, its calls, and its calls that wait for approval."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name or ctx.call.room)
     root = ctx.caller.access >= Access.ROOT
     if room is None or not (room.seen_by(ctx.caller) or (root and room.known_to(ctx.caller))):
         raise NotPermitted(
-            f"You are not a member of a room {(name or ctx.call.room)[:80]!r}, so you stop nobody there."
+            f"You are not a member of a room {(name or ctx.call.room)[:80]!r}, so you cannot stop a persona there."
         )
     if ctx.house.personas.get(ctx.caller.tenant, id) is None:
         raise _missing(ctx, id)
@@ -217,12 +217,12 @@ async def stop(
 
 @family.undoer("persona")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring a persona back to what it was, unless it changed since."""
+    """Restore the previous version of a persona, unless it has changed since."""
     (image,) = images
     id = image.target
     now = ctx.house.personas.text(id)
     if (_digest(now) if now is not None else "") != image.after:
-        raise Conflict(f"Persona {id!r} changed since; nothing was undone.")
+        raise Conflict(f"Persona {id!r} has changed since. Nothing was undone.")
     if image.before is not None:
         _checked(ctx, id, image.before)
     after = _digest(image.before) if image.before is not None else ""
@@ -256,14 +256,14 @@ def _facts(ctx: Context, persona: Persona) -> PersonaFacts:
 
 
 def _remarks(ctx: Context, persona: Persona) -> list[str]:
-    """A model may be set up later, so that one that is missing is no fault of the file; but it is said."""
+    """Report a missing model. It is not an error of the file, since the model may be set up later."""
     problem = ctx.house.models.problem(persona.model)
     if not problem:
         return []
     other = ctx.house.models.instead_of(persona.model)
     if other is None:
-        return [f"It cannot answer as things are. {problem}"]
-    return [f"The model {other.name} answers instead of its own. {problem}"]
+        return [f"It cannot answer at the moment. {problem}"]
+    return [f"The fallback model {other.name} answers for it. {problem}"]
 
 
 def _checked(ctx: Context, id: str, text: bytes) -> Persona:
@@ -283,4 +283,4 @@ def _now(ctx: Context) -> float:
 
 def _missing(ctx: Context, id: str) -> NotFound:
     names = ", ".join(one.id for one in ctx.house.personas.all(ctx.caller.tenant)) or "none"
-    return NotFound(f"There is no persona {id!r}; there are: {names}.")
+    return NotFound(f"There is no persona {id!r}. Personas: {names}.")

@@ -1,4 +1,4 @@
-"""recipe/*: read and change the rules that rooms are governed by."""
+"""Commands recipe/*: list, show, save and remove the recipes that govern rooms."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Named(TypedDict):
 
 class Recipes(TypedDict):
     items: list[Named]
-    problems: Annotated[dict[str, str], Meta(description="File to what is wrong with it")]
+    problems: Annotated[dict[str, str], Meta(description="The error of each invalid file")]
 
 
 class RecipeText(TypedDict):
     id: str
-    recipe: Annotated[Any, Meta(description="The recipe as its file has it")]
+    recipe: Annotated[Any, Meta(description="The content of the recipe file")]
 
 
 class InForce(TypedDict):
     id: str
     now: Literal["in force"]
-    replaced: Annotated[bool, Meta(description="Whether there was one of that id before")]
+    replaced: Annotated[bool, Meta(description="Whether it replaced a recipe with the same id")]
     idle: Idle
 
 
@@ -63,7 +63,7 @@ class Removed(TypedDict):
     examples=[Example("which recipes are there", {})],
 )
 async def list_recipes(ctx: Context) -> Recipes:
-    """List the recipes, what each is for, and what is wrong with files that are not valid."""
+    """List the recipes with their purposes, and the errors of invalid recipe files."""
     recipes = sorted(ctx.house.recipes.recipes(), key=lambda one: one.recipe_id)
     return {
         "items": [{"id": one.recipe_id, "name": one.display_name, "description": one.description} for one in recipes],
@@ -84,7 +84,7 @@ async def list_recipes(ctx: Context) -> Recipes:
     related=["recipe/list"],
 )
 async def show(ctx: Context, id: Id) -> RecipeText:
-    """Show a recipe as it is in force, which is its last good version."""
+    """Show a recipe in the version in force, which is the last valid one."""
     text = ctx.house.recipes.text(id)
     if text is None:
         raise _missing(ctx, id)
@@ -114,7 +114,7 @@ async def show(ctx: Context, id: Id) -> RecipeText:
 async def put(
     ctx: Context, id: Id, text: Annotated[str, Meta(description="The recipe as JSON", max_length=_LARGEST)]
 ) -> InForce:
-    """Check a recipe and put it in force. A recipe that is not valid changes nothing."""
+    """Check a recipe and put it in force. An invalid recipe changes nothing."""
     old = ctx.house.recipes.text(id)
     new = text.encode()
     recipe = _checked(id, new)
@@ -142,7 +142,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     cost=1,
     timeout=10,
     undo=Undo("recipe"),
-    examples=[Example("this recipe is not needed", {"id": "quiet"})],
+    examples=[Example("remove an unused recipe", {"id": "quiet"})],
     related=["recipe/list"],
     humans_only=True,
     house_wide=True,
@@ -162,12 +162,12 @@ async def remove(ctx: Context, id: Id) -> Removed:
 
 @family.undoer("recipe")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring a recipe back to what it was, unless it changed since."""
+    """Restore the previous version of a recipe, unless it has changed since."""
     (image,) = images
     id = image.target
     now = ctx.house.recipes.text(id)
     if (_digest(now) if now is not None else "") != image.after:
-        raise Conflict(f"Recipe {id!r} changed since; nothing was undone.")
+        raise Conflict(f"Recipe {id!r} has changed since. Nothing was undone.")
     if image.before is None:
         _check_unused(ctx, id)
     after = _digest(image.before) if image.before is not None else ""
@@ -195,7 +195,7 @@ def _check_unused(ctx: Context, id: str) -> None:
         names = sorted(room.id for room in governed if room.known_to(ctx.caller))
         if len(names) < len(governed):
             names.append(f"{len(governed) - len(names)} rooms of others")
-        raise Conflict(f"Recipe {id!r} governs {', '.join(names)}; give those rooms another recipe first.")
+        raise Conflict(f"Recipe {id!r} governs {', '.join(names)}. Give those rooms another recipe first.")
 
 
 def _digest(text: bytes) -> str:
@@ -204,4 +204,4 @@ def _digest(text: bytes) -> str:
 
 def _missing(ctx: Context, id: str) -> NotFound:
     names = ", ".join(sorted(one.recipe_id for one in ctx.house.recipes.recipes()))
-    return NotFound(f"There is no recipe {id!r}; there are: {names}.")
+    return NotFound(f"There is no recipe {id!r}. Recipes: {names}.")

@@ -1,4 +1,4 @@
-"""recipe/diff: the time machine. Which past decisions a changed recipe would flip."""
+"""The command recipe/diff: replay past decisions under another recipe, and list those that would change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from doorward.store import ledger
 family = Family("recipe", category="rooms")
 
 _AT_ONCE = 10_000
-"""Records that one reader looks at before others have their turn."""
+"""Records that one read takes before other readers have their turn."""
 _PLACES = [COLUMNS.index(name) for name in Past._fields]
 
 
@@ -45,23 +45,23 @@ class Again(TypedDict):
     at: str
     caller: str
     room: str
-    params: Annotated[Any, Meta(description="As recorded: secrets hidden, long values cut")]
+    params: Annotated[Any, Meta(description="As recorded: secrets redacted, long values cut")]
 
 
 class Flip(TypedDict):
-    """Calls whose decision would be another, in the same way and by the same rule."""
+    """A group of calls whose decision would change in the same way and by the same rule."""
 
     command: str
     was: Decision
     would: Annotated[
         Literal["allowed", "approval", "refused", "unknown"],
-        Meta(description="unknown: the record does not hold what a rule would look at"),
+        Meta(description="The new decision; unknown if the record lacks a value that a rule needs"),
     ]
     rule: Annotated[str, Meta(description="The rule that would decide")]
-    before: Annotated[str, Meta(description="The rule that decided then")]
+    before: Annotated[str, Meta(description="The rule that decided at the time")]
     count: int
     callers: list[str]
-    moreCallers: Annotated[bool, Meta(description="Whether there were more callers than are listed")]
+    moreCallers: Annotated[bool, Meta(description="Whether more callers exist than are listed")]
     rooms: list[str]
     first: str
     last: str
@@ -73,15 +73,15 @@ class Replayed(TypedDict):
     rooms: list[str]
     since: str
     until: str
-    items: Annotated[list[Flip], Meta(description="The flips, the most frequent first")]
-    flipped: Annotated[int, Meta(description="Decisions that would be another")]
+    items: Annotated[list[Flip], Meta(description="Past decisions that would change, most frequent first")]
+    flipped: Annotated[int, Meta(description="The number of decisions that would change")]
     same: int
-    untold: Annotated[int, Meta(description="Decisions of which it cannot be told")]
-    beyond: Annotated[int, Meta(description="Flips in groups that are not listed, since there are too many")]
-    leftOut: Annotated[dict[str, int], Meta(description="Records that no recipe decided about: why, and how many")]
-    complete: Annotated[bool, Meta(description="Whether the whole span was looked at, from its end back")]
-    lookedBackTo: Annotated[str, Meta(description="The time from which on every record was looked at")]
-    says: Annotated[str, Meta(description="The same in a sentence")]
+    untold: Annotated[int, Meta(description="The number of decisions that cannot be determined")]
+    beyond: Annotated[int, Meta(description="Changed decisions in groups that are not listed")]
+    leftOut: Annotated[dict[str, int], Meta(description="Records not decided by a recipe: reason and number")]
+    complete: Annotated[bool, Meta(description="Whether the whole time span was checked")]
+    lookedBackTo: Annotated[str, Meta(description="All records since this time were checked")]
+    says: Annotated[str, Meta(description="A summary in one sentence")]
 
 
 @family.command(
@@ -94,7 +94,7 @@ class Replayed(TypedDict):
     timeout=120,
     undo=READS_ONLY,
     examples=[
-        Example("what would the support recipe have decided in the last week", {"id": "support", "inRoom": "general"}),
+        Example("replay the last week under the support recipe", {"id": "support", "inRoom": "general"}),
         Example(
             "what would be refused if nothing were allowed",
             {"text": '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}', "inRoom": "general"},
@@ -106,31 +106,31 @@ class Replayed(TypedDict):
 )
 async def diff(
     ctx: Context,
-    id: Annotated[str, Meta(description="The recipe's id; left out, the one inside the text", max_length=63)] = "",
+    id: Annotated[str, Meta(description="The recipe's id; if omitted, the id in the text", max_length=63)] = "",
     text: Text = "",
     in_room: Annotated[
-        str, Meta(description="Only this room; left out, every room under a recipe of that id", max_length=63)
+        str, Meta(description="Only this room; if omitted, all rooms under that recipe", max_length=63)
     ] = "",
     since: When = "7d",
     until: When = "",
-    examples: Annotated[int, Meta(description="At most so many calls of each kind", ge=0, le=20)] = 3,
-    seconds: Annotated[int, Meta(description="Look for at most so long, from the newest back", ge=0, le=100)] = 30,
+    examples: Annotated[int, Meta(description="Maximum number of example calls per group", ge=0, le=20)] = 3,
+    seconds: Annotated[int, Meta(description="Time limit; the newest records are checked first", ge=0, le=100)] = 30,
 ) -> Replayed:
-    """Decide again, under a new recipe, what was decided in a room, and list every decision that would flip."""
+    """Replay past decisions of a room under a new recipe, and list every decision that would change."""
     policy = draft(ctx, id, text)
     rooms = _rooms(ctx, policy, in_room)
-    wall = ctx.house.clock.wall_us()  # as the record has it
+    wall = ctx.house.clock.wall_us()  # the ledger uses the same clock
     now = wall / 1_000_000
     begin, end = moment(since, now), moment(until, now) if until else wall + 1
     if begin >= end:
-        raise BadParams(f"The span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
+        raise BadParams(f"The time span is empty: since must be before until; given {since!r} and {until or 'now'!r}.")
     walk = _Walk(ctx, policy, rooms, (begin, end), examples, seconds)
     await walk.back()
     return _replayed(policy, rooms, walk)
 
 
 class _Walk:
-    """From the end of the span back, through the table and then through moved-out files, until time is up."""
+    """Reads the ledger backwards from the end of the span, first the table, then segment files, until time is up."""
 
     def __init__(
         self, ctx: Context, policy: Policy, rooms: list[str], span: tuple[int, int], examples: int, seconds: float
@@ -143,9 +143,9 @@ class _Walk:
         self.replay = Replay(policy, {one.name: one for one in ctx.house.registry}.get, examples)
         self.span = span
         self.reached = span[1]
-        """Every record from this time on was looked at."""
+        """All records since this time were checked."""
         self.problem = ""
-        """Why a file of moved-out records could not be read."""
+        """Why a segment file could not be read."""
 
     async def back(self) -> None:
         if not self._rooms:
@@ -155,7 +155,7 @@ class _Walk:
             self.reached = self.span[0]
 
     async def _table(self) -> bool:
-        """Whether the whole of the table was looked at."""
+        """Check the records in the table. True when all were checked."""
         store, tenant = self._ctx.store, self._ctx.caller.tenant
         ends = await store.in_reader(lambda db: ledger.spanned(db, *self.span))
         if ends is None:
@@ -178,7 +178,7 @@ class _Walk:
         return ledger.at_of(db, numbers[0]) or self.reached
 
     async def _files(self) -> bool:
-        """Whether every file of moved-out records that reaches into the span was looked at."""
+        """Check the segment files that overlap the span. True when all were checked."""
         folder = LedgerPaths.of(self._ctx.house.home).segments
         oldest = await self._ctx.store.in_reader(ledger.beginning)
         for segment in reversed(await self._ctx.store.in_reader(ledger.segments)):
@@ -196,7 +196,7 @@ class _Walk:
         return True
 
     async def _file(self, file: Path, records: int) -> int | None:
-        """Look at one file; gives the time of its first record, or None when the time was up before its end."""
+        """Check one segment file. Return the time of its first record, or None if time was up before its end."""
         rows = read_segment(file)
         begun, done = None, 0
         while True:
@@ -205,7 +205,7 @@ class _Walk:
             if not count:
                 return begun
             done += count
-            self._ctx.execution.progress(min(1.0, done / max(records, 1)), f"moved-out records of {file.name}")
+            self._ctx.execution.progress(min(1.0, done / max(records, 1)), f"archived records of {file.name}")
             if done < records and self._clock.steady() >= self._stop:
                 return None
 
@@ -258,15 +258,15 @@ def _replayed(policy: Policy, rooms: list[str], walk: _Walk) -> Replayed:
 
 def _sentence(replay: Replay, rooms: list[str], back_to: str, problem: str) -> str:
     if not rooms:
-        return "No room of yours is under this recipe, so there is nothing to decide again; name a room."
-    told = f"{replay.flipped:,} of {replay.looked_at:,} decisions would be another"
+        return "None of your rooms uses this recipe, so there is nothing to replay. Name a room."
+    summary = f"{replay.flipped:,} of {replay.looked_at:,} decisions would change"
     if replay.untold:
-        told += f", and of {replay.untold:,} it cannot be told"
+        summary += f", and {replay.untold:,} cannot be determined"
     if problem:
-        return f"{told}; only records since {back_to} were looked at: {problem}"
+        return f"{summary}. Only records since {back_to} were checked: {problem}"
     if back_to:
-        return f"{told}; time was up, so that only records since {back_to} were looked at."
-    return f"{told}."
+        return f"{summary}. Time was up: only records since {back_to} were checked."
+    return f"{summary}."
 
 
 def _flip(group: Group) -> Flip:

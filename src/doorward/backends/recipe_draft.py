@@ -1,4 +1,4 @@
-"""A recipe that is not in force yet, as text: what it would decide, or what is wrong with it and where."""
+"""Recipe drafts: turn the text of a recipe into a policy, or locate the error in it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from doorward.recipes.recipe import LARGEST, BadRecipe, Recipe, is_recipe_id, pa
 _NAMELESS = "draft"
 _LINE = re.compile(r"line (\d{1,9}), column (\d{1,9})")
 Text = Annotated[
-    str, Meta(description="The recipe as JSON; left out, the one that is in force under the id", max_length=LARGEST)
+    str, Meta(description="The recipe as JSON; if omitted, the recipe in force with that id", max_length=LARGEST)
 ]
 
 
 Idle = Annotated[
-    list[str], Meta(description="Patterns in it that no command fits that there is at this moment: look for mistakes")
+    list[str], Meta(description="Patterns of the recipe that match no existing command; they may be typing errors")
 ]
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What is wrong with the text of a recipe, for an editor that shows it beside the line."""
+    """An error in the text of a recipe, with its position for an editor."""
 
-    field: Annotated[str, Meta(description="Such as strategy.aiCommands.whitelist[2]; empty for the whole text")]
+    field: Annotated[str, Meta(description="Path such as strategy.aiCommands.whitelist[2]; empty for the whole text")]
     reason: str
-    line: Annotated[int, Meta(description="From 1 on")]
+    line: Annotated[int, Meta(description="Line number, starting at 1")]
     column: int
 
 
 def draft(ctx: Context, id: str, text: str) -> Policy:
-    """The policy that is meant: the one that this text makes or, without a text, the one in force."""
+    """The policy of this text or, without a text, the policy in force with that id."""
     if text:
         try:
             return drafted(id, text)
@@ -52,12 +52,12 @@ def draft(ctx: Context, id: str, text: str) -> Policy:
         return policy
     names = ", ".join(one.recipe_id for one in ctx.house.recipes.recipes())
     if not id:
-        raise BadParams(f"Give the text of a recipe, or the id of one that is in force: {names}.")
-    raise NotFound(f"There is no recipe {id!r}; there are: {names}.")
+        raise BadParams(f"Give the text of a recipe or the id of a recipe in force: {names}.")
+    raise NotFound(f"There is no recipe {id!r}. Recipes: {names}.")
 
 
 def drafted(id: str, text: str) -> Policy:
-    """The policy that a text makes; BadRecipe when it makes none. Without an id, the text's own counts."""
+    """Parse the text of a recipe to a policy. Without an id, the id in the text is used."""
     name = id or _own_id(text)
     try:
         return Policy(parse(text.encode(errors="surrogatepass"), f"{name or _NAMELESS}.json"))
@@ -68,7 +68,7 @@ def drafted(id: str, text: str) -> Policy:
 
 
 def idle_in(recipe: Recipe, names: Iterable[str]) -> list[str]:
-    """Patterns of a recipe that fit none of these commands. That is no fault: what they mean may come later."""
+    """Find the patterns of a recipe that match none of these commands. They are valid: the commands may come later."""
     rules = recipe.strategy.ai_commands
     if rules is None:
         return []
@@ -76,7 +76,7 @@ def idle_in(recipe: Recipe, names: Iterable[str]) -> list[str]:
 
 
 def fault_in(text: str, error: BadRecipe) -> Fault:
-    """Where in the text the value stands that is not valid; the beginning when that cannot be known."""
+    """Locate the invalid value in the text; the start of the text if it cannot be located."""
     told = _LINE.search(error.reason) if not error.field else None
     if told is not None:
         return Fault(error.field, error.reason, int(told[1]), int(told[2]))
@@ -98,7 +98,7 @@ def _own_id(text: str) -> str:
 
 
 def _place(node: Node, field: str) -> int:
-    """The place of the value with this path, or of the nearest around it that is there."""
+    """The position of the value with this path, or of its nearest existing parent."""
     place = node.start
     inner = True
     while inner and field:
@@ -117,7 +117,7 @@ def _inside(node: Node) -> list[tuple[int, str | int, Node]]:
 
 
 def _rest(field: str, name: str | int) -> str | None:
-    """What is left of a path behind this step, or None when it does not begin with it."""
+    """The rest of a path after this step, or None if the path does not begin with it."""
     spelt = f"[{name}]" if isinstance(name, int) else name
     for way in (spelt, f"[{name!r}]", f'["{name}"]'):
         if field.startswith(way) and (len(field) == len(way) or field[len(way)] in ".["):

@@ -1,4 +1,4 @@
-"""recipe/preview: what a recipe would let each agent do, beside what the one in force lets them do."""
+"""The command recipe/preview: compare what agents may do under a recipe with what they may do now."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ from doorward.rooms.rooms import Room
 family = Family("recipe", category="rooms")
 
 ANYBODY = "any agent"
-"""Stands for an agent that is made later, with the access of whoever looks."""
+"""Stands for an agent created later, with the access of the caller."""
 _MOST_MEMBERS = 200
 
 
 class Change(TypedDict):
-    """A command about which another decision would be made than now."""
+    """A command whose decision would change."""
 
     command: str
-    was: Annotated[Decision | None, Meta(description="null when no recipe of that id is in force")]
+    was: Annotated[Decision | None, Meta(description="The current decision; null if no recipe with that id exists")]
     would: Decision
     rule: str
     before: str
 
 
 class Barred(TypedDict):
-    """Commands that are refused by the same rule."""
+    """Commands refused by the same rule."""
 
     rule: str
     commands: list[str]
 
 
 class Rights(TypedDict):
-    """What some agents, all alike, could and could not do."""
+    """The rights of a group of agents that have the same rights."""
 
     who: list[str]
-    rooms: Annotated[list[str], Meta(description="Where they are members; empty for any agent")]
+    rooms: Annotated[list[str], Meta(description="The rooms they are members of; empty for any agent")]
     access: str
     changes: list[Change]
     allowed: list[str]
-    approval: Annotated[list[str], Meta(description="Allowed once a person said yes")]
+    approval: Annotated[list[str], Meta(description="Commands that need approval")]
     refused: list[Barred]
 
 
 class Preview(TypedDict):
     id: str
     valid: bool
-    fault: Annotated[Fault | None, Meta(description="What is wrong with the text, and where; null when nothing is")]
-    known: Annotated[bool, Meta(description="Whether a recipe of that id is in force")]
-    rooms: Annotated[list[str], Meta(description="The rooms of yours that it governs, or the one that was asked for")]
+    fault: Annotated[Fault | None, Meta(description="The error in the text and its position; null if it is valid")]
+    known: Annotated[bool, Meta(description="Whether a recipe with that id is in force")]
+    rooms: Annotated[list[str], Meta(description="Your rooms that it governs, or the requested room")]
     commands: int
     idle: Idle
     items: list[Rights]
@@ -92,12 +92,12 @@ async def preview(
     id: Annotated[str, Meta(description="The recipe's id", pattern=r"^[a-z][a-z0-9-]{0,62}$")],
     text: Text = "",
     in_room: Annotated[
-        str, Meta(description="As if it governed this room; left out, every room that it governs", max_length=63)
+        str, Meta(description="As if it governed this room; if omitted, all rooms that it governs", max_length=63)
     ] = "",
 ) -> Preview:
-    """Say what each agent could and could not do under a recipe, and what would change. Changes nothing.
+    """Show what each agent may do under a recipe, and what would change. This changes nothing.
 
-    A text that is no valid recipe is answered with what is wrong and where, for editors.
+    For an invalid text, the result holds the error and its position, for editors.
     """
     in_force = ctx.house.recipes.policy(id)
     rooms = _rooms(ctx, id, in_room)
@@ -113,7 +113,7 @@ async def preview(
     }
     if not text and in_force is None:
         names = ", ".join(one.recipe_id for one in ctx.house.recipes.recipes())
-        raise NotFound(f"There is no recipe {id!r}; there are: {names}.")
+        raise NotFound(f"There is no recipe {id!r}. Recipes: {names}.")
     try:
         new = drafted(id, text) if text else in_force
     except BadRecipe as error:
@@ -132,7 +132,7 @@ class _Agent(msgspec.Struct, frozen=True):
 
 
 def _rooms(ctx: Context, id: str, room: str) -> list[Room]:
-    """The rooms that are meant, of those that the asker may look at."""
+    """The rooms to preview: the given room, or the rooms of the recipe that the caller may see."""
     caller, rooms = ctx.caller, ctx.house.rooms
     if room:
         return [looked_at(ctx, room)]
@@ -141,7 +141,7 @@ def _rooms(ctx: Context, id: str, room: str) -> list[Room]:
 
 
 def _agents(ctx: Context, rooms: list[Room]) -> list[_Agent]:
-    """Whoever is a member of these rooms and no person, and one who might become one."""
+    """The members of these rooms that are not people, and one that stands for any future agent."""
     where: dict[str, list[str]] = {}
     kinds = {}
     for room in rooms:
@@ -157,7 +157,7 @@ def _agents(ctx: Context, rooms: list[Room]) -> list[_Agent]:
 
 
 def _acting(ctx: Context, id: str, kind: Kind) -> Caller:
-    """A member as it would come to the gate, with what access is known of it; else with that of whoever looks."""
+    """The caller that a member would be at the gate. With unknown access, it gets that of the current caller."""
     tenant = ctx.caller.tenant
     persona = ctx.house.personas.get(tenant, id)
     if persona is not None:
@@ -167,13 +167,13 @@ def _acting(ctx: Context, id: str, kind: Kind) -> Caller:
 
 
 def _commands(ctx: Context) -> list[Command]:
-    """All that concern this tenant: what is private is the house's own, and does not exist for others."""
+    """The commands of this tenant. Private commands exist only for the local tenant."""
     own = ctx.caller.tenant == LOCAL
     return sorted((one for one in ctx.house.registry if own or not one.private), key=lambda one: one.name)
 
 
 def _items(ctx: Context, new: Policy, old: Policy | None, agents: list[_Agent]) -> list[Rights]:
-    """What each may do; whoever may do exactly the same stands together."""
+    """The rights of the agents, grouped by equal rights."""
     alike: dict[tuple[str, Access], list[_Agent]] = {}
     for agent in agents:
         alike.setdefault((agent.caller.kind, agent.caller.access), []).append(agent)

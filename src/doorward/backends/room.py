@@ -1,4 +1,4 @@
-"""room/*: make rooms, name them, give them a recipe, close them and open them again."""
+"""Commands room/*: list, create, change, archive and reopen rooms, and set their recipes."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ family = Family("room", category="rooms")
 
 Name = Annotated[str, Meta(description="The room's name", min_length=1, max_length=63)]
 RecipeName = Annotated[str, Meta(description="The recipe that governs it", min_length=1, max_length=63)]
-Title = Annotated[str, Meta(description="The name that people see; by default as it is called", max_length=100)]
-Topic = Annotated[str, Meta(description="What it is about, in a sentence", max_length=500)]
+Title = Annotated[str, Meta(description="The displayed title; the room's name by default", max_length=100)]
+Topic = Annotated[str, Meta(description="The topic, in a sentence", max_length=500)]
 
 _encode = msgspec.json.Encoder().encode
 
 
 class RoomFacts(TypedDict):
     room: str
-    title: Annotated[str, Meta(description="The name that people see")]
+    title: Annotated[str, Meta(description="The displayed title")]
     topic: str
     recipe: str
-    members: Annotated[dict[str, Role], Meta(description="Who is in it, and in which role")]
-    kinds: Annotated[dict[str, Kind], Meta(description="What each of them is: a person, an AI or a program")]
-    direct: Annotated[bool, Meta(description="Whether it is the room of two")]
-    archived: Annotated[bool, Meta(description="Whether nothing runs in it any more")]
-    unread: NotRequired[Annotated[int, Meta(description="Messages of others that are unread; 100 means or more")]]
-    read: NotRequired[Annotated[int, Meta(description="The position up to which you have read")]]
+    members: Annotated[dict[str, Role], Meta(description="The role of each member")]
+    kinds: Annotated[dict[str, Kind], Meta(description="The kind of each member: a person, an AI or a program")]
+    direct: Annotated[bool, Meta(description="Whether it is a direct room of two members")]
+    archived: Annotated[bool, Meta(description="Whether it is archived: readable, but nothing runs in it")]
+    unread: NotRequired[Annotated[int, Meta(description="Unread messages of others; 100 means 100 or more")]]
+    read: NotRequired[Annotated[int, Meta(description="The position of the last message you have read")]]
 
 
 @family.command(
@@ -56,7 +56,7 @@ class RoomFacts(TypedDict):
     tells_how_it_stands=True,
 )
 async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
-    """List the rooms you are a member of, with their recipe, members, and how much in them is unread."""
+    """List the rooms you are a member of, with recipe, members and number of unread messages."""
     rooms = sorted(
         (room for room in ctx.house.rooms.of(ctx.caller.tenant) if room.seen_by(ctx.caller)), key=lambda one: one.id
     )
@@ -73,11 +73,11 @@ async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("make a room for research", {"name": "lab", "recipe": "research-chat"})],
+    examples=[Example("create a room for research", {"name": "lab", "recipe": "research-chat"})],
     related=["room/list", "room/recipe", "room/join"],
 )
 async def create(ctx: Context, name: Name, recipe: RecipeName, title: Title = "", topic: Topic = "") -> RoomFacts:
-    """Make a room that a recipe governs, with you as its owner."""
+    """Create a room under a recipe, with you as its owner."""
     room = _new(ctx, name, recipe, title, topic)
     await ctx.house.rooms.create(room, keep(ctx, name, None, room))
     return shown(room)
@@ -86,15 +86,17 @@ async def create(ctx: Context, name: Name, recipe: RecipeName, title: Title = ""
 @create.shows_effect
 async def create_effect(ctx: Context, name: str, recipe: str, title: str = "", topic: str = "") -> dict[str, Any]:
     if ctx.house.rooms.get(ctx.caller.tenant, name) is not None:
-        raise Conflict(f"There is a room {name!r} already.")
+        raise Conflict(f"A room {name!r} already exists.")
     return {"before": None, "after": shown(_new(ctx, name, recipe, title, topic))}
 
 
 def _new(ctx: Context, name: str, recipe: str, title: str, topic: str) -> Room:
     if not ctx.caller.personal:
-        raise NotPermitted(f"A room needs an owner who is a person; you act as {ctx.caller.as_whom}.")
+        raise NotPermitted(f"The owner of a room must be a person; you act as {ctx.caller.as_whom}.")
     if name.startswith(DIRECT):
-        raise BadParams(f"Rooms of two are called {DIRECT}…, and room/direct makes them; given {name!r}.")
+        raise BadParams(
+            f"Names that begin with {DIRECT} are reserved for direct rooms, which room/direct creates; given {name!r}."
+        )
     check_recipe(ctx, recipe)
     members = {ctx.caller.whose: Member(ctx.caller.whose, "human", Role.OWNER)}
     return Room(ctx.caller.tenant, name, title.strip() or name, recipe, members, topic=topic.strip())
@@ -109,17 +111,17 @@ def _new(ctx: Context, name: str, recipe: str, title: str, topic: str) -> Room:
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("say what the lab is about", {"name": "lab", "topic": "Measuring the new pump"})],
+    examples=[Example("set the topic of the lab", {"name": "lab", "topic": "Measuring the new pump"})],
     related=["room/show", "room/recipe"],
     humans_only=True,
 )
 async def change(
     ctx: Context,
     name: Name,
-    title: Annotated[Title | None, Meta(description="The name that people see; empty means as it is called")] = None,
-    topic: Annotated[Topic | None, Meta(description="What it is about, in a sentence")] = None,
+    title: Annotated[Title | None, Meta(description="The new title; empty for the room's name")] = None,
+    topic: Annotated[Topic | None, Meta(description="The new topic, in a sentence")] = None,
 ) -> RoomFacts:
-    """Give a room another title or topic. What it is called by, its name, stays."""
+    """Change the title or topic of a room. Its name stays."""
     return await changed(ctx, *_renamed(ctx, name, title, topic))
 
 
@@ -131,7 +133,7 @@ async def change_effect(ctx: Context, name: str, title: str | None = None, topic
 def _renamed(ctx: Context, name: str, title: str | None, topic: str | None) -> tuple[Room, Room]:
     room = administered(ctx, name)
     if title is None and topic is None:
-        raise BadParams("room/change changes a title, a topic or both; neither was given.")
+        raise BadParams("room/change needs a title, a topic or both; neither was given.")
     return room, msgspec.structs.replace(
         room,
         name=room.name if title is None else title.strip() or room.id,
@@ -148,12 +150,12 @@ def _renamed(ctx: Context, name: str, title: str | None, topic: str | None) -> t
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("let the lab only look", {"name": "lab", "recipe": "read-only-research"})],
+    examples=[Example("make the lab read-only", {"name": "lab", "recipe": "read-only-research"})],
     related=["room/list"],
     humans_only=True,
 )
 async def recipe(ctx: Context, name: Name, recipe: RecipeName) -> RoomFacts:
-    """Put a room under another recipe. It holds from the next command on."""
+    """Put a room under another recipe. It applies from the next command on."""
     return await changed(ctx, *_with_recipe(ctx, name, recipe))
 
 
@@ -182,7 +184,7 @@ def _with_recipe(ctx: Context, name: str, recipe: str) -> tuple[Room, Room]:
     humans_only=True,
 )
 async def archive(ctx: Context, name: Name) -> RoomFacts:
-    """Close a room: it stays readable, and nothing is said or runs in it any more."""
+    """Archive a room. It stays readable, but no messages or commands are accepted in it."""
     return await changed(ctx, *_with_archived(ctx, name, True))
 
 
@@ -205,7 +207,7 @@ async def archive_effect(ctx: Context, name: str) -> dict[str, Any]:
     humans_only=True,
 )
 async def reopen(ctx: Context, name: Name) -> RoomFacts:
-    """Open a room again that was closed, under the recipe it had."""
+    """Reopen an archived room under its previous recipe."""
     return await changed(ctx, *_with_archived(ctx, name, False))
 
 
@@ -221,23 +223,23 @@ def _with_archived(ctx: Context, name: str, archived: bool) -> tuple[Room, Room]
 
 @family.undoer("room")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring a room back to what it was, unless it changed since."""
+    """Restore the previous version of a room, unless it has changed since."""
     (image,) = images
     rooms = ctx.house.rooms
     now = rooms.get(ctx.caller.tenant, image.target)
     if now is not None:
         known(ctx, now.id)
     if (now.version if now else 0) != int(image.after):
-        raise Conflict(f"Room {image.target!r} changed since; nothing was undone.")
+        raise Conflict(f"Room {image.target!r} has changed since. Nothing was undone.")
     done = before_images.mark_undone(image.call, ctx.call.id)
     before = msgspec.json.decode(image.before, type=Room) if image.before is not None else None
     if now is not None and before is None:
         if await ctx.house.messages.revision(now):
-            raise Conflict(f"Something was said in room {image.target!r} since; close it with room/archive instead.")
+            raise Conflict(f"Room {image.target!r} has messages by now. Close it with room/archive instead.")
         await rooms.delete(now, done, keep(ctx, image.target, now, None))
         return {"room": image.target, "now": "removed"}
     if before is None:
-        raise Conflict(f"Room {image.target!r} is gone; nothing was undone.")
+        raise Conflict(f"Room {image.target!r} no longer exists. Nothing was undone.")
     if now is None:
         await rooms.create(msgspec.structs.replace(before, version=1), done, keep(ctx, image.target, None, before))
         return {"room": image.target, "now": "there again"}
@@ -247,7 +249,7 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
 
 
 async def changed(ctx: Context, old: Room, new: Room) -> RoomFacts:
-    """Store a room as it is to be, and what it was, so that this can be taken back."""
+    """Store a changed room together with its before-image, so that the change can be undone."""
     return shown(await ctx.house.rooms.change(new, keep(ctx, old.id, old, new)))
 
 
@@ -256,7 +258,7 @@ def difference(old: Room, new: Room) -> dict[str, Any]:
 
 
 def keep(ctx: Context, name: str, old: Room | None, new: Room | None) -> Statement:
-    """The room as it was; `after` is the version it has once the change is stored (0 when it is gone)."""
+    """Build the before-image of a room. `after` is its version once the change is stored (0 when it is deleted)."""
     after = 0 if new is None else 1 if old is None else old.version + 1
     return before_images.keep(
         ctx.call,
@@ -272,12 +274,12 @@ def administered(ctx: Context, name: str) -> Room:
     room = known(ctx, name)
     member = room.members.get(ctx.caller.id)
     if ctx.caller.access < Access.ROOT and (member is None or member.role is Role.MEMBER):
-        raise NotPermitted(f"Only the owners and admins of room {name!r} may change it.")
+        raise NotPermitted(f"Only owners and admins of room {name!r} may change it.")
     return room
 
 
 def known(ctx: Context, name: str) -> Room:
-    """A room of this tenant that the caller's credential is good for; of others' rooms of two nobody learns."""
+    """Find a room that the caller's credential covers. Direct rooms of others are reported as missing."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name) if ctx.caller.reaches(name) else None
     if room is None or (room.direct and not room.seen_by(ctx.caller)):
         raise _nowhere(ctx, name, "that you may act in")
@@ -285,7 +287,7 @@ def known(ctx: Context, name: str) -> Room:
 
 
 def seen(ctx: Context, name: str) -> Room:
-    """A room that the caller is a member of; of others it does not learn that they exist."""
+    """Find a room that the caller is a member of. Other rooms are reported as missing."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name)
     if room is None or not room.seen_by(ctx.caller):
         raise _nowhere(ctx, name, "that you are a member of")
@@ -293,22 +295,22 @@ def seen(ctx: Context, name: str) -> Room:
 
 
 def looked_at(ctx: Context, name: str) -> Room:
-    """A room that the caller may learn of: its members may, and people with full access."""
+    """Find a room that the caller may see: its members and people with full access may."""
     room = ctx.house.rooms.get(ctx.caller.tenant, name)
     if room is None or not room.known_to(ctx.caller):
-        raise _nowhere(ctx, name, "that you may look at")
+        raise _nowhere(ctx, name, "that you may see")
     return room
 
 
 def _nowhere(ctx: Context, name: str, that: str) -> NotFound:
     names = ", ".join(sorted(one.id for one in ctx.house.rooms.of(ctx.caller.tenant) if one.seen_by(ctx.caller)))
-    return NotFound(f"There is no room {name[:80]!r} {that}; yours: {names or 'none'}.")
+    return NotFound(f"There is no room {name[:80]!r} {that}. Your rooms: {names or 'none'}.")
 
 
 def check_recipe(ctx: Context, recipe: str) -> None:
     if ctx.house.recipes.policy(recipe) is None:
         names = ", ".join(sorted(one.recipe_id for one in ctx.house.recipes.recipes()))
-        raise BadParams(f"There is no recipe {recipe!r}; there are: {names}.")
+        raise BadParams(f"There is no recipe {recipe!r}. Recipes: {names}.")
 
 
 def shown(room: Room, read: Read | None = None) -> RoomFacts:

@@ -1,4 +1,4 @@
-"""room/attach and room/attachment: bring a file that a message comes with, and look at one."""
+"""Commands room/attach and room/attachment: upload and read attachments of messages."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PAGE = 15_000
 
 
 class FileFacts(TypedDict):
-    id: Annotated[str, Meta(description="Give it to room/say as one of its attachments")]
+    id: Annotated[str, Meta(description="The attachment's id, for `attachments` of room/say")]
     room: str
     name: str
-    mediaType: Annotated[str, Meta(description="What it is, by its bytes")]
-    size: Annotated[int, Meta(description="How many bytes it has")]
-    content: NotRequired[Annotated[str, Meta(description="The bytes that were asked for, as base64")]]
+    mediaType: Annotated[str, Meta(description="The media type, detected from the content")]
+    size: Annotated[int, Meta(description="Size in bytes")]
+    content: NotRequired[Annotated[str, Meta(description="The requested bytes, as base64")]]
 
 
 @family.command(
@@ -40,23 +40,23 @@ class FileFacts(TypedDict):
     safety=Safety.SAFE,
     cost=1,
     timeout=20,
-    undo=NoUndo("a file that comes with no message is forgotten by itself"),
-    examples=[Example("bring a note", {"name": "lab", "file": "note.txt", "content": "SGVsbG8="})],
+    undo=NoUndo("an upload that is not attached to a message is deleted automatically"),
+    examples=[Example("upload a note", {"name": "lab", "file": "note.txt", "content": "SGVsbG8="})],
     related=["room/say", "room/attachment"],
 )
 async def attach(
     ctx: Context,
     name: Name,
-    file: Annotated[str, Meta(description="What it is called", min_length=1, max_length=500)],
-    content: Annotated[str, Meta(description="Its bytes, as base64", min_length=1, max_length=14_000_000)],
+    file: Annotated[str, Meta(description="The file name", min_length=1, max_length=500)],
+    content: Annotated[str, Meta(description="The content, as base64", min_length=1, max_length=14_000_000)],
 ) -> FileFacts:
-    """Bring a file to a room, for the next message to come with: give its id to room/say."""
+    """Upload an attachment to a room. Then pass its id to room/say to attach it to a message."""
     room = spoken_in(ctx, name)
     try:
         decoded = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadParams(
-            f"room/attach: content is base64; given {shortened(content)}, which is not: {error}."
+            f"room/attach: content must be base64; given {shortened(content)}, which is not: {error}."
         ) from error
     return _shown(room.id, await ctx.house.files.bring(room, ctx.caller.whose, file, decoded))
 
@@ -77,11 +77,11 @@ async def attach(
 async def attachment(
     ctx: Context,
     name: Name,
-    id: Annotated[str, Meta(description="The file", min_length=1, max_length=64)],
-    offset: Annotated[int, Meta(description="The first byte to show", ge=0, le=100_000_000)] = 0,
-    length: Annotated[int, Meta(description="How many bytes to show; by default none", ge=0, le=_PAGE)] = 0,
+    id: Annotated[str, Meta(description="The attachment's id", min_length=1, max_length=64)],
+    offset: Annotated[int, Meta(description="The first byte to read", ge=0, le=100_000_000)] = 0,
+    length: Annotated[int, Meta(description="Number of bytes to read; none by default", ge=0, le=_PAGE)] = 0,
 ) -> FileFacts:
-    """Show what a file is that came with a message and, if asked for, a page of its bytes."""
+    """Describe an attachment of a message and, with `length`, read a part of its content."""
     room = seen(ctx, name)
     found = await ctx.house.files.find(room, id)
     if not await _is_open(ctx, name, found.message, id, found.uploader):
@@ -94,7 +94,7 @@ async def attachment(
 
 
 async def _is_open(ctx: Context, name: str, message: str, id: str, uploader: str) -> bool:
-    """Whether a file is there for this caller: what is taken back is left to those who look after the room."""
+    """Whether this caller may read an attachment. Those of deleted messages are left to the room's moderators."""
     room = seen(ctx, name)
     if not message:
         return uploader == ctx.caller.whose

@@ -1,4 +1,4 @@
-"""room/show, room/messages, room/message and room/search: look at a room, and read what was said in it."""
+"""Commands room/show, room/messages, room/message and room/search: read a room and its messages."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ from doorward.rooms.rooms import Room
 family = Family("room", category="rooms")
 
 _AN_ID = "01k9x2m4q7ab3cde"
-Limit = Annotated[int, Meta(description="At most so many, newest first", ge=1, le=200)]
+Limit = Annotated[int, Meta(description="Maximum number of messages, newest first", ge=1, le=200)]
 
 
 class MessagePage(TypedDict):
     items: list[MessageFacts]
-    next: Annotated[str | None, Meta(description="Give this as `before` to see older ones; null when there are none")]
-    newer: Annotated[str | None, Meta(description="Give this as `after` to see newer ones; null when there are none")]
-    revision: Annotated[int, Meta(description="Follow the room from here, and nothing is missed")]
+    next: Annotated[str | None, Meta(description="The `before` value for older messages; null if there are none")]
+    newer: Annotated[str | None, Meta(description="The `after` value for newer messages; null if there are none")]
+    revision: Annotated[int, Meta(description="The room's revision; follow the room from here to miss nothing")]
 
 
 class Found(TypedDict):
     items: list[MessageFacts]
-    next: Annotated[str | None, Meta(description="Give this as `before` to see older ones; null when there are none")]
+    next: Annotated[str | None, Meta(description="The `before` value for older messages; null if there are none")]
 
 
 class Earlier(TypedDict):
-    """What a message was, until somebody changed it."""
+    """An earlier version of a message."""
 
     text: str
     attachments: list[File | Card]
-    change: Annotated[str, Meta(description="How it was changed then: edited, deleted or restored")]
+    change: Annotated[str, Meta(description="The change that replaced it: edited, deleted or restored")]
     by: str
-    at: Annotated[str, Meta(description="When it was changed")]
+    at: Annotated[str, Meta(description="The time of that change")]
 
 
 class WholeMessage(TypedDict):
     message: MessageFacts
-    earlier: NotRequired[Annotated[list[Earlier], Meta(description="For its sender and those who look after the room")]]
+    earlier: NotRequired[
+        Annotated[list[Earlier], Meta(description="Earlier versions; only for its sender and the room's moderators")]
+    ]
 
 
 @family.command(
@@ -64,7 +66,7 @@ class WholeMessage(TypedDict):
     tells_how_it_stands=True,
 )
 async def show(ctx: Context, name: Name) -> RoomFacts:
-    """Show a room you are a member of: its recipe, its members, what is unread, and whether it is closed."""
+    """Show a room you are a member of: recipe, members, unread messages, and whether it is archived."""
     room = seen(ctx, name)
     return shown(room, (await ctx.house.messages.unread([room], ctx.caller.whose)).get(room.id))
 
@@ -86,15 +88,15 @@ async def messages(
     ctx: Context,
     name: Name,
     limit: Limit = 50,
-    before: Annotated[str, Meta(description="Only older ones than this message", max_length=64)] = "",
-    after: Annotated[str, Meta(description="Only newer ones than this message", max_length=64)] = "",
-    around: Annotated[str, Meta(description="This message, and as many before as after it", max_length=64)] = "",
+    before: Annotated[str, Meta(description="Only messages older than this one", max_length=64)] = "",
+    after: Annotated[str, Meta(description="Only messages newer than this one", max_length=64)] = "",
+    around: Annotated[str, Meta(description="This message and equally many before and after it", max_length=64)] = "",
 ) -> MessagePage:
-    """Read what was said in a room you are a member of, newest first and in pages."""
+    """Read the messages of a room you are a member of, newest first, in pages."""
     room, most = seen(ctx, name), int(limit)
     given = [one for one in (before, after, around) if one]
     if len(given) > 1:
-        raise BadParams("room/messages: before, after and around exclude each other; give one of them.")
+        raise BadParams("room/messages takes only one of before, after and around.")
     revision = await ctx.house.messages.revision(room)
     position = (await ctx.house.messages.get(room, given[0])).position if given else None
     newer: list[Message] = []
@@ -110,7 +112,7 @@ async def messages(
 def _page(
     newer: list[Message], older: list[Message], most: int, revision: int, *, after: bool, before: bool, around: bool
 ) -> MessagePage:
-    """One more than fits was asked for on each side: it says whether there is more, and is not shown."""
+    """Build a page. Each side was read with one extra message, which only tells whether there are more."""
     most_newer, most_older = (most if after else most // 2), (most - most // 2 if around else most)
     more_newer = len(newer) > most_newer or before
     more_older = len(older) > most_older or after
@@ -137,7 +139,7 @@ def _page(
     tells_how_it_stands=True,
 )
 async def message(ctx: Context, name: Name, message: MessageId) -> WholeMessage:
-    """Show one message and, to its sender and to those who look after the room, what it was before."""
+    """Show a message. Its sender and the room's owners and admins also see its earlier versions."""
     room = seen(ctx, name)
     found = await ctx.house.messages.get(room, message)
     whole: WholeMessage = {"message": shown_message(found)}
@@ -171,12 +173,12 @@ async def message(ctx: Context, name: Name, message: MessageId) -> WholeMessage:
 )
 async def search(
     ctx: Context,
-    words: Annotated[str, Meta(description="Words that it holds, all of them", min_length=1, max_length=500)],
-    name: Annotated[str, Meta(description="Only in this room; by default in all of yours", max_length=63)] = "",
+    words: Annotated[str, Meta(description="Words that the message must all contain", min_length=1, max_length=500)],
+    name: Annotated[str, Meta(description="Only this room; all your rooms by default", max_length=63)] = "",
     limit: Limit = 50,
-    before: Annotated[str, Meta(description="Only older ones than this message", max_length=64)] = "",
+    before: Annotated[str, Meta(description="Only messages older than this one", max_length=64)] = "",
 ) -> Found:
-    """Find messages by their words in the rooms you are a member of, newest first and in pages."""
+    """Search the messages of your rooms by words, newest first, in pages."""
     rooms = (
         [seen(ctx, name)] if name else [one for one in ctx.house.rooms.of(ctx.caller.tenant) if one.seen_by(ctx.caller)]
     )
@@ -189,4 +191,4 @@ async def search(
 
 async def _is_there(ctx: Context, rooms: list[Room], id: str) -> None:
     if not await ctx.house.messages.are_in(rooms, id):
-        raise NotFound(f"There is no message {id[:64]!r} in the rooms that are searched.")
+        raise NotFound(f"There is no message {id[:64]!r} in the searched rooms.")

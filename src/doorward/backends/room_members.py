@@ -1,4 +1,4 @@
-"""room/join, room/leave, room/direct and room/who: who is in a room, and who looks at it now."""
+"""Commands room/join, room/leave, room/direct and room/who: the members of rooms and their presence."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from doorward.store.rooms import DIRECT
 family = Family("room", category="rooms")
 
 _A_KIND = {"human": "a person", "ai": "an AI", "service": "a program"}
-MemberName = Annotated[str, Meta(description="The person's or agent's id", min_length=1, max_length=63)]
+MemberName = Annotated[str, Meta(description="The id of the person or agent", min_length=1, max_length=63)]
 
 
 class Whoever(TypedDict):
     member: str
     kind: Kind
     role: Role
-    here: Annotated[bool, Meta(description="Whether they look at the room at this moment")]
+    here: Annotated[bool, Meta(description="Whether they are present in the room now")]
 
 
 @family.command(
@@ -51,7 +51,7 @@ class Whoever(TypedDict):
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("let anna into the lab", {"name": "lab", "member": "anna", "role": "member"})],
+    examples=[Example("add anna to the lab", {"name": "lab", "member": "anna", "role": "member"})],
     related=["room/leave", "room/list"],
     humans_only=True,
 )
@@ -59,13 +59,13 @@ async def join(
     ctx: Context,
     name: Name,
     member: MemberName,
-    role: Annotated[Literal["owner", "admin", "member"], Meta(description="What they may do there")] = "member",
+    role: Annotated[Literal["owner", "admin", "member"], Meta(description="Their role in the room")] = "member",
     kind: Annotated[
         Literal["", "ai", "service"],
-        Meta(description="For an agent that nobody knows here yet: whether it is an AI or a program"),
+        Meta(description="The kind of an agent that is not known here yet: an AI or a program"),
     ] = "",
 ) -> RoomFacts:
-    """Make a person, an AI or a program a member of a room, or change their role in it."""
+    """Add a person, an AI or a program to a room, or change their role in it."""
     return await changed(ctx, *_with_member(ctx, name, member, role, kind))
 
 
@@ -82,18 +82,18 @@ def _with_member(
     room = administered(ctx, name)
     if member == KEEPER:
         raise BadParams(
-            f"{KEEPER!r} is the name of the house's own keeper, which is wherever the person is whom it acts for; "
-            "make that person a member."
+            f"{KEEPER!r} is the keeper, which is in every room of the person it acts for. "
+            "Make that person a member instead."
         )
     if room.direct and member not in room.members:
-        raise Conflict(f"Room {name!r} is a room of two; make another room for more.")
+        raise Conflict(f"Room {name!r} is a direct room of two members. Create another room for more members.")
     kind = _known_kind(ctx, member) or given
     if not kind:
-        raise _nobody(ctx, member, ', or new here and said to be one: kind "ai" or "service", or --agent')
+        raise _nobody(ctx, member, ', or a new agent given with kind "ai" or "service" (--agent)')
     if given and given != kind:
-        raise BadParams(f"{member!r} is known here as {_A_KIND[kind]}, and not as {_A_KIND[given]}.")
+        raise BadParams(f"{member!r} is {_A_KIND[kind]}, not {_A_KIND[given]}.")
     if kind != "human" and role != "member":
-        raise BadParams(f"Only people own or administer rooms; {member!r} is an agent, so its role is member.")
+        raise BadParams(f"Only people can be owners or admins of rooms. {member!r} is an agent, so its role is member.")
     members = {**room.members, member: Member(member, kind, Role(role))}
     _check_owner(members)
     return room, msgspec.structs.replace(room, members=members)
@@ -108,12 +108,12 @@ def _with_member(
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("take anna out of the lab", {"name": "lab", "member": "anna"})],
+    examples=[Example("remove anna from the lab", {"name": "lab", "member": "anna"})],
     related=["room/join", "room/list"],
     humans_only=True,
 )
 async def leave(ctx: Context, name: Name, member: MemberName) -> RoomFacts:
-    """Take somebody out of a room, or leave it yourself."""
+    """Remove a member from a room, or leave it yourself."""
     return await changed(ctx, *_without_member(ctx, name, member))
 
 
@@ -126,12 +126,12 @@ def _without_member(ctx: Context, name: str, member: str) -> tuple[Room, Room]:
     room = seen(ctx, name) if member == ctx.caller.id else administered(ctx, name)
     if member != ctx.caller.id and ctx.caller.access < Access.FULL:
         raise NotPermitted(
-            f"To take others out of a room you need full access; you have {ctx.caller.access.label}.",
+            f"Removing others from a room requires full access; you have {ctx.caller.access.label}.",
         )
     if member not in room.members:
-        raise BadParams(f"{member!r} is not in room {name!r}; there are: {', '.join(sorted(room.members))}.")
+        raise BadParams(f"{member!r} is not in room {name!r}. Members: {', '.join(sorted(room.members))}.")
     if room.direct:
-        raise Conflict(f"Room {name!r} is a room of two, and nobody leaves it; close it with room/archive.")
+        raise Conflict(f"Room {name!r} is a direct room, which nobody can leave. Close it with room/archive.")
     members = {id: one for id, one in room.members.items() if id != member}
     _check_owner(members)
     return room, msgspec.structs.replace(room, members=members)
@@ -146,12 +146,12 @@ def _without_member(ctx: Context, name: str, member: str) -> tuple[Room, Room]:
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("talk with anna alone", {"member": "anna"})],
+    examples=[Example("talk to anna alone", {"member": "anna"})],
     related=["room/create", "room/say"],
     humans_only=True,
 )
 async def direct(ctx: Context, member: MemberName) -> RoomFacts:
-    """Find the room of you and one other, or make it when there is none yet."""
+    """Open the direct room of you and one other member. Create it if it does not exist."""
     room = _room_of_two(ctx, member)
     found = _found(ctx, room)
     if found is None:
@@ -168,20 +168,20 @@ async def direct_effect(ctx: Context, member: str) -> dict[str, Any]:
 
 def _found(ctx: Context, room: Room) -> Room | None:
     found = ctx.house.rooms.get(room.tenant, room.id)
-    if found is not None and not found.direct:  # made before such names were kept for rooms of two
-        raise Conflict(f"There is a room {room.id!r} that is no room of two; close it, or talk in another room.")
+    if found is not None and not found.direct:  # created before such names were reserved for direct rooms
+        raise Conflict(f"The room {room.id!r} exists but is not a direct room. Archive it, or use another room.")
     return found
 
 
 def _room_of_two(ctx: Context, member: str) -> Room:
     caller, kind = ctx.caller, _known_kind(ctx, member)
     if member == caller.id:
-        raise BadParams(f"A room of two needs another beside you; given {member!r}, which is you.")
+        raise BadParams(f"A direct room needs another member; given {member!r}, which is you.")
     if kind is None:
         raise _nobody(ctx, member)
     id = direct_name(caller.id, member)
     if not caller.reaches(id):
-        raise NotPermitted(f"Your token is good for other rooms only: {', '.join(caller.rooms or ())}.")
+        raise NotPermitted(f"Your token is limited to other rooms: {', '.join(caller.rooms or ())}.")
     recipe = ctx.house.settings.rooms.direct_recipe
     check_recipe(ctx, recipe)
     other = Member(member, kind, Role.OWNER if kind == "human" else Role.MEMBER)
@@ -190,7 +190,7 @@ def _room_of_two(ctx: Context, member: str) -> Room:
 
 
 def direct_name(one: str, other: str) -> str:
-    """What the room of two is called: by their names where these can stand in it, else by a sum of them."""
+    """The name of the direct room of two members: their names if these are simple and short, else a hash of them."""
     first, second = sorted((one, other))
     name = f"{DIRECT}{first}-{second}"
     if all(part.isascii() and part.isalnum() and part.islower() for part in (first, second)) and len(name) <= 63:
@@ -207,12 +207,12 @@ def direct_name(one: str, other: str) -> str:
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("who is looking at the lab", {"name": "lab"})],
+    examples=[Example("who is in the lab now", {"name": "lab"})],
     related=["room/show", "room/wait"],
     tells_how_it_stands=True,
 )
 async def who(ctx: Context, name: Name) -> Listing[Whoever]:
-    """List the members of a room, and who of them looks at it at this moment."""
+    """List the members of a room, and who is present now."""
     room = seen(ctx, name)
     here = ctx.house.presence.here(room.tenant, room.id)
     members = sorted(room.members.values(), key=lambda one: one.id)
@@ -220,7 +220,7 @@ async def who(ctx: Context, name: Name) -> Listing[Whoever]:
 
 
 def _known_kind(ctx: Context, member: str) -> Kind | None:
-    """What somebody is: a user, a persona, an agent with a token, or one in a room of the caller's; None for nobody."""
+    """The kind of a user, a persona, an agent with a token, or a member of the caller's rooms; None if unknown."""
     tenant = ctx.caller.tenant
     user = ctx.house.people.get(tenant, member)
     if user is not None:
@@ -235,25 +235,25 @@ def _known_kind(ctx: Context, member: str) -> Kind | None:
 
 
 def _agents(ctx: Context) -> list[Token]:
-    """The tokens with which agents and programs can come, each under its own name."""
+    """The valid tokens of agents and programs, each named after its agent."""
     now = ctx.house.clock.now()
     ours = ctx.house.tokens.of(ctx.caller.tenant)
     return [one for one in ours if one.kind != "human" and one.revoked_at is None and one.expires_at > now]
 
 
 def _nobody(ctx: Context, member: str, more: str = "") -> NotFound:
-    """That nobody has a name, with the nearest that somebody has."""
+    """The error for an unknown member, with the nearest known names."""
     tenant = ctx.caller.tenant
     names = {one.id for one in ctx.house.people.of(tenant)} | {one.id for one in ctx.house.personas.all(tenant)}
     names |= {one.name for one in _agents(ctx)}
     near = difflib.get_close_matches(member, sorted(names), n=3, cutoff=0.5)
-    nearest = f"; the nearest: {', '.join(near)}" if near else ""
+    nearest = f" Nearest: {', '.join(near)}." if near else ""
     return NotFound(
-        f"There is nobody called {member!r}{nearest}. A member is a person, a persona, or an agent with a token{more}.",
-        hint="user/list, persona/list and token/list say who there is.",
+        f"Unknown member {member!r}.{nearest} A member is a person, a persona, or an agent with a token{more}.",
+        hint="List them: user/list, persona/list, token/list",
     )
 
 
 def _check_owner(members: dict[str, Member]) -> None:
     if not any(one.role is Role.OWNER and one.kind == "human" for one in members.values()):
-        raise Conflict("A room keeps at least one owner who is a person.")
+        raise Conflict("A room needs at least one owner who is a person.")

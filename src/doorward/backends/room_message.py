@@ -1,4 +1,4 @@
-"""A message as commands and streams show it, and which of them a caller may change."""
+"""The description of a message in results and streams, and who moderates a room."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doorward.model import Kind
 from doorward.rooms.message import Attachment, Card, File, Message
 from doorward.rooms.rooms import Room
 
-MessageId = Annotated[str, Meta(description="The message", min_length=1, max_length=64)]
+MessageId = Annotated[str, Meta(description="The id of the message", min_length=1, max_length=64)]
 
 
 class MessageFacts(TypedDict):
@@ -22,16 +22,16 @@ class MessageFacts(TypedDict):
     room: str
     sender: str
     kind: Kind
-    onBehalfOf: Annotated[str, Meta(description="The person for whom an AI or a program said it")]
-    text: Annotated[str, Meta(description="As it was written, hidden characters included; empty when it is taken back")]
+    onBehalfOf: Annotated[str, Meta(description="The person the AI or program acts for")]
+    text: Annotated[str, Meta(description="The text as written, with hidden characters; empty if deleted")]
     at: str
-    revision: Annotated[int, Meta(description="Counts up in the room with every message and every change of one")]
-    position: Annotated[int, Meta(description="Its place in the room, whatever is changed of it later")]
+    revision: Annotated[int, Meta(description="Increases in the room with every new or changed message")]
+    position: Annotated[int, Meta(description="Its position in the room, which never changes")]
     editedAt: str | None
     deletedAt: str | None
     deletedBy: str
     replyTo: str
-    attachments: Annotated[list[File | Card], Meta(description="Files, and calls with how they stand")]
+    attachments: Annotated[list[File | Card], Meta(description="Files, and calls with their state")]
 
 
 def shown(message: Message) -> MessageFacts:
@@ -54,7 +54,7 @@ def shown(message: Message) -> MessageFacts:
 
 
 def keeps_order(ctx: Context, room: Room) -> bool:
-    """Whether a caller looks after a room: a person who is one of its owners or admins."""
+    """Whether a caller moderates a room: a person who is one of its owners or admins."""
     member = room.members.get(ctx.caller.id)
     return ctx.caller.kind == "human" and member is not None and member.role is not Role.MEMBER
 

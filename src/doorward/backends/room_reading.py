@@ -1,4 +1,4 @@
-"""room/mark and room/wait: say how far you have read, and wait for what comes next."""
+"""Commands room/mark and room/wait: mark messages as read, and wait for new ones."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _AT_ONCE = 100
 
 class Marked(TypedDict):
     room: str
-    read: Annotated[int, Meta(description="The position up to which you have read")]
-    unread: Annotated[int, Meta(description="Messages of others behind it; 100 means or more")]
+    read: Annotated[int, Meta(description="The position of the last message you have read")]
+    unread: Annotated[int, Meta(description="Unread messages of others; 100 means 100 or more")]
 
 
 class Waited(TypedDict):
     items: Annotated[list[MessageFacts], Meta(description="New and changed messages of others, oldest first")]
-    next: Annotated[int, Meta(description="Give this as `after` to wait for what comes then")]
+    next: Annotated[int, Meta(description="Pass it as `after` to wait for what follows")]
 
 
 @family.command(
@@ -42,8 +42,8 @@ class Waited(TypedDict):
     safety=Safety.SAFE,
     cost=1,
     timeout=5,
-    undo=NoUndo("a mark can be set again, forward and back"),
-    examples=[Example("I have read all there is in the lab", {"name": "lab"})],
+    undo=NoUndo("the position can be set again, forward or back"),
+    examples=[Example("mark everything in the lab as read", {"name": "lab"})],
     related=["room/messages", "room/list"],
     tells_how_it_stands=True,
 )
@@ -51,15 +51,15 @@ async def mark(
     ctx: Context,
     name: Name,
     position: Annotated[
-        int | None, Meta(description="The position of the last message you have read; by default the newest")
+        int | None, Meta(description="The position of the last message you have read; the newest by default")
     ] = None,
 ) -> Marked:
-    """Remember how far you have read in a room; what is behind that is unread."""
+    """Mark the messages of a room as read, up to a position. Later messages are unread."""
     room = seen(ctx, name)
     newest = await ctx.house.messages.revision(room)
     place = newest if position is None else int(position)
     if not 0 <= place <= newest:
-        raise BadParams(f"room/mark: position is from 0 to {newest}, the newest in room {room.id!r}; given {place}.")
+        raise BadParams(f"room/mark: position must be from 0 to {newest}, the newest in {room.id!r}; given {place}.")
     await ctx.house.messages.mark(room, ctx.caller.whose, place)
     read = (await ctx.house.messages.unread([room], ctx.caller.whose))[room.id]
     return {"room": room.id, "read": read.position, "unread": read.unread}
@@ -74,21 +74,19 @@ async def mark(
     cost=1,
     timeout=LONGEST_WAIT + 10,
     undo=READS_ONLY,
-    examples=[Example("what came since revision 0, without waiting", {"name": "lab", "after": 0, "seconds": 0})],
+    examples=[Example("messages since revision 0, without waiting", {"name": "lab", "after": 0, "seconds": 0})],
     related=["room/messages", "room/say"],
     tells_how_it_stands=True,
 )
 async def wait(
     ctx: Context,
-    name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
-    after: Annotated[
-        int | None, Meta(description="Only what came behind this revision; by default what comes from now on")
-    ] = None,
-    seconds: Annotated[float, Meta(description="How long to wait for it at most", ge=0, le=LONGEST_WAIT)] = 25,
+    name: Annotated[str, Meta(description="The room; the current room by default", max_length=63)] = "",
+    after: Annotated[int | None, Meta(description="Only messages after this revision; from now on by default")] = None,
+    seconds: Annotated[float, Meta(description="Maximum time to wait", ge=0, le=LONGEST_WAIT)] = 25,
 ) -> Waited:
-    """Wait until others say something in a room, or change what they said, and give that.
+    """Wait for new or changed messages of others in a room, and return them.
 
-    With room/say an agent takes part in a room this way: it waits, answers, and waits again after `next`.
+    An agent takes part in a room with room/wait and room/say: it waits, answers, and waits again after `next`.
     """
     room = seen(ctx, name or ctx.call.room)
     newest = await ctx.house.messages.revision(room)
@@ -110,7 +108,7 @@ async def wait(
             except TimeoutError:
                 pass
             items, place = await _behind(ctx, room, place)
-        seen(ctx, room.id)  # whoever was taken out meanwhile is told nothing
+        seen(ctx, room.id)  # the caller may have been removed from the room while it waited
     finally:
         here()
         leave()
@@ -118,7 +116,7 @@ async def wait(
 
 
 async def _behind(ctx: Context, room: Room, place: int) -> tuple[list[Message], int]:
-    """What others said and changed behind a revision, and the revision up to which that is all."""
+    """The new and changed messages of others after a revision, and the revision up to which they are complete."""
     while True:
         found = await ctx.house.messages.since(room, place, _AT_ONCE)
         place = found[-1].revision if found else place

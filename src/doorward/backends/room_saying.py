@@ -1,4 +1,4 @@
-"""room/say, room/edit and room/delete: speak in a room, and change or take back what was said."""
+"""Commands room/say, room/edit and room/delete: send, edit and delete messages."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ family = Family("room", category="rooms")
 Text = Annotated[str, Meta(description="The message", min_length=1, max_length=LARGEST_MESSAGE)]
 _AN_ID = "01k9x2m4q7ab3cde"
 _LOOKED_THROUGH = 500
-"""So many of the newest approvals are looked through for one that waits in the room."""
+"""The number of newest approvals that are searched for one that is pending in the room."""
 _encode = msgspec.json.Encoder().encode
 
 
 class Decided(TypedDict):
-    """What the chat word of a person came to."""
+    """The approval that a person decided with a chat message."""
 
     approval: str
     verdict: Literal["approve", "deny"]
-    state: Annotated[str, Meta(description="How the approval stands now")]
-    command: Annotated[str, Meta(description="What it is about")]
+    state: Annotated[str, Meta(description="The state of the approval now")]
+    command: Annotated[str, Meta(description="The command that waited")]
 
 
 class Said(TypedDict):
-    message: Annotated[str, Meta(description="The id of what was said")]
+    message: Annotated[str, Meta(description="The id of the message")]
     room: str
-    revision: Annotated[int, Meta(description="The room's revision with it")]
+    revision: Annotated[int, Meta(description="The room's revision after this message")]
     decided: NotRequired[Decided]
-    note: NotRequired[Annotated[str, Meta(description="Why a word of decision decided nothing")]]
+    note: NotRequired[Annotated[str, Meta(description="Why `approve` or `deny` decided nothing")]]
 
 
 @family.command(
@@ -57,7 +57,7 @@ class Said(TypedDict):
     safety=Safety.SAFE,
     cost=1,
     timeout=10,
-    undo=NoUndo("what was said was heard; room/delete takes it back"),
+    undo=NoUndo("others may have read the message; delete it with room/delete"),
     examples=[Example("greet the room", {"text": "Good morning"})],
     related=["room/messages", "room/wait", "room/edit", "room/attach"],
     once_by="key",
@@ -65,27 +65,27 @@ class Said(TypedDict):
 async def say(
     ctx: Context,
     text: Annotated[
-        str, Meta(description="The message; it may be empty when files come with it", max_length=LARGEST_MESSAGE)
+        str, Meta(description="The message; may be empty if there are attachments", max_length=LARGEST_MESSAGE)
     ],
-    name: Annotated[str, Meta(description="The room; by default the one you act in", max_length=63)] = "",
-    attachments: Annotated[tuple[str, ...], Meta(description="The ids of files that room/attach took")] = (),
-    reply_to: Annotated[str, Meta(description="The message that this answers", max_length=64)] = "",
+    name: Annotated[str, Meta(description="The room; the current room by default", max_length=63)] = "",
+    attachments: Annotated[tuple[str, ...], Meta(description="The ids of attachments, from room/attach")] = (),
+    reply_to: Annotated[str, Meta(description="The id of the message to reply to", max_length=64)] = "",
     key: Annotated[
         str,
         Meta(
-            description="A word of your own for this message; sent again with it, the message is there once",
+            description="Idempotency key of your own: sending again with the same key sends the message only once",
             max_length=64,
         ),
     ] = "",
 ) -> Said:
-    """Say something in a room you are a member of.
+    """Send a message to a room you are a member of.
 
-    When a person says nothing but `approve` or `deny`, with or without an approval's id behind it, that decides about
-    what waits in the room.
+    A person who sends only `approve` or `deny`, optionally followed by an approval's id, decides the approval that is
+    pending in the room.
     """
     room = spoken_in(ctx, name or ctx.call.room)
     if not text.strip() and not attachments:
-        raise BadParams("A message has a text, files or both; given were neither.")
+        raise BadParams("A message needs a text, attachments or both; neither was given.")
     before = await ctx.house.messages.sent(room, ctx.caller, key) if key else None
     if before is not None:
         return _sent_before(ctx, before, text, reply_to)
@@ -103,7 +103,7 @@ async def say(
             behalf=ctx.caller.on_behalf_of,
             key=key,
         )
-    except Conflict:  # the same may have come twice at once
+    except Conflict:  # the same message may have arrived twice at once
         before = await ctx.house.messages.sent(room, ctx.caller, key)
         if before is None:
             raise
@@ -113,7 +113,7 @@ async def say(
     if word is not None:
         await _decide(ctx, room, word, said)
     elif ctx.caller.kind == "human" and begins_with_one(text) and (waiting := await _waiting(ctx, room)):
-        said["note"] = f"Nothing was decided: only the bare word decides, {_ways(waiting)}"
+        said["note"] = f"Nothing was decided. To decide, send only {_ways(waiting)}"
     return said
 
 
@@ -126,14 +126,14 @@ async def say(
     cost=1,
     timeout=10,
     undo=Undo("message"),
-    examples=[Example("say it in other words", {"name": "lab", "message": _AN_ID, "text": "Good evening"})],
+    examples=[Example("change the text of a message", {"name": "lab", "message": _AN_ID, "text": "Good evening"})],
     related=["room/say", "room/delete", "room/message"],
 )
 async def edit(ctx: Context, name: Name, message: MessageId, text: Text) -> MessageFacts:
-    """Give a message of yours another text. What it was before is kept, and shown to those who look after the room."""
+    """Edit the text of your message. Owners and admins of the room can see the earlier versions."""
     found = await _changeable(ctx, name, message, anybody=False)
     if not text.strip():
-        raise BadParams("A message cannot be made empty; take it back with room/delete.")
+        raise BadParams("A message cannot be empty. Delete it with room/delete instead.")
     by = ctx.caller.id
     return shown(await ctx.house.messages.edit(found, by, text, also=lambda new: [_keep(ctx, found, new)]))
 
@@ -153,11 +153,11 @@ async def edit_effect(ctx: Context, name: str, message: str, text: str) -> dict[
     cost=1,
     timeout=10,
     undo=Undo("message"),
-    examples=[Example("take back what I said", {"name": "lab", "message": _AN_ID})],
+    examples=[Example("delete my message", {"name": "lab", "message": _AN_ID})],
     related=["room/say", "room/edit", "room/message"],
 )
 async def delete(ctx: Context, name: Name, message: MessageId) -> MessageFacts:
-    """Take back a message of yours or, in a room that you look after, anybody's. That it was there stays visible."""
+    """Delete your message or, as an owner or admin of the room, any message. A marker stays visible in its place."""
     found = await _changeable(ctx, name, message, anybody=True)
     by = ctx.caller.id
     return shown(await ctx.house.messages.delete(found, by, also=lambda new: [_keep(ctx, found, new)]))
@@ -171,13 +171,13 @@ async def delete_effect(ctx: Context, name: str, message: str) -> dict[str, Any]
 
 @family.undoer("message")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Make a message what it was, unless it changed since."""
+    """Restore the previous version of a message, unless it has changed since."""
     (image,) = images
     old = msgspec.json.decode(image.before or b"", type=Message)
     room = spoken_in(ctx, old.room)
     now = await ctx.house.messages.get(room, old.id)
     if now.revision != int(image.after):
-        raise Conflict(f"The message {old.id} changed since; nothing was undone.")
+        raise Conflict(f"The message {old.id} has changed since. Nothing was undone.")
     done = before_images.mark_undone(image.call, ctx.call.id)
     await ctx.house.messages.restore(now, old, ctx.caller.id, also=lambda new: [done, _keep(ctx, now, new)])
     return {"message": old.id, "room": room.id, "now": "as before"}
@@ -195,44 +195,45 @@ def _keep(ctx: Context, old: Message, new: Message) -> Statement:
 
 
 def spoken_in(ctx: Context, name: str) -> Room:
-    """A room where this caller may speak: agents and programs in the room they act in, people in each of theirs."""
+    """Find a room where this caller may send messages: for agents and programs their current room, for people any
+    room they are a member of."""
     room = known(ctx, name)
     if room.archived:
-        raise NotPermitted(f"The room {room.id!r} is archived; nothing is said in it any more.")
+        raise NotPermitted(f"The room {room.id!r} is archived. It accepts no more messages.")
     if room.member(ctx.caller) is None or (ctx.caller.kind != "human" and room.id != ctx.call.room):
-        raise NotPermitted(f"You are not a member of room {room.id!r}, or do not act in it.")
+        raise NotPermitted(f"You are not a member of room {room.id!r}, or it is not your current room.")
     return room
 
 
 async def _changeable(ctx: Context, name: str, message: str, *, anybody: bool) -> Message:
-    """A message that this caller may change: its own, and to take it back, others' by those who look after the room."""
+    """Find a message that this caller may change: its own; with `anybody`, moderators may change those of others."""
     room = seen(ctx, spoken_in(ctx, name).id)
     found = await ctx.house.messages.get(room, message)
     if found.deleted_at is not None:
-        raise Conflict(f"The message {message} was taken back already, by {found.deleted_by}.")
+        raise Conflict(f"The message {message} is already deleted, by {found.deleted_by}.")
     if not found.is_of(ctx.caller) and not (anybody and keeps_order(ctx, room)):
-        by = "Only whoever said it, and the owners and admins of the room," if anybody else "Only whoever said it"
-        raise NotPermitted(f"{by} may do that; message {message} is of {found.sender!r}.")
+        by = "Only its sender and the owners and admins of the room" if anybody else "Only its sender"
+        raise NotPermitted(f"{by} may do that; message {message} is from {found.sender!r}.")
     if not anybody and any(isinstance(one, Card) for one in found.attachments):
-        raise Conflict(f"The message {message} shows a call, which nobody writes anew; it can be taken back.")
+        raise Conflict(f"The message {message} shows a call and cannot be edited. It can be deleted.")
     return found
 
 
 def _sent_before(ctx: Context, message: Message, text: str, reply_to: str) -> Said:
-    """The answer to a message that was sent under the same key before. It decides nothing again: by now something else
-    may wait than what the word was said to."""
+    """The answer to a message that was already sent with the same key. It decides nothing again: another approval may
+    be pending by now."""
     untouched = message.edited_at is None and message.deleted_at is None
     same = (message.kind, message.reply_to) == (ctx.caller.kind, reply_to)
     if not same or (untouched and message.text != storable(text)):
-        raise Conflict(f"Another message of yours, {message.id}, was sent under this key; take a new one.")
+        raise Conflict(f"You already sent another message, {message.id}, with this key. Use a new key.")
     said: Said = {"message": message.id, "room": message.room, "revision": message.position}
     if ctx.caller.kind == "human" and verdict(text) is not None:
-        said["note"] = "This was said before under the same key, and nothing more was decided now."
+        said["note"] = "This message was already sent with the same key. Nothing more was decided."
     return said
 
 
 async def _decide(ctx: Context, room: Room, word: Verdict, said: Said) -> None:
-    """Carry a person's word to the one approval that it means, and say what came of it."""
+    """Apply a person's `approve` or `deny` to the one approval it means, and report the result in `said`."""
     waiting = await _waiting(ctx, room)
     meant = [one for one in waiting if word.approval in ("", one.id)]
     if len(meant) != 1:
@@ -241,7 +242,7 @@ async def _decide(ctx: Context, room: Room, word: Verdict, said: Said) -> None:
     (approval,) = meant
     outcome = await ctx.house.ask(ctx.call, f"approval/{word.word}", {"id": approval.id})
     if outcome.status != "done":
-        said["note"] = f"Nothing was decided about {approval.command}: {outcome.message}"
+        said["note"] = f"{approval.command} was not decided: {outcome.message}"
         return
     said["decided"] = {
         "approval": approval.id,
@@ -258,12 +259,12 @@ async def _waiting(ctx: Context, room: Room) -> list[Approval]:
 
 def _ways(waiting: list[Approval]) -> str:
     ids = "; ".join(f"{one.id} ({one.command} by {one.caller})" for one in waiting[:10])
-    return f"approve or deny, alone or with the id behind it. There waits: {ids}."
+    return f"approve or deny, alone or followed by the id. Pending: {ids}."
 
 
 def _undecided(word: Verdict, waiting: list[Approval], meant: int) -> str:
-    which = f" under {word.approval}" if word.approval else ""
-    several = "More than one thing waits" if meant > 1 else f"Nothing waits{which}"
+    which = f" with id {word.approval}" if word.approval else ""
+    several = "More than one approval" if meant > 1 else f"No approval{which}"
     there = "; ".join(f"{one.id}: {one.command} by {one.caller}" for one in waiting[:10])
-    also = f" There waits: {there}. Say the word with the id behind it." if there else ""
-    return f"{several} for a decision in this room, so nothing was decided.{also}"
+    also = f" Pending: {there}. Send approve or deny followed by the id." if there else ""
+    return f"{several} is pending in this room, so nothing was decided.{also}"

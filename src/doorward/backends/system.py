@@ -1,4 +1,4 @@
-"""system/*: how Doorward itself is doing."""
+"""Commands system/*: show the server's status, and shut it down."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from doorward.upstream.upstreams import Upstreams
 
 family = Family("system", category="system")
 _OURS = ("local", "tier")
-"""Kinds of models that only the settings make: where one of them cannot be had, something is not as it should be."""
+"""Kinds of models that exist only because of the settings. If one is not available, it is a problem."""
 
 
 class Totals(TypedDict):
@@ -35,7 +35,7 @@ class Totals(TypedDict):
 class ServerStatus(TypedDict):
     id: str
     state: Annotated[str, Meta(description="starting, ready, waiting, broken, stopped or disabled")]
-    tools: Annotated[int, Meta(description="How many of its tools are commands")]
+    tools: Annotated[int, Meta(description="The number of its tools that are commands")]
     calls: Annotated[int, Meta(description="Since Doorward started")]
     failures: int
     problem: str
@@ -43,28 +43,28 @@ class ServerStatus(TypedDict):
 
 class ModelStatus(TypedDict):
     name: str
-    where: Annotated[str, Meta(description="Where it is asked, or what a tier means")]
-    problem: Annotated[str, Meta(description="Why it cannot be asked now; empty when nothing is known against it")]
+    where: Annotated[str, Meta(description="Its address, or the model that a tier stands for")]
+    problem: Annotated[str, Meta(description="Why it is not available; empty if no problem is known")]
 
 
 class Status(TypedDict):
     version: str
-    home: Annotated[str | None, Meta(description="The folder that holds everything; null for other tenants")]
+    home: Annotated[str | None, Meta(description="The home folder; null for other tenants")]
     state: Literal["well", "degraded"]
-    problems: Annotated[list[str], Meta(description="What is not as it should be")]
+    problems: Annotated[list[str], Meta(description="Current problems")]
     process: int
-    memoryMb: Annotated[float, Meta(description="The most memory it had so far")]
-    running: Annotated[int, Meta(description="Commands that run at this moment, this one included")]
+    memoryMb: Annotated[float, Meta(description="The peak memory use")]
+    running: Annotated[int, Meta(description="The number of running commands, including this one")]
     commands: int
     recipes: int
     rooms: int
     approvalsWaiting: int
     ledgerRecords: int | None
     lastHour: Totals
-    energy: Annotated[dict[str, Any] | None, Meta(description="Your level and status; null while it is switched off")]
-    sandbox: Annotated[str, Meta(description="How well programs are confined: full, degraded or off")]
-    servers: Annotated[list[ServerStatus], Meta(description="Upstream MCP servers; mcp/servers says more of each")]
-    models: Annotated[list[ModelStatus], Meta(description="Models, providers and tiers; model/list says more of each")]
+    energy: Annotated[dict[str, Any] | None, Meta(description="Your energy; null while energy is switched off")]
+    sandbox: Annotated[str, Meta(description="The confinement of programs: full, degraded or off")]
+    servers: Annotated[list[ServerStatus], Meta(description="Upstream MCP servers; mcp/servers shows more")]
+    models: Annotated[list[ModelStatus], Meta(description="Models, providers and tiers; model/list shows more")]
 
 
 class Stopping(TypedDict):
@@ -86,7 +86,7 @@ class Stopping(TypedDict):
     tells_how_it_stands=True,
 )
 async def status(ctx: Context) -> Status:
-    """Show version, load, what the ledger says of the last hour, and what is not as it should be."""
+    """Show the server's version, load, calls of the last hour, and problems."""
     house = ctx.house
     hour = await ledger.report(ctx.store, ctx.caller.tenant, since=moment("1h", house.clock.now()))
     totals = cast("Totals", {name: sum(row[name] for row in hour) for name in Totals.__annotations__})
@@ -100,12 +100,12 @@ async def status(ctx: Context) -> Status:
         problems += [house.servers.problem] if house.servers.problem else []
         problems += house.upstreams.problems()
         wrong = (one["problem"] for one in house.models.providers() if one["kind"] in _OURS and one["problem"])
-        problems += dict.fromkeys(wrong)  # a tier has that of its model
+        problems += dict.fromkeys(wrong)  # a tier repeats the problem of its model
         line = house.settings.line
         if line.enabled and line.open and (networked := house.servers.servers.networked):
             problems.append(
-                f"The line door takes only clients that show a token, since a server may use the network: "
-                f"{', '.join(networked)}. Set line.open to false if that is what you want."
+                f"The line door requires a token from every client, because a server may use the network: "
+                f"{', '.join(networked)}. To accept this, set line.open to false."
             )
     if level.word != "full":
         problems.append(f"sandbox {level}. {level.hint}".strip())
@@ -164,8 +164,8 @@ def _server(upstreams: Upstreams, one: Upstream) -> ServerStatus:
     house_wide=True,
 )
 async def shutdown(
-    ctx: Context, reason: Annotated[str, Meta(description="Why, for the record", max_length=500)] = ""
+    ctx: Context, reason: Annotated[str, Meta(description="The reason, for the ledger", max_length=500)] = ""
 ) -> Stopping:
-    """Stop the running server in good order, after this answer."""
+    """Shut the server down cleanly after this answer."""
     ctx.house.stop()
     return {"now": "stopping", "reason": reason}

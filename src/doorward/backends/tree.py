@@ -1,4 +1,4 @@
-"""Making the changes that a program made on a copy-on-write view, so that they can be taken back."""
+"""Apply the changes that a program made in a copy-on-write view to the workspace, with undo."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ family = Family("tree", category="files")
 
 
 class _Step(NamedTuple):
-    """One path to be made as `state` says, provided it is as one of `expected` says."""
+    """Bring one path into `state`, if its current digest is one of `expected`."""
 
     path: str
     expected: tuple[str, ...]
     state: State | None
     largest: int
-    """How many bytes to read of what is there: more than that is not what is expected."""
+    """The number of bytes to read at most. A larger file cannot be the expected one."""
 
 
 def why_not_undoable(changes: Changes) -> str:
-    """Why the changes cannot be taken back; empty when they can."""
+    """Why the changes cannot be undone; empty if they can."""
     if len(changes.items) > _MOST_KEPT:
         return f"it changed more than {_MOST_KEPT} paths"
     lost = next((one for one in changes.items if one.before is not None and one.before.content is None), None)
-    return "" if lost is None else f"what was at {visible(lost.path, lines=False)} cannot be kept"
+    return "" if lost is None else f"the old content of {visible(lost.path, lines=False)} cannot be stored"
 
 
 async def make(ctx: Context, changes: Changes) -> None:
-    """Make these changes in the workspace, or none of them when one of its paths is no longer as it was."""
+    """Apply these changes to the workspace, or none of them if one of the paths has changed in the meantime."""
     steps = [_Step(one.path, (digest_of(one.before),), one.after, _size(one.before)) for one in changes.items]
     await _take(ctx, steps, keeps=not why_not_undoable(changes), place=changes.place)
 
 
 def described(changes: Changes) -> dict[str, Any]:
-    """The changes as a result tells them: how many, and the names of the first."""
+    """Describe the changes for a result: their number and the first paths."""
     groups: dict[str, list[str]] = {"created": [], "changed": [], "deleted": []}
     for one in changes.items:
         groups[_word(one)].append(one.path)
@@ -73,7 +73,7 @@ def described(changes: Changes) -> dict[str, Any]:
 
 
 def difference(changes: Changes) -> str:
-    """The changes as a person reads them before deciding."""
+    """Render the changes as a diff, for the person who decides an approval."""
     why = why_not_undoable(changes)
     lines = [f"This cannot be undone: {why}."] if why else []
     left = len(changes.items)
@@ -90,9 +90,9 @@ def difference(changes: Changes) -> str:
 
 @family.undoer(KIND)
 async def restore(ctx: Context, images: Sequence[BeforeImage]) -> dict[str, Any]:
-    """Bring back what an execution of a program replaced, in the opposite order."""
+    """Restore what a program replaced, in reverse order."""
     steps = [_backwards(image) for image in reversed(images)]
-    # Only once everything is back: a crash before that leaves the execution open to be undone again.
+    # Mark it undone only after everything is restored: after a crash before that, it can be undone again.
     await _take(ctx, steps, keeps=True, then=[before_images.mark_undone(images[0].call, ctx.call.id)])
     return {"paths": [image.target for image in images], "execution": ctx.call.id}
 
@@ -105,7 +105,7 @@ async def _take(
     then: Sequence[Statement] = (),
     place: tuple[int, int] | None = None,
 ) -> None:
-    """Take all the steps, or none. What they replace is stored first. A call cancelled meanwhile ends after them."""
+    """Take all the steps, or none. Before-images are stored first. A cancellation takes effect after all steps."""
     loop = asyncio.get_running_loop()
 
     def store(statements: Sequence[Statement]) -> None:
@@ -117,7 +117,7 @@ async def _take(
         try:
             folder = os.fstat(root)
             if place is not None and place != (folder.st_dev, folder.st_ino):
-                raise Conflict("The workspace is another folder now, so nothing was changed.")
+                raise Conflict("The workspace is a different folder now. Nothing was changed.")
             present = [_checked(root, step) for step in steps]
             _nothing_else_inside(root, steps, present)
             if keeps:
@@ -133,7 +133,7 @@ async def _take(
 
 
 def _put_all(root: int, steps: Sequence[_Step], present: Sequence[State | None]) -> None:
-    """Put everything in place; when that fails in the middle, what was put is taken back."""
+    """Put everything in place. If a step fails, put the earlier ones back."""
     done: list[tuple[str, State | None]] = []
     try:
         for step, before in zip(steps, present, strict=True):
@@ -142,8 +142,8 @@ def _put_all(root: int, steps: Sequence[_Step], present: Sequence[State | None])
         _close_folders(root, ((step.path, step.state) for step in steps))
     except DoorwardError as error:
         left = _put_back(root, done)
-        rest = f" These could not be put back: {', '.join(map(repr, left[:10]))}; `undo` may." if left else ""
-        what = "Only a part was changed" if left else "Nothing was changed"
+        rest = f" These could not be restored: {', '.join(map(repr, left[:10]))}. Try `undo`." if left else ""
+        what = "Only some paths were changed" if left else "Nothing was changed"
         raise CommandFailed(f"{what}: {error.message}{rest}", hint=error.hint) from error
 
 
@@ -166,7 +166,7 @@ def _close_folders(root: int, made: Iterable[tuple[str, State | None]]) -> None:
 
 
 def _nothing_else_inside(root: int, steps: Sequence[_Step], present: Sequence[State | None]) -> None:
-    """Folders that go away must hold nothing that stays."""
+    """Check that folders to be removed contain nothing else."""
     going = {step.path for step in steps if step.state is None}
     for step, before in zip(steps, present, strict=True):
         if before is None or before.kind != "folder" or (step.state is not None and step.state.kind == "folder"):
@@ -174,21 +174,21 @@ def _nothing_else_inside(root: int, steps: Sequence[_Step], present: Sequence[St
         more = [name for name in names_in(root, step.path) if f"{step.path}/{name}" not in going]
         if more:
             raise Conflict(
-                f"The workspace changed meanwhile: {step.path + '/' + more[0]!r} is new, so nothing was changed.",
-                hint="Ask again; what would change is worked out anew.",
+                f"The workspace has changed: {step.path + '/' + more[0]!r} is new. Nothing was changed.",
+                hint="Run the command again; its changes are previewed again.",
             )
 
 
 def _checked(root: int, step: _Step) -> State | None:
-    """What is there now, which must be what the change was made from."""
+    """The present state of a path, which must be the one that the change started from."""
     present = state_at(root, step.path, step.largest)
     if digest_of(present) not in step.expected:
         raise Conflict(
-            f"The workspace changed meanwhile: {step.path!r} is not as it was, so nothing was changed.",
-            hint="Ask again; what would change is worked out anew.",
+            f"The workspace has changed: {step.path!r} is different now. Nothing was changed.",
+            hint="Run the command again; its changes are previewed again.",
         )
     if step.state is not None and step.state.content is None:
-        raise Conflict(f"What was at {step.path!r} was too much to keep, so it cannot be brought back.")
+        raise Conflict(f"The old content of {step.path!r} was too large to store, so it cannot be restored.")
     return present
 
 
@@ -225,9 +225,9 @@ def _difference(one: Change) -> str:
     if before is None or after is None or before.kind != after.kind or before.kind == "symlink":
         lines.append(f"{path}: {_named(before)} becomes {_named(after)}.")
     elif before.mode != after.mode:
-        lines.append(f"{path}: its permissions {before.mode:o} become {after.mode:o}.")
+        lines.append(f"{path}: permissions {before.mode:o} become {after.mode:o}.")
     elif digest_of(before) == digest_of(after):
-        lines.append(f"{path}: only the time of its last change.")
+        lines.append(f"{path}: only its modification time changes.")
     old, new = _bytes(before), _bytes(after)
     if old != new:
         lines.append(unified(path, old, new))

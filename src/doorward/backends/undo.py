@@ -1,4 +1,4 @@
-"""`undo`: take back whatever an execution changed, if it declared how."""
+"""The command `undo`: revert the changes of an execution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from doorward.store import before_images, executions
 
 family = Family("", category="history")
 
-Execution = Annotated[str, Meta(description="The execution to take back, as its result named it", max_length=64)]
+Execution = Annotated[str, Meta(description="The id of the execution to undo, from its result", max_length=64)]
 
 
 class Undone(TypedDict):
-    """What was taken back; beside this, what it restored says of itself."""
+    """The undone execution. The undoer of each kind adds its own fields."""
 
-    undone: Annotated[str, Meta(description="The execution that was taken back")]
-    command: Annotated[str, Meta(description="The command that it had run")]
+    undone: Annotated[str, Meta(description="The execution that was undone")]
+    command: Annotated[str, Meta(description="The command it had run")]
 
 
 @family.command(
@@ -34,12 +34,12 @@ class Undone(TypedDict):
     cost=1,
     timeout=30,
     undo=Undo("*"),
-    examples=[Example("take back what execution 01k9x2m4q7ab3cde changed", {"execution": "01k9x2m4q7ab3cde"})],
+    examples=[Example("undo the execution 01k9x2m4q7ab3cde", {"execution": "01k9x2m4q7ab3cde"})],
 )
 async def undo(ctx: Context, execution: Execution) -> Undone:
-    """Take back what an execution changed: files, records, rooms, recipes.
+    """Undo the changes of an execution: files, records, rooms, recipes.
 
-    Refused when something changed the same thing since. An undo can itself be undone.
+    It is refused if the same things have changed since. An undo can itself be undone.
     """
     return await undo_execution(ctx, execution)
 
@@ -51,7 +51,7 @@ async def undo_effect(ctx: Context, execution: str) -> dict[str, Any]:
 
 
 async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> Undone:
-    """Restore every before-image of an execution, provided the caller might have made the change itself."""
+    """Restore every before-image of an execution, if the caller has the right to make the change itself."""
     images = await images_to_restore(ctx, execution, kinds)
     restored = await ctx.house.registry.undoer(images[0].kind).restore(ctx, images)
     return cast("Undone", {"undone": execution, "command": images[0].command, **restored})
@@ -60,27 +60,29 @@ async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | 
 async def images_to_restore(
     ctx: Context, execution: str, kinds: Collection[str] | None = None
 ) -> list[before_images.BeforeImage]:
-    """The before-images of an execution that this caller may take back now."""
+    """The before-images of an execution, if this caller may undo it now."""
     images = await before_images.of_call(ctx.store, ctx.caller.tenant, execution)
     reached = ctx.caller.rooms is None or await executions.happened_in(ctx.store, ctx.caller.rooms, execution)
     if not images or not reached or (kinds is not None and images[0].kind not in kinds):
         raise NotFound(
-            f"There is nothing to undo for execution {execution!r}; only executions that changed something, "
-            "and whose command declares an undo, can be taken back."
+            f"There is nothing to undo for execution {execution!r}. Only an execution that changed something, "
+            "and whose command supports undo, can be undone."
         )
     first = images[0]
     if first.undone_by:
         raise Conflict(
-            f"Execution {execution} was undone already, by {first.undone_by}.",
-            hint=f"To bring the change back, undo {first.undone_by}.",
+            f"Execution {execution} is already undone, by {first.undone_by}.",
+            hint=f"To restore the change, undo {first.undone_by}.",
         )
     own = ctx.caller.owns(first.caller, first.behalf)
     if not own and (ctx.caller.kind != "human" or ctx.caller.access < Access.FULL):
         raise NotPermitted(
-            f"Execution {execution} is another caller's; only its caller or a person with full access may undo it."
+            f"Execution {execution} is another caller's. Only its caller or a person with full access may undo it."
         )
     if first.command in ctx.house.registry:
         ruling = ctx.may(first.command)
         if not ruling.allowed:
-            raise NotPermitted(f"Undoing {first.command} needs the right to run it: {ruling.reason}", rule=ruling.rule)
+            raise NotPermitted(
+                f"Undoing {first.command} requires the right to run it: {ruling.reason}", rule=ruling.rule
+            )
     return images

@@ -1,4 +1,4 @@
-"""Work on a thread that is not left half done."""
+"""Work on a thread that cancellation does not interrupt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def to_the_end(work: Callable[[], T]) -> T:
-    """Do `work` on a thread. Whoever is cancelled meanwhile is so only once the work has ended."""
+    """Run `work` on a thread. A cancellation takes effect only after the work has ended."""
     future = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(future)

@@ -1,4 +1,4 @@
-"""user/* and token/*: who may act here, and the tokens that prove it."""
+"""Commands user/* and token/*: manage users and their tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ family = Family("user", category="people")
 tokens = Family("token", category="people")
 
 Id = Annotated[str, Meta(description="The user's id", min_length=1, max_length=63)]
-Level = Annotated[Literal["read", "edit", "full", "root"], Meta(description="How far the access reaches")]
+Level = Annotated[Literal["read", "edit", "full", "root"], Meta(description="The access level")]
 KindOf = Annotated[Literal["human", "ai", "service"], Meta(description="A person, an AI, or a program")]
 
 _encode = msgspec.json.Encoder().encode
@@ -35,7 +35,7 @@ class UserFacts(TypedDict):
     name: str
     kind: Kind
     access: str
-    active: Annotated[bool, Meta(description="Whether they may act at all")]
+    active: Annotated[bool, Meta(description="Whether the user may act; false blocks the user")]
     tenant: str
 
 
@@ -47,19 +47,19 @@ class TokenFacts(TypedDict):
     user: str
     kind: Kind
     access: str
-    rooms: Annotated[list[str] | str, Meta(description="The rooms it is good for, or all")]
+    rooms: Annotated[list[str] | str, Meta(description="The rooms it is limited to, or all")]
     expiresAt: str
     revoked: bool
 
 
 class NewToken(TypedDict):
     id: str
-    token: Annotated[str, Meta(description="The token itself, shown this once")]
+    token: Annotated[str, Meta(description="The token itself; shown only once")]
     expiresAt: str
 
 
 class Revoked(TypedDict):
-    revoked: Annotated[str, Meta(description="The id of the token that is worthless now")]
+    revoked: Annotated[str, Meta(description="The id of the revoked token")]
 
 
 @family.command(
@@ -74,7 +74,7 @@ class Revoked(TypedDict):
     examples=[Example("who is there", {})],
 )
 async def list_users(ctx: Context) -> Listing[UserFacts]:
-    """List the users of your tenant with their access."""
+    """List the users of your tenant with their access levels."""
     users = sorted(ctx.house.people.of(ctx.caller.tenant), key=lambda user: user.id)
     return listing([_shown(user) for user in users])
 
@@ -88,7 +88,7 @@ async def list_users(ctx: Context) -> Listing[UserFacts]:
     cost=1,
     timeout=5,
     undo=Undo("user"),
-    examples=[Example("let anna edit", {"id": "anna", "access": "edit"})],
+    examples=[Example("add anna with edit access", {"id": "anna", "access": "edit"})],
     related=["user/list", "user/change"],
     humans_only=True,
 )
@@ -97,10 +97,10 @@ async def create(
     id: Id,
     access: Level = "read",
     kind: KindOf = "human",
-    name: Annotated[str, Meta(description="What to call them; by default the id", max_length=100)] = "",
-    tenant: Annotated[str, Meta(description="Another tenant; only for the house's owner", max_length=63)] = "",
+    name: Annotated[str, Meta(description="The displayed name; the id by default", max_length=100)] = "",
+    tenant: Annotated[str, Meta(description="Another tenant; for the server's owner only", max_length=63)] = "",
 ) -> UserFacts:
-    """Add a user to your tenant (the house's owner: to any tenant)."""
+    """Add a user to your tenant. The server's owner can add users to any tenant."""
     user = User(_tenant(ctx, tenant), id, name or id, kind, Access[access.upper()])
     await ctx.house.people.add(user, _keep(ctx, None, user))
     return _shown(user)
@@ -131,10 +131,10 @@ async def create_effect(
 async def change(
     ctx: Context,
     id: Id,
-    access: Annotated[Literal["read", "edit", "full", "root"] | None, Meta(description="The new access")] = None,
-    active: Annotated[bool | None, Meta(description="Whether they may act at all")] = None,
+    access: Annotated[Literal["read", "edit", "full", "root"] | None, Meta(description="The new access level")] = None,
+    active: Annotated[bool | None, Meta(description="Whether the user may act; false blocks the user")] = None,
 ) -> UserFacts:
-    """Change how far a user's access reaches, or whether they may act at all."""
+    """Change a user's access level, or block or unblock the user."""
     old, new = _changed(ctx, id, access, active)
     await ctx.house.people.change(new, _keep(ctx, old, new))
     return _shown(new)
@@ -154,18 +154,18 @@ def _changed(ctx: Context, id: str, access: str | None, active: bool | None) -> 
         active=old.active if active is None else active,
     )
     if (new.tenant, new.id) == (LOCAL, OWNER) and new != old:
-        raise Conflict("The owner of this house keeps root access; nobody else could give it back.")
+        raise Conflict("The owner of this server must keep root access; nobody else could restore it.")
     return old, new
 
 
 @family.undoer("user")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring a user back to what they were, unless they changed since."""
+    """Restore the previous version of a user, unless it has changed since."""
     (image,) = images
     tenant, _, id = image.target.partition("/")
     now = ctx.house.people.get(tenant, id)
     if _after(now) != image.after:
-        raise Conflict(f"User {id!r} changed since; nothing was undone.")
+        raise Conflict(f"User {id!r} has changed since. Nothing was undone.")
     done = before_images.mark_undone(image.call, ctx.call.id)
     before = msgspec.json.decode(image.before, type=User) if image.before is not None else None
     if before is None and now is not None:
@@ -173,7 +173,7 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
         await ctx.house.people.remove(tenant, id, done, _keep(ctx, now, None), *forgotten, then=forget)
         return {"user": id, "now": "removed"}
     if before is None:
-        raise Conflict(f"User {id!r} is gone; nothing was undone.")
+        raise Conflict(f"User {id!r} no longer exists. Nothing was undone.")
     put = ctx.house.people.change if now is not None else ctx.house.people.add
     await put(before, done, _keep(ctx, now, before))
     return {"user": id, "now": "as before"}
@@ -191,7 +191,7 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
     examples=[Example("which tokens are there", {})],
 )
 async def list_tokens(ctx: Context) -> Listing[TokenFacts]:
-    """List the tokens of your tenant: whose they are and until when; never the tokens themselves."""
+    """List the tokens of your tenant with owner and expiry. The tokens themselves are never shown."""
     found = sorted(ctx.house.tokens.of(ctx.caller.tenant), key=lambda token: token.id)
     return listing(
         [
@@ -227,39 +227,37 @@ async def create_token(
     ctx: Context,
     name: Annotated[
         str,
-        Meta(
-            description="What the token is for; an agent acts under this name", pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$"
-        ),
+        Meta(description="The token's name; an agent acts under this name", pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$"),
     ],
-    user: Annotated[str, Meta(description="Whose token it is; by default yours", max_length=63)] = "",
+    user: Annotated[str, Meta(description="The user the token acts for; you by default", max_length=63)] = "",
     kind: KindOf = "ai",
     access: Level = "edit",
     rooms: Annotated[
-        list[str] | None, Meta(description="The rooms it is good for; by default all of its user's")
+        list[str] | None, Meta(description="The rooms it is limited to; all rooms of its user by default")
     ] = None,
-    days: Annotated[float, Meta(description="How long it lasts", gt=0, le=366)] = 30,
-    tenant: Annotated[str, Meta(description="Another tenant; only for the house's owner", max_length=63)] = "",
+    days: Annotated[float, Meta(description="Days until it expires", gt=0, le=366)] = 30,
+    tenant: Annotated[str, Meta(description="Another tenant; for the server's owner only", max_length=63)] = "",
 ) -> NewToken:
-    """Make a token that an agent or program shows to act for a user. It is shown this once."""
+    """Create a token that lets an agent or program act for a user. The token is shown only once."""
     owner = ctx.house.people.known(_tenant(ctx, tenant), user or ctx.caller.id)
     if owner.id != ctx.caller.id and ctx.caller.access < Access.ROOT:
-        raise BadParams("Only root may make tokens for others.")
+        raise BadParams("Only root may create tokens for other users.")
     if kind != "human" and (named := ctx.house.people.get(owner.tenant, name)) and named.kind == "human":
-        raise BadParams(f"{name!r} is a person; an agent cannot carry a person's name.")
+        raise BadParams(f"{name!r} is the name of a person. An agent cannot use it.")
     if kind != "human" and ctx.house.personas.get(owner.tenant, name) is not None:
-        raise BadParams(f"{name!r} is a persona of this house; no other agent can carry its name.")
+        raise BadParams(f"{name!r} is the name of a persona. Another agent cannot use it.")
     if kind != "human" and name == KEEPER:
-        raise BadParams(f"{KEEPER!r} is the name of the house's own keeper; no other agent can carry it.")
+        raise BadParams(f"{KEEPER!r} is the name of the keeper. Another agent cannot use it.")
     for room in rooms or ():
         found = ctx.house.rooms.known(owner.tenant, room)
         if found.direct and owner.id not in found.members:
             raise ctx.house.rooms.unknown(owner.tenant, room)
     level = Access[access.upper()]
     if level > ctx.caller.access:
-        raise NotPermitted(f"Your own access is {ctx.caller.access.label}; you cannot make a token with {level.label}.")
+        raise NotPermitted(f"Your access is {ctx.caller.access.label}; you cannot create a token with {level.label}.")
     mine = ctx.caller.rooms
     if mine is not None and (rooms is None or not set(rooms) <= set(mine)):
-        raise NotPermitted(f"You act in {', '.join(mine)} only, and can make tokens for no other rooms.")
+        raise NotPermitted(f"You are limited to {', '.join(mine)} and cannot create tokens for other rooms.")
     token, text = await ctx.house.tokens.issue(
         owner,
         name=name,
@@ -279,21 +277,21 @@ async def create_token(
     safety=Safety.CAUTION,
     cost=1,
     timeout=5,
-    undo=NoUndo("a revoked token stays revoked; make a new one"),
-    examples=[Example("this token is lost", {"id": "01k9x2m4q7ab3cde"})],
+    undo=NoUndo("a revoked token stays revoked; create a new one"),
+    examples=[Example("revoke a lost token", {"id": "01k9x2m4q7ab3cde"})],
     related=["token/list"],
 )
 async def revoke(ctx: Context, id: Annotated[str, Meta(description="The token's id", max_length=64)]) -> Revoked:
-    """Make a token worthless at once."""
+    """Revoke a token. It stops working immediately."""
     if ctx.house.tokens.get(ctx.caller.tenant, id) is None:
-        raise NotFound(f"There is no token {id!r} of your tenant.", hint="See those there are: token/list")
+        raise NotFound(f"There is no token {id!r} in your tenant.", hint="List them: token/list")
     await ctx.house.tokens.revoke(ctx.caller.tenant, id)
     return {"revoked": id}
 
 
 def _tenant(ctx: Context, tenant: str) -> str:
     if tenant and tenant != ctx.caller.tenant and (ctx.caller.tenant, ctx.caller.id) != (LOCAL, OWNER):
-        raise NotPermitted("Only the owner of this house makes users and tokens of other tenants.")
+        raise NotPermitted("Only the owner of this server may create users and tokens in other tenants.")
     return tenant or ctx.caller.tenant
 
 

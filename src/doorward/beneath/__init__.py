@@ -1,7 +1,7 @@
-"""Files beneath one folder, opened by the kernel's own rule (openat2), so that no name, symlink or swap leads outside.
+"""File access confined to one folder with openat2: no name, symlink or rename can lead outside.
 
-Checking a path first and opening it afterwards loses to whoever renames in between; here the kernel resolves and
-opens in one step, and everything after that goes through descriptors.
+Checking a path and then opening it is a race. Here the kernel resolves and opens in one step, and everything after
+that goes through descriptors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The system call openat2, with resolution kept beneath the folder that is given."""
+"""The openat2 system call, with RESOLVE_BENEATH always set."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def openat2(folder: int, path: str, flags: int, resolve: int = 0) -> int:
         if fd >= 0:
             return fd
         code = ctypes.get_errno()
-        # EAGAIN: something was renamed during the walk, and the kernel could not prove that it stayed beneath.
+        # EAGAIN: a rename raced with the lookup, and the kernel could not prove that the path stays beneath.
         if code not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(code, os.strerror(code), path)

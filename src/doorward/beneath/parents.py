@@ -1,4 +1,4 @@
-"""The folder that a file is written into, made when it is missing."""
+"""Parent folders: open them, create missing ones, remove unused ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from doorward.errors import NotFound
 
 
 def open_parent(root: int, path: str, made: list[str] | None) -> int:
-    """The folder of `path`; whatever is missing of it is made and added to `made`, or refused without that list."""
+    """Open the parent folder of `path`. Missing folders are created and appended to `made`; without it, NotFound."""
     parent = path.rpartition("/")[0]
     with contextlib.suppress(FileNotFoundError):
         return openat2(root, parent or ".", FOLDER)
     if made is None:
-        raise NotFound(f"The folder {parent!r} does not exist; make it first, or let missing parents be created.")
+        raise NotFound(f"The folder {parent!r} does not exist; create it first, or let missing parents be created.")
     parts = parent.split("/")
     folder = openat2(root, ".", FOLDER)
     for depth in range(1, len(parts) + 1):
@@ -28,7 +28,7 @@ def open_parent(root: int, path: str, made: list[str] | None) -> int:
 
 
 def remove_folders(root: int, made: list[str]) -> None:
-    """Take back folders made for a file that did not come; whatever somebody uses by now stays."""
+    """Remove folders that were created for a file that was not written. Folders that are no longer empty stay."""
     for path in reversed(made):
         above, _, name = path.rpartition("/")
         with contextlib.suppress(OSError), opened(root, above or ".", FOLDER) as folder:
@@ -36,7 +36,7 @@ def remove_folders(root: int, made: list[str]) -> None:
 
 
 def _child(root: int, folder: int, path: str, made: list[str]) -> int:
-    # Opened from the root, not from the parent: a symlink to a neighbour stays beneath the one, not the other.
+    # Opened from the root, not from the parent: a symlink to a sibling folder is beneath the root, not the parent.
     with contextlib.suppress(FileNotFoundError):
         return openat2(root, path, FOLDER)
     with contextlib.suppress(FileExistsError):

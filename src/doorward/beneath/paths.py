@@ -1,4 +1,4 @@
-"""The path rules of a workspace, checked by name before any file is looked at."""
+"""Path rules of a workspace, checked on the text before any file is opened."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ LONGEST_PATH = 4096
 
 
 def normal(path: str, *, file: bool = False) -> str:
-    """The one spelling of a path inside the workspace (`.` is the workspace); refuses what cannot be one.
+    """Normalize a path inside the workspace (`.` is the workspace), or raise BadParams.
 
-    `..` is resolved by name, before any symlink is followed.
+    `..` is resolved on the text, before any symlink is followed.
     """
     shown = path if len(path) <= 80 else f"{path[:80]}…"
     if not path:
         raise BadParams("The path is empty; give one relative to the workspace, such as 'notes/today.md'.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in path):
-        raise BadParams(f"The path holds a control character or half a character; give plain text, not {shown!a}.")
+        raise BadParams(f"The path contains a control character or a lone surrogate; use plain text, not {shown!a}.")
     if len(path.encode()) > LONGEST_PATH:
         raise BadParams(f"The path has {len(path.encode())} bytes; at most {LONGEST_PATH} are valid: {shown!r}.")
     if path.startswith("/"):

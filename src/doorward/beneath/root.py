@@ -1,4 +1,4 @@
-"""A workspace: the only way to its files."""
+"""A workspace folder: every file access goes through it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Content(NamedTuple):
 
 
 class Root:
-    """A workspace, held by its descriptor. Its methods block; paths are as `normal` gives them."""
+    """A workspace folder, held open by a descriptor. Its methods block. Paths must be normalized."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -49,7 +49,7 @@ class Root:
         os.close(self._fd)
 
     def read(self, path: str, largest: int, *, follow: bool = True) -> Content:
-        """The bytes of a regular file. With `follow=False` its own name may not be a symlink."""
+        """Read a regular file. With `follow=False` the last part of the path may not be a symlink."""
         # O_NONBLOCK: opening a FIFO must not wait for a writer.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | (0 if follow else os.O_NOFOLLOW)
         with telling("read", path), opened(self._fd, path, flags) as fd:
@@ -68,7 +68,7 @@ class Root:
         return Content(b"".join(pieces), mark(status))
 
     def find(self, path: str, largest: int) -> Content | None:
-        """What is there to be replaced, or None. A symlink is refused."""
+        """Read the file that is about to be replaced, or return None. A symlink is refused."""
         try:
             return self.read(path, largest, follow=False)
         except NotFound:
@@ -82,8 +82,8 @@ class Root:
         return Walk(self._fd, path, recursive=recursive, hidden=hidden)
 
     def stage(self, path: str, content: bytes | None, *, present: Mark | None, parents: bool) -> Staged:
-        """Lay new content beside its target, whole and on the disk; None stands for removal.
+        """Write new content to a temporary file beside its target, ready to commit. None deletes the file.
 
-        `present` is the mark of the file it was made from; a target that is no longer that file is refused.
+        `present` is the mark of the file that was read. If the target has changed since, the change is refused.
         """
         return Staged(self._fd, path, content, present=present, parents=parents)

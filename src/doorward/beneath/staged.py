@@ -1,4 +1,4 @@
-"""A change to one file, made ready beside it and put in place in one step."""
+"""A staged change to one file: prepared beside it, then applied in one step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from doorward.errors import Conflict
 
 
 class Staged:
-    """A change that is ready but not made: `commit` makes it, `close` clears away whatever was not."""
+    """A prepared change. `commit` applies it; `close` removes the temporary files of a change that was not applied."""
 
     def __init__(self, root: int, path: str, content: bytes | None, *, present: Mark | None, parents: bool) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class Staged:
         self._left.close()
 
     def _check(self) -> int | None:
-        """The mode of the file to be replaced, which must be the one that was read."""
+        """Check that the target is still the file that was read, and return its mode."""
         status = self._status()
         if status is not None:
             must_be_file(status)
@@ -63,7 +63,7 @@ class Staged:
             raise Conflict(f"The file {self._path!r} changed while it was being replaced; read it again and retry.")
         if status is None:
             return None
-        # A rename asks only for the folder's permissions; a file made read-only is meant to stay.
+        # rename() checks only the folder's permissions, but a read-only file should not be replaced.
         if not os.access(self._name, os.W_OK, dir_fd=self._folder, effective_ids=True):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
         return status.st_mode

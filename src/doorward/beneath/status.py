@@ -1,4 +1,4 @@
-"""What the system knows of a file, and which file is which."""
+"""File metadata: kinds of entries, and marks that identify a version of a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["file", "folder", "symlink", "other"]
 
 
 class Mark(NamedTuple):
-    """What changes when a file does."""
+    """Identifies one version of a file: any change to the file changes its mark."""
 
     device: int
     inode: int

@@ -1,4 +1,4 @@
-"""Anything a path can stand for, as a value: to compare it, keep it, and bring it back."""
+"""Snapshots of paths (files, folders, symlinks): read them, compare them, restore them."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ Shape = Literal["file", "folder", "symlink", "other"]
 
 
 class State(NamedTuple):
-    """What is at a path: a file with its bytes, a symlink with its target, or a folder, without what is in it.
+    """A snapshot of one path: a file with its bytes, a symlink with its target, or a folder without its content.
 
-    Pipes, sockets and devices are `other`, and can only be recognised.
+    Pipes, sockets and devices are `other`; they can be compared but not restored.
     """
 
     kind: Shape
     mode: int
     content: bytes | None = b""
-    """None when it is more than is kept; then only `mark` tells whether it is still the same."""
+    """None when the file is too large to keep; then only `mark` tells whether it is unchanged."""
     size: int = 0
     mark: str = ""
     modified: int = 0
-    """When a file's bytes were last written, in nanoseconds; brought back, but no part of what it is."""
+    """The file's modification time in nanoseconds. It is restored, but not part of the digest."""
 
     @property
     def digest(self) -> str:
-        """The same for the same thing, and for nothing else."""
+        """A hash of kind, mode and content."""
         content = self.mark.encode() if self.content is None else self.content
         return hashlib.sha256(f"{self.kind}:{self.mode:o}:".encode() + content).hexdigest()
 
 
 def digest_of(state: State | None) -> str:
-    """Empty for nothing."""
+    """Return the digest, or an empty string for None."""
     return "" if state is None else state.digest
 
 
 def state_at(root: int, path: str, most: int) -> State | None:
-    """What is at `path` beneath the folder, or None. Nothing is followed."""
+    """Take a snapshot of `path` beneath the folder; None when nothing is there. Symlinks are not followed."""
     with telling("read", path):
         try:
             descriptor = openat2(root, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if error.errno == errno.ELOOP:  # a folder on the way is a symlink, so nothing is at this path itself
+            if error.errno == errno.ELOOP:  # a parent folder is a symlink, so there is nothing at this path itself
                 return None
             raise
         try:
@@ -61,9 +61,9 @@ def state_at(root: int, path: str, most: int) -> State | None:
 
 
 def put(root: int, path: str, state: State | None) -> None:
-    """Make `path` be as `state` says, whatever is there now, in one step where the system has one.
+    """Restore `path` to `state`, whatever is there now, atomically where the system allows it.
 
-    A folder is left open to its owner, so that things can be put into it; `close_folder` gives it its own mode.
+    A folder stays writable for its owner, so that its content can be restored; `close_folder` sets its own mode.
     """
     folder, _, name = path.rpartition("/")
     if state is None and state_at(root, path, 0) is None:
@@ -83,7 +83,7 @@ def put(root: int, path: str, state: State | None) -> None:
 
 
 def close_folder(root: int, path: str, mode: int) -> None:
-    """Give a folder its own mode, once everything is in it."""
+    """Set a restored folder's own mode, after its content is in place."""
     with telling("change", path), opened(root, path, FOLDER | os.O_NOFOLLOW, NO_SYMLINKS) as folder:
         os.fchmod(folder, mode)
 
@@ -129,9 +129,9 @@ def _put_folder(parent: int, name: str, mode: int, present: int | None) -> None:
 
 
 def _put_whole(parent: int, name: str, state: State) -> None:
-    """A file or symlink: made beside its place, then put there by a rename."""
+    """Write a file or symlink under a temporary name, then rename it into place."""
     if state.content is None:
-        raise ValueError("content that was not kept cannot be put back")
+        raise ValueError("content that was not kept cannot be restored")
     temporary = f".{secrets.token_hex(8)}.doorward"
     try:
         if state.kind == "symlink":

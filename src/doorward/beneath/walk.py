@@ -1,4 +1,4 @@
-"""Listing folders without following where they lead."""
+"""Directory listing that follows no symlinks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doorward.beneath.status import Entry, entry_at
 
 
 class Walk:
-    """The entries of a folder in the order of their names, each folder before its content. Follows no symlink."""
+    """Iterates over a folder's entries sorted by name, each folder before its content. Follows no symlinks."""
 
     def __init__(self, root: int, path: str, *, recursive: bool, hidden: bool) -> None:
         self._root = root
@@ -19,9 +19,9 @@ class Walk:
         self._recursive = recursive
         self._hidden = hidden
         self.left_out = 0
-        """How many hidden entries were not shown."""
+        """Number of hidden entries skipped."""
         self.unreadable = 0
-        """How many entries could not be looked at or into."""
+        """Number of entries that could not be read."""
 
     def __iter__(self) -> Iterator[Entry]:
         prefix = "" if self._path == "." else f"{self._path}/"
@@ -44,7 +44,7 @@ class Walk:
                         self.unreadable += 1
 
     def _names(self, base: int, folder: str) -> list[str]:
-        """Paths relative to `base`, last name first."""
+        """List paths relative to `base`, in reverse order."""
         with opened(base, folder or ".", FOLDER | os.O_NOFOLLOW, NO_SYMLINKS) as fd:
             names = os.listdir(fd)
         shown = [name for name in names if self._hidden or not name.startswith(".")]

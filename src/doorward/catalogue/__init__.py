@@ -1,1 +1,1 @@
-"""The catalogue: programs that callers may run, each with an exact list of what it can be told."""
+"""The catalogue of programs that callers may run, each with the exact options and arguments it accepts."""

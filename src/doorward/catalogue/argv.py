@@ -1,4 +1,4 @@
-"""Parameters become the words that a program is started with. No shell reads them, and each goes in as it is."""
+"""Turn parameters into a program's argument list. No shell reads it, so every value is passed as it is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from doorward.errors import BadParams
 
 LONGEST_WORD = 100_000
 LONGEST_ARGV = 500_000
-"""In bytes; the kernel takes a little more of both."""
+"""In bytes; the kernel's own limits are slightly higher."""
 
 
 def argv(entry: Entry, params: Mapping[str, Any], folder: str) -> tuple[str, ...]:
-    """The words for parameters that fit the entry's schema; refuses values that could mean something else."""
+    """Build the argument list from valid parameters; refuse values that the program could misread."""
     options = [word for one in entry.options for word in _option_words(entry, one, params, folder)]
     before = [word for one in entry.arguments if not one.after_dashes for word in _words(entry, one, params, folder)]
     behind = [word for one in entry.arguments if one.after_dashes for word in _words(entry, one, params, folder)]
@@ -25,7 +25,7 @@ def argv(entry: Entry, params: Mapping[str, Any], folder: str) -> tuple[str, ...
         words += ["--", *behind]
     size = sum(len(word.encode()) + 1 for word in words)
     if size > LONGEST_ARGV:
-        raise BadParams(f"shell/{entry.name}: the arguments have {size} bytes; at most {LONGEST_ARGV} are valid.")
+        raise BadParams(f"shell/{entry.name}: the arguments have {size} bytes; the maximum is {LONGEST_ARGV}.")
     return (entry.program, *words)
 
 
@@ -62,15 +62,15 @@ def _words(entry: Entry, one: Parameter, params: Mapping[str, Any], folder: str)
 def _text(entry: Entry, one: Parameter, value: Any, folder: str, *, may_dash: bool) -> str:
     text = _plain(one, value)
     if "\x00" in text:
-        raise BadParams(f"shell/{entry.name}: {one.spelling} holds a NUL byte, which no argument can.")
+        raise BadParams(f"shell/{entry.name}: {one.spelling} contains a NUL byte, which no argument may.")
     if len(text.encode()) > LONGEST_WORD:
         raise BadParams(
-            f"shell/{entry.name}: {one.spelling} has {len(text.encode())} bytes; at most {LONGEST_WORD} are valid."
+            f"shell/{entry.name}: {one.spelling} has {len(text.encode())} bytes; the maximum is {LONGEST_WORD}."
         )
     if text.startswith("-") and not may_dash:
         hint = f"; give ./{text[:60]} for a file of that name" if one.type == "path" else ""
         raise BadParams(
-            f"shell/{entry.name}: {one.spelling} begins with a dash, so {entry.program} could take it for an option"
+            f"shell/{entry.name}: {one.spelling} begins with a dash, so {entry.program} could read it as an option"
             f"{hint}; given {shortened(text)}."
         )
     if one.type != "path":

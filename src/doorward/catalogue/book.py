@@ -1,4 +1,4 @@
-"""The catalogue in force, read from one file and kept up to date with it."""
+"""The catalogue in force, loaded from a watched file."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ log = logging.getLogger(__name__)
 
 FILE = "commands.json"
 COMMAND = "USHELL_CATALOG_CMD"
-"""The environment variable that names a program which prints the catalogue; the file is then not looked at."""
+"""The environment variable that names a program which prints the catalogue; the file is then ignored."""
 ELSEWHERE = "USHELL_CATALOG_FILE"
-"""The environment variable that names another catalogue file, over any setting."""
+"""The environment variable that names another catalogue file; it overrides the setting."""
 
 _WHERE = f"It comes from the environment variable {ELSEWHERE} or from the setting shell.catalogue."
 _LAST_GOOD = "catalogue"
 _EVERY_TENANT = ""
 
 Put = Callable[[list[Entry]], None]
-"""Makes commands of entries and puts them in force; TypeError, and nothing changed, when they cannot be."""
+"""Registers entries as commands; raises TypeError, and changes nothing, when they are invalid."""
 
 
 def shipped() -> bytes:
@@ -41,7 +41,7 @@ def shipped() -> bytes:
 
 
 def place(home: Path, configured: str) -> Path:
-    """The file that holds the catalogue of a home folder."""
+    """The catalogue file of a home folder."""
     given = os.environ.get(ELSEWHERE) or configured
     if not given:
         return home / FILE
@@ -54,27 +54,27 @@ def place(home: Path, configured: str) -> Path:
 
 
 def catalogue_of(home: Path, configured: str) -> tuple[Entry, ...]:
-    """The entries in the file of a home folder, or the shipped ones while there is no file."""
+    """The entries in the catalogue file of a home folder, or the shipped ones when there is no file."""
     file = place(home, configured)
     return parse(file.read_bytes() if file.is_file() else shipped(), wholefile.shown_place(file, home))
 
 
 class CatalogueBook:
-    """The catalogue in force. A bad file never replaces a good version, not even across a restart."""
+    """The catalogue in force. An invalid file never replaces a good version, not even across a restart."""
 
     def __init__(self, home: Path, configured: str, store: Store, events: Bus, clock: Clock, put: Put) -> None:
         self.file = place(home, configured)
         self.entries: list[Entry] = []
-        """The commands that are offered."""
+        """The entries whose commands are offered."""
         self.missing: list[Entry] = []
-        """Those that are not, because their program is not installed here."""
+        """The entries whose program is not installed."""
         self.problem = ""
-        """What is wrong with the file now."""
+        """The current problem of the file; empty when there is none."""
         self._ours = self.file == home / FILE
         self._command = os.environ.get(COMMAND, "").strip()
         self._printed: bytes | None = None
         self._name = printing.NAME if self._command else wholefile.shown_place(self.file, home)
-        """What the catalogue is called where something is wrong with it."""
+        """The name of the catalogue in error messages."""
         self._store = store
         self._events = events
         self._clock = clock
@@ -85,15 +85,15 @@ class CatalogueBook:
 
     @property
     def _origin(self) -> str:
-        """Where it comes from, in one line, so that what is remembered of one place is never taken for another's."""
+        """The source in one line, stored with the last good version so that it is only used for the same source."""
         return f"{COMMAND}={' '.join(self._command.split())}" if self._command else str(self.file)
 
     async def install_shipped(self) -> bool:
-        """Write the shipped catalogue where the home folder has none. A file placed elsewhere is its owner's."""
+        """Write the shipped catalogue if the home folder has none. A file elsewhere belongs to its owner."""
         return self._ours and await asyncio.to_thread(wholefile.create, self.file, shipped())
 
     async def load(self) -> None:
-        """Read the file and put it in force, or keep the last good version and say what is wrong."""
+        """Read the file and apply it, or keep the last good version and report the problem."""
         async with self._loading:
             problem = self.problem
             try:
@@ -114,7 +114,7 @@ class CatalogueBook:
             await self._remember()
 
     async def watch(self) -> None:
-        """Load on every change of the file, until cancelled."""
+        """Reload on every change of the file, until cancelled."""
         await watching.watch(self.file.parent, lambda name: name == self.file.name, self._load_or_log)
 
     def _read(self) -> bytes:
@@ -128,7 +128,7 @@ class CatalogueBook:
             raise BadCatalogue(self._name, "", str(error)) from error
 
     def _take(self, text: bytes) -> None:
-        """Put a text in force, wholly or not at all."""
+        """Apply a text, completely or not at all."""
         if text == self._text:
             return
         name = self._name
@@ -142,7 +142,7 @@ class CatalogueBook:
         self.entries, self.missing, self._text = offered, missing, text
 
     async def _take_last_good(self) -> None:
-        """What an earlier process had in force from this very file, while the file itself is bad."""
+        """Apply the version that an earlier process stored for this file, while the file itself is invalid."""
         kept = await keepsakes.get(self._store, _LAST_GOOD) or ""
         file, _, text = kept.partition("\n")
         if file != self._origin:
@@ -150,16 +150,16 @@ class CatalogueBook:
         try:
             self._take(text.encode())
         except BadCatalogue as error:
-            log.warning("the stored last good version of the catalogue cannot be used any more: %s", error)
+            log.warning("the stored last good version of the catalogue is no longer valid: %s", error)
 
     def _reject(self) -> None:
-        kept = "The last good version stays in force." if self._text is not None else "No command of it is offered."
+        kept = "The last good version stays in force." if self._text is not None else "Its commands are not offered."
         log.warning("%s %s", self.problem, kept)
         now = self._clock.now()
         self._events.publish(CatalogueRejected(tenant=_EVERY_TENANT, at=now, file=str(self.file), reason=self.problem))
 
     async def _remember(self) -> None:
-        """Keep what is in force for the next process. What cannot be stored now is made up for by a later load."""
+        """Store the version in force for the next process. When that fails, a later load tries again."""
         if self._text is None:
             return
         last = f"{self._origin}\n{self._text.decode()}"
@@ -169,12 +169,12 @@ class CatalogueBook:
             self._remembered = True
         except LedgerUnavailable as error:
             self._remembered = False
-            log.warning("the catalogue in force could not be stored as the last good one: %s", error)
+            log.warning("the catalogue in force could not be stored as the last good version: %s", error)
 
     async def _load_or_log(self) -> bool:
         try:
             await self.load()
         except DoorwardError as error:
-            log.warning("the catalogue could not be loaded and will be tried again: %s", error)
+            log.warning("the catalogue could not be loaded; trying again soon: %s", error)
             return False
         return self._remembered

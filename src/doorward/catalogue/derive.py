@@ -1,4 +1,4 @@
-"""What an entry that says little means: types from the names of arguments, and what is required from its usage line."""
+"""Derive what a short entry leaves out: types from argument names, and required arguments from the usage line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONS = frozenset({"option", "options", "flags", "opts"})
 
 
 class Place(NamedTuple):
-    """An argument as a usage line shows it."""
+    """An argument found in a usage line."""
 
     name: str
     required: bool
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 def type_of(name: str) -> Type:
-    """The type that an argument's name speaks of; a text when it speaks of none."""
+    """The type that an argument's name suggests; text by default."""
     words = {word.lower().removesuffix("s") for word in _WORD.findall(name)} | {name.lower()}
     if words & _PATHS:
         return "path"
@@ -37,13 +37,13 @@ def type_of(name: str) -> Type:
 
 
 def parameter_name(text: str) -> str:
-    """A parameter's name on the wire from how people write it: `--max-depth` is maxDepth, `<file>...` is file."""
+    """The parameter name for a spelling: `--max-depth` is maxDepth, `<file>...` is file."""
     bare = text.strip("<>[]. \t").lstrip("-")
     return names.camel(re.sub(r"[^A-Za-z0-9]+", "_", bare).strip("_"))
 
 
 def places(usage: str) -> list[Place]:
-    """The arguments in a usage line: `<x>` is required, `[x]` may be left out, and dots stand for a list."""
+    """The arguments in a usage line: `<x>` is required, `[x]` is optional, and dots mean a list."""
     found = []
     for group in _GROUP.finditer(usage):
         inner = (group["optional"] or group["required"] or "").strip()

@@ -1,4 +1,4 @@
-"""One program of the catalogue, and everything that it can be told."""
+"""One program of the catalogue, with its options and arguments."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ARGUMENTS = "arguments"
 FOLDER = "folder"
 INPUT = "input"
 RESERVED = frozenset({ARGUMENTS, FOLDER, INPUT})
-"""The parameters that commands of the catalogue have beside those that an entry declares."""
+"""The parameters that every catalogue command has in addition to those of its entry."""
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """An option (`short` or `long` is set) or an argument that has its meaning by its place."""
+    """An option (`short` or `long` is set) or a positional argument."""
 
     name: str
     help: str
@@ -39,7 +39,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     long: str = ""
     spelled: Spelled = "separate"
     after_dashes: bool = False
-    """Whether this argument stands behind `--`, where nothing can be taken for an option."""
+    """Whether this argument comes after `--`, where nothing is read as an option."""
 
     @property
     def is_option(self) -> bool:
@@ -59,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     program: str
     prefix: tuple[str, ...]
-    """Words that always come first, such as the subcommand of a program that has some."""
+    """Words that always come first, such as a subcommand."""
     summary: str
     description: str
     category: str
@@ -67,9 +67,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[Parameter, ...]
     options_last: bool
     input: bool
-    """Whether it reads a text from its standard input."""
+    """Whether the program reads standard input."""
     exit_codes: tuple[int, ...]
-    """The exit codes that are no failure."""
+    """The exit codes that count as success."""
     tier: Tier
     effects: Effects
     safety: Safety
@@ -81,7 +81,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...]
     related: tuple[str, ...]
     version: str
-    """A hash of all of this as it was written, by which a changed definition is known."""
+    """A hash of the entry's source, used to detect changed definitions."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -1,4 +1,4 @@
-"""Which programs of the catalogue this machine has."""
+"""Find the catalogue programs that are not installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doorward.sandbox.view import PATH
 
 
 def missing(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries whose program is not there; they are not offered, since they could only fail."""
+    """The entries whose program is not installed; they are not offered, because they could only fail."""
     known: dict[str, bool] = {}
     for entry in entries:
         if entry.program not in known:

@@ -12,13 +12,13 @@ LARGEST_INPUT = 1_000_000
 
 
 def schema(entry: Entry) -> dict[str, Any]:
-    """Each option and argument by its name; or, in their place, `arguments` as a person types them."""
+    """A schema with each option and argument by name, or `arguments` instead, as typed in a shell."""
     properties: dict[str, Any] = {one.name: _property(one) for one in entry.parameters}
     properties[ARGUMENTS] = {
         "type": "array",
         "items": {"type": "string", "maxLength": _LONGEST},
         "maxItems": _MOST,
-        "description": f"Instead of the parameters above: the words behind {entry.name} as a person types them",
+        "description": f"Instead of the parameters above: the words after {entry.name}, as typed in a shell",
     }
     properties[FOLDER] = {
         "type": "string",
@@ -32,7 +32,7 @@ def schema(entry: Entry) -> dict[str, Any]:
             "type": "string",
             "maxLength": LARGEST_INPUT,
             "default": "",
-            "description": "A text that it reads as its standard input",
+            "description": "The text for its standard input",
         }
     found: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

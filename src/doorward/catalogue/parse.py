@@ -1,4 +1,4 @@
-"""Reading `commands.json`: entries that say everything, and entries that leave it to be derived."""
+"""Parse `commands.json`, with full entries and with short ones whose details are derived."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from doorward.errors import Unusable
 from doorward.facts import Effects, Safety, Tier
 
 LARGEST = 4_000_000
-"""The most bytes that a catalogue may have."""
+"""Maximum size of a catalogue, in bytes."""
 
 _EFFECTS = {"read": Effects.READ, "write": Effects.WRITE, "destroy": Effects.DESTROY}
 _SAMPLES: dict[Type, Any] = {"path": ".", "text": "text", "flag": True}
@@ -29,14 +29,14 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class BadCatalogue(Unusable):
-    """A catalogue that cannot be used; the message names file, field and reason."""
+    """An invalid catalogue; the message names the file, the field and the reason."""
 
     def __init__(self, file: str, field: str, reason: str) -> None:
         where = f" at {field}" if field else ""
         stop = "" if reason.endswith((".", "?")) else "."
         super().__init__(
             f"The catalogue {file} is not valid{where}: {reason}{stop}",
-            hint="The published commands.schema.json lists every field with a sentence.",
+            hint="The published commands.schema.json describes every field.",
         )
         self.file = file
         self.field = field
@@ -45,7 +45,7 @@ class BadCatalogue(Unusable):
 
 @functools.lru_cache(maxsize=4)
 def parse(text: bytes, file: str) -> tuple[Entry, ...]:
-    """Read and check a catalogue; `file` is the name it has. The same text is read once."""
+    """Parse and validate a catalogue; `file` is its name in errors. Results are cached."""
     if not text.strip():
         raise BadCatalogue(file, "", 'the file is empty; valid: {"commands": [...]} or a list')
     try:
@@ -63,7 +63,7 @@ def parse(text: bytes, file: str) -> tuple[Entry, ...]:
         entry = _entry(raw)
         deeper = next(_deeper_faults(entry, path), None)
         if deeper is None and entry.name in known:
-            deeper = Fault((*path, "name"), f"{shortened(entry.name)} is there already; each command has its own name")
+            deeper = Fault((*path, "name"), f"{shortened(entry.name)} is already used; each command needs its own name")
         if deeper is not None:
             raise BadCatalogue(file, deeper.field, f"{deeper.reason} (command {entry.name})")
         known.add(entry.name)
@@ -160,7 +160,7 @@ def _arguments(raw: Mapping[str, Any]) -> Iterator[Parameter]:
         one = told.pop(place.name, {})
         yield _parameter(one, place.name, derive.type_of(place.name), many=place.many, required=place.required)
     for name, one in told.items():
-        # A usage line that does not show it leaves the brackets around its own name, or else that it has no default.
+        # Without a place in the usage line, brackets around its name or a default make it optional.
         optional = one["arg"].startswith("[") or "default" in one
         yield _parameter(one, name, derive.type_of(name), many="..." in one["arg"], required=not optional)
 
@@ -181,7 +181,7 @@ def _parameter(raw: Mapping[str, Any], name: str, kind: Type, **more: Any) -> Pa
 
 
 def _sample(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
-    """Parameters that fit, for an entry that shows no example."""
+    """Valid sample parameters, for an entry without an example."""
     found = {}
     for one in parameters:
         if not one.required:
@@ -196,37 +196,40 @@ def _sample(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
 
 
 def _deeper_faults(entry: Entry, path: tuple[str | int, ...]) -> Iterator[Fault]:
-    """What a schema cannot say. The value fits the schema already."""
+    """The faults that a schema cannot express, in an entry that fits the schema."""
     names: set[str] = set()
     spellings: set[str] = set()
     for one in entry.parameters:
         here = (*path, "options" if one.is_option else "arguments")
         if not one.name or not one.name[0].isalpha():
-            yield Fault(here, f"{one.spelling} needs a name of its own that begins with a letter; given {one.name!r}")
+            yield Fault(here, f"{one.spelling} needs a name that begins with a letter; given {one.name!r}")
         if one.name in RESERVED:
-            yield Fault(here, f"the name {one.name!r} is taken: every command has {', '.join(sorted(RESERVED))}")
+            yield Fault(here, f"the name {one.name!r} is reserved: every command has {', '.join(sorted(RESERVED))}")
         if one.name in names:
-            yield Fault(here, f"two parameters are called {one.name!r}; each has a name of its own")
+            yield Fault(here, f"two parameters are named {one.name!r}; each needs its own name")
         names.add(one.name)
         for spelling in filter(None, (one.short, one.long)):
             if spelling in spellings:
-                yield Fault(here, f"two options are written {spelling!r}; each has a spelling of its own")
+                yield Fault(here, f"two options are spelled {spelling!r}; each needs its own spelling")
             spellings.add(spelling)
         yield from _parameter_faults(one, here)
     yield from _order_faults(entry, (*path, "arguments"))
     for number, sample in enumerate(entry.examples):
         yield from slot_faults(sample.says, (*path, "examples", number, "says"))
     if entry.tier is Tier.INFORMATION and entry.writes:
-        yield Fault((*path, "tier"), "the information tier is for commands that only read; valid: code, or no writing")
+        yield Fault(
+            (*path, "tier"),
+            "the tier information is for commands that only read; valid: code, or effects without write",
+        )
 
 
 def _parameter_faults(one: Parameter, here: tuple[str | int, ...]) -> Iterator[Fault]:
     if one.type == "choice" and not one.choices:
         yield Fault(here, f"{one.spelling} is a choice without choices; valid: at least one word in choices")
     if one.type == "flag" and not one.is_option:
-        yield Fault(here, f"{one.spelling} is a flag, but not an option; valid: an option with short or long")
+        yield Fault(here, f"{one.spelling} is a flag but not an option; valid: an option with short or long")
     if one.type == "flag" and (one.many or one.required or one.default is not None):
-        yield Fault(here, f"{one.spelling} is a flag, which is given or not; it takes no repeat, required or default")
+        yield Fault(here, f"{one.spelling} is a flag; flags take no repeat, required or default")
     if one.pattern:
         try:
             re2.compile(one.pattern)
@@ -240,7 +243,7 @@ def _parameter_faults(one: Parameter, here: tuple[str | int, ...]) -> Iterator[F
 
 def _order_faults(entry: Entry, here: tuple[str | int, ...]) -> Iterator[Fault]:
     if sum(one.many for one in entry.arguments) > 1:
-        yield Fault(here, "two arguments are lists, so nobody could tell which word belongs to which; valid: one list")
+        yield Fault(here, "two arguments are lists, so words cannot be assigned to them; valid: one list")
     behind = [one.after_dashes for one in entry.arguments]
     if behind != sorted(behind):
-        yield Fault(here, "an argument behind `--` comes before one that is not; valid: those behind it come last")
+        yield Fault(here, "an argument with afterDashes comes before one without; valid: arguments with it last")

@@ -1,4 +1,4 @@
-"""Paths as programs are given them: relative to the folder they start in, and never out of the workspace."""
+"""Paths for programs: relative to the folder they start in, and always inside the workspace."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from doorward.sandbox.view import WORKSPACE
 
 
 def folder_inside(path: str) -> str:
-    """The one spelling of a folder to start in; refuses what is not inside the workspace."""
+    """The normalized path of a folder to start in; refuses paths outside the workspace."""
     return normal(_relative(path))
 
 
 def inside(path: str, folder: str) -> str:
-    """A path as a program that starts in `folder` is given it; refuses one that leads out of the workspace.
+    """The path to pass to a program that starts in `folder`; refuses paths outside the workspace.
 
-    `..` is resolved by name; where symlinks lead is the sandbox's business, which has nothing else to show.
+    `..` is resolved by name. Symlinks are left to the sandbox, in which nothing outside the workspace is visible.
     """
     if path == WORKSPACE or path.startswith(f"{WORKSPACE}/"):
         whole = normal(_relative(path))
     else:
         whole = normal(path if folder == "." or not path or path.startswith("/") else f"{folder}/{path}")
     shown = whole if folder == "." else posixpath.relpath(whole, folder)
-    # A slash at the end says that a folder is meant, which some programs heed.
+    # Some programs treat a path that ends with a slash as a folder.
     return f"{shown}/" if path.endswith("/") and not shown.endswith("/") else shown
 
 

@@ -1,8 +1,8 @@
-"""A catalogue that a program prints, as the operator's environment may name one.
+"""Read a catalogue from the output of a program that the operator names in the environment.
 
-It is trusted as far as the settings are: whoever sets the environment of Doorward could start anything by it. So it
-runs outside the sandbox, but once, without a shell, within a time, with nothing of Doorward's own environment but what
-a program needs to be found, and only so much of what it prints is read.
+The program is trusted like the settings, because whoever controls Doorward's environment can start anything. It runs
+outside the sandbox, but only once, without a shell, with a time limit, with a minimal environment, and its output is
+limited in size.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import shlex
 import subprocess
 import tempfile
 
-NAME = "what USHELL_CATALOG_CMD prints"
+NAME = "printed by USHELL_CATALOG_CMD"
 _SECONDS = 10.0
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL")
 _MOST_SAID = 200
 
 
 class Unprinted(Exception):
-    """Why a program printed no catalogue, as a clause."""
+    """The program printed no catalogue; the message is a clause with the reason."""
 
 
 def printed(command: str, largest: int) -> bytes:
-    """What the program prints, at most so many bytes."""
+    """Run the program and return its output, of at most `largest` bytes."""
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise Unprinted(f"the command cannot be read: {error}; given {command[:80]!r}") from error
+        raise Unprinted(f"the command cannot be parsed: {error}; given {command[:80]!r}") from error
     environment = {name: value for name in _KEPT if (value := os.environ.get(name)) is not None}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
         try:
@@ -42,8 +42,8 @@ def printed(command: str, largest: int) -> bytes:
         complaints.seek(0)
         if ended.returncode != 0:
             said = complaints.read(_MOST_SAID).decode("utf-8", "replace").strip()
-            raise Unprinted(f"{words[0]!r} ended with {ended.returncode}{f': {said!r}' if said else ''}")
+            raise Unprinted(f"{words[0]!r} ended with exit code {ended.returncode}{f': {said!r}' if said else ''}")
         text = out.read(largest + 1)
     if len(text) > largest:
-        raise Unprinted(f"{words[0]!r} prints more than {largest} bytes, the most that a catalogue may have")
+        raise Unprinted(f"{words[0]!r} prints more than {largest} bytes, the maximum for a catalogue")
     return text

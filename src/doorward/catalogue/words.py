@@ -1,6 +1,6 @@
-"""The arguments of a program as a person types them, read strictly into the parameters of its entry.
+"""Parse the typed arguments of a program strictly into the parameters of its entry.
 
-Nothing is guessed: an option exists when it is declared, and a long one only in full.
+Only declared options exist, and long options cannot be abbreviated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
 
 
 def read(entry: Entry, words: Sequence[str]) -> dict[str, Any]:
-    """The parameters that these words mean."""
+    """Parse words into parameters."""
     return _Reader(entry).read(list(words))
 
 
@@ -50,7 +50,7 @@ class _Reader:
         return self._params
 
     def _spelt(self, word: str) -> list[_Spelt]:
-        """The options in one word: one in full, with a value behind `=`, or a cluster of short ones."""
+        """The options in one word: a long option, possibly with `=value`, or a cluster of short options."""
         option = self._options.get(word)
         if option is not None:
             return [_Spelt(option, None)]
@@ -83,7 +83,7 @@ class _Reader:
         if option.type != "flag":
             if text is None:
                 if not words:
-                    raise self._refused(f"the option {option.spelling} needs a value and is the last word")
+                    raise self._refused(f"the option {option.spelling} needs a value, but is the last word")
                 text = words.pop(0)
             value = self._value(option, text)
         if option.many:
@@ -98,14 +98,14 @@ class _Reader:
         if behind is None or all(one.after_dashes for one in arguments):
             self._fill(arguments, [*before, *(behind or [])])
         elif not any(one.after_dashes for one in arguments):
-            # The program itself is not given `--`, and a value that begins with a dash is refused later.
+            # The program does not get the `--`, and a value that begins with a dash is refused later.
             self._fill(arguments, [*before, *behind])
         else:
             self._fill(tuple(one for one in arguments if not one.after_dashes), before)
             self._fill(tuple(one for one in arguments if one.after_dashes), behind)
 
     def _fill(self, arguments: tuple[Parameter, ...], words: list[str]) -> None:
-        """Give each argument its words: what is required first, and to a list whatever the others leave."""
+        """Assign words to arguments: required ones first; a list takes all that the others leave."""
         for place, one in enumerate(arguments):
             needed = sum(later.required for later in arguments[place + 1 :])
             free = max(0, len(words) - needed)

@@ -1,4 +1,4 @@
-"""`doorward ai`: say in plain words what you want, and the keeper does it by governed commands."""
+"""`doorward ai`: send the keeper a request in plain words."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from doorward.doors.local import Ask
 from doorward.model import Outcome
 
 LONGEST = 20_000
-"""Characters of one request."""
+"""Maximum characters of a request."""
 _COMMAND = "agent/ask"
 
 
 @click.command("ai")
 @click.argument("words", nargs=-1, metavar="REQUEST...")
-@click.option("--room", default="", help="Act in this room, by its recipe; otherwise by your own access.")
-@click.option("--session", default="", help="Go on in this session; `last` is the one that you used last.")
-@click.option("--new", is_flag=True, help="Begin a new session, which is what happens anyway without --session.")
-@click.option("--model", default="", help="Think with this model instead, such as `house`.")
-@click.option("--ticket", default="", help="Go on with what waited for a person, in its session.")
-@click.option("--yes-to-nothing", is_flag=True, help="Ask nothing here: what needs a person's word is left waiting.")
+@click.option("--room", default="", help="Act in this room, under its recipe. By default, act with your own access.")
+@click.option("--session", default="", help="Continue this session; `last` is the most recent one.")
+@click.option("--new", is_flag=True, help="Start a new session (the default without --session).")
+@click.option("--model", default="", help="Use this model, such as `house`.")
+@click.option("--ticket", default="", help="Continue after an approval; needs --session.")
+@click.option("--no-prompt", is_flag=True, help="Do not ask for approvals; leave them pending.")
+@click.option("--yes-to-nothing", is_flag=True, hidden=True, help="Old spelling of --no-prompt.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON, with every call.")
 @click.pass_context
 def command(
@@ -38,10 +39,11 @@ def command(
     new: bool,
     model: str,
     ticket: str,
+    no_prompt: bool,
     yes_to_nothing: bool,
     as_json: bool,
 ) -> None:
-    """Say what you want in plain words. The keeper finds the commands, runs them as far as you may, and answers.
+    """Ask the keeper in plain words. It finds the commands, runs them with your permissions, and answers.
 
     \b
     doorward ai "how many rooms do we have"
@@ -49,14 +51,15 @@ def command(
     echo "which commands failed today and why" | doorward ai
     doorward ai --session last "and yesterday?"
 
-    What destroys, cannot be undone or leaves this machine waits for your word: on a terminal you are asked here, with
-    exactly what would run. Ctrl-C stops the work. It exits with 0 when it was done, 1 when not, 3 when it was refused
-    and 4 when it waits.
+    A call that is destructive, irreversible or leaves this machine waits for your approval. On a terminal you see
+    exactly what would run and decide there. Ctrl-C stops the request.
+
+    Exit codes: 0 done, 1 failed, 3 refused, 4 waiting for approval.
     """
     if new and session:
-        raise click.UsageError("--new begins a session and --session goes on in one; give one of them.")
+        raise click.UsageError("--new starts a session and --session continues one; give only one of them.")
     if ticket and not session:
-        raise click.UsageError("--ticket goes on in the session that it belongs to; name it with --session.")
+        raise click.UsageError("--ticket needs the session it belongs to; add --session.")
     prompt = _prompt(words, ticket)
     thinking = Thinking(as_json, ticket=ticket)
     thinking.begin()
@@ -64,7 +67,8 @@ def command(
         session = _last(room)
     given = {"prompt": prompt, "session": session, "model": model, "ticket": ticket}
     ask = Ask(command=_COMMAND, room=room, params={key: value for key, value in given.items() if value})
-    asks = not yes_to_nothing and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    no_prompt = no_prompt or yes_to_nothing
+    asks = not no_prompt and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
     outcome = _followed(ask, thinking)
     while asks and not thinking.stopping and (waits := waiting(_answer(outcome), thinking.ticket)):
         thinking.pause(_answer(outcome))
@@ -84,32 +88,34 @@ def _followed(ask: Ask, thinking: Thinking) -> Outcome:
 
 
 def _prompt(words: tuple[str, ...], ticket: str) -> str:
-    """What was asked: the words, or all that comes through a pipe."""
+    """Return the request: the arguments, or standard input when it is a pipe."""
     text = " ".join(words).strip()
     if text == "-" or (not text and not ticket and not sys.stdin.isatty()):
         text = sys.stdin.read(LONGEST * 2).strip()
     if not text and not ticket:
-        raise click.UsageError('Say what you want, such as: doorward ai "how many rooms do we have"')
+        raise click.UsageError('No request. Give one, such as: doorward ai "how many rooms do we have"')
     if len(text) > LONGEST:
-        raise click.UsageError(f"A request has at most {LONGEST:,} characters; given were {len(text):,} or more.")
+        raise click.UsageError(
+            f"The request is too long: at most {LONGEST:,} characters, given at least {len(text):,}."
+        )
     return text
 
 
 def _last(room: str) -> str:
-    """The session that this person used last in that room, or outside any."""
+    """Return the caller's most recent session in that room, or outside rooms."""
     outcome = client.run(Ask(command="session/list", params={}))
     return last_used(outcome.result["items"] if outcome.status == "done" else [], room)
 
 
 def _answer(outcome: Outcome) -> Mapping[str, Any]:
-    """What the keeper said; a request that it could not finish carries its answer as well."""
+    """Return the keeper's answer, or an empty mapping. A failed request can carry an answer too."""
     return outcome.result if isinstance(outcome.result, Mapping) and "toolCalls" in outcome.result else {}
 
 
 def _decided(ask: Ask, outcome: Outcome, ticket: str) -> Ask | None:
-    """Let the person at this terminal decide, and give back what to ask for next: the same work, going on.
+    """Ask the person at this terminal to decide, and return the request that continues the work.
 
-    None when they are not the one to decide, or it could not be decided; then it waits on.
+    Returns None when they may not decide or the decision failed; the call then keeps waiting.
     """
     shown = client.run(Ask(command="approval/show", params={"id": ticket}))
     if shown.status != "done":
@@ -122,7 +128,7 @@ def _decided(ask: Ask, outcome: Outcome, ticket: str) -> Ask | None:
         verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
     except click.Abort:
         click.echo(err=True)
-        report.note(f"Nothing was decided, so it waits on: doorward approvals approve {ticket}, or deny.")
+        report.note(f"No decision was made. To decide later: doorward approvals approve {ticket}, or deny.")
         raise
     decided = client.run(Ask(command=f"approval/{verdict}", params={"id": ticket}))
     if decided.status != "done":
@@ -145,7 +151,7 @@ def _shown(outcome: Outcome, thinking: Thinking, room: str, as_json: bool) -> in
     else:
         thinking.finish(answer)
         if room and (ticket := waiting(answer, thinking.ticket)):
-            report.note(f"In full: doorward ai --room={room} --session={answer['sessionId']} --ticket={ticket}")
+            report.note(f"To continue: doorward ai --room={room} --session={answer['sessionId']} --ticket={ticket}")
     if thinking.stopping and not answer["success"]:
         return STOPPED
     if waiting(answer, thinking.ticket):

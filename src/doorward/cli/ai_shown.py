@@ -1,4 +1,4 @@
-"""What a person sees while the keeper works: what it thinks with, each thing it does, and its answer as it comes."""
+"""Terminal view of a keeper request: the model, each tool call, and the answer as it streams."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from doorward.executions.notices import Notice, Output, Step
 from doorward.visible import visible
 
 _WIDEST = 160
-"""Columns of a line about one call where there is no terminal to say how many there are."""
+"""Width of the line for a tool call when there is no terminal."""
 _MARKS = {
     "done": ("done", "green"),
     "failed": ("failed", "red"),
     "refused": ("refused", "red"),
-    "parked": ("waits for a person", "yellow"),
+    "parked": ("waiting for approval", "yellow"),
 }
 _REASON = 300
 LAST = "last"
-"""As a session: the one that was used last."""
+"""Session name that means the most recent session."""
 
 
 class Thinking(Live):
-    """One request to the keeper on its way. What it does is told on the error stream, its answer on the other."""
+    """View of one keeper request. Activity goes to standard error, the answer to standard output."""
 
     def __init__(self, as_json: bool, model: str = "", ticket: str = "") -> None:
-        """`model` is what is known already to be thought with, `ticket` what this goes on with."""
+        """`model` is the model already announced; `ticket` is the approval that this request continues."""
         super().__init__(as_json)
         self.ticket = ticket
         self.session = ""
-        """The session it takes place in, once it is known."""
+        """Id of the session, once the server reports it."""
         self._tells = not as_json
         self.model = model
         self._notes: list[str] = []
         self._begun_call = ""
         self._written = ""
-        """What was shown of the answer so far."""
+        """The part of the answer that is already on screen."""
 
     def begin(self) -> None:
-        """Before anything is known: something has to be seen at once."""
+        """Draw a first line at once, before the server answers."""
         self.draw("asking the keeper")
 
     def notice(self, notice: Notice) -> None:
         if isinstance(notice, Step):
             self.heard()
             self._step(notice.kind, notice.data)
-        elif not isinstance(notice, Output):  # what its calls write comes with them, as their result
+        elif not isinstance(notice, Output):  # the output of a tool call comes with its result
             super().notice(notice)
 
     def pause(self, answer: Mapping[str, Any]) -> None:
-        """It waits for the person at this very terminal, who is asked next and need not be told how to answer."""
+        """End the view before asking the person at this terminal for an approval."""
         self._end_call("")
         self.rest()
         self._tell_notes(answer)
 
     def finish(self, answer: Mapping[str, Any]) -> None:
-        """The answer, as far as it was not shown yet, and what else should be known."""
+        """Show the rest of the answer, its notes and its error."""
         self._end_call("")
         response = safe(str(answer.get("response", ""))).strip()
         if response and self._written.strip() != response:
@@ -72,7 +72,7 @@ class Thinking(Live):
         self._written = ""
         self._tell_notes(answer)
         if answer.get("error") and answer["error"] != answer.get("response"):
-            click.echo(f"{click.style('not done', fg='red', bold=True)} {visible(str(answer['error']))}", err=True)
+            click.echo(f"{click.style('failed', fg='red', bold=True)} {visible(str(answer['error']))}", err=True)
 
     def _step(self, kind: str, data: Mapping[str, Any]) -> None:
         if kind == "session":
@@ -90,7 +90,7 @@ class Thinking(Live):
             self._write(str(data.get("delta", "")))
 
     def _tell_notes(self, answer: Mapping[str, Any]) -> None:
-        """What should be known beside the answer; most of it was told when it came up, and is not told again."""
+        """Show the answer's notes, except those already shown while it ran."""
         for note in map(str, answer.get("notes", ())):
             if note not in self._notes:
                 self._notes.append(note)
@@ -98,7 +98,7 @@ class Thinking(Live):
 
     def _thinks(self, model: str, state: str) -> None:
         self._written = ""
-        if state == "loading":  # once it has been read, it thinks, and that is told then
+        if state == "loading":  # a second event follows when the model is loaded
             self.draw(f"loading {visible(model, lines=False)} into memory")
             return
         if model and model != self.model:
@@ -112,11 +112,11 @@ class Thinking(Live):
         self.draw(f"  {_fitting(line)}")
 
     def _end_call(self, status: str, line: str = "", output: str = "") -> None:
-        """How it ended stands behind what it was, on one line that is written once."""
+        """Write one line with the call and its outcome."""
         line, self._begun_call = line or self._begun_call, ""
         if not line:
             return
-        word, colour = _MARKS.get(status, (status or "begun", "yellow"))
+        word, colour = _MARKS.get(status, (status or "started", "yellow"))
         self._told(f"  {_fitting(line, len(word) + 2)}  {click.style(word, fg=colour)}")
         if status in ("failed", "refused") and output:
             self._told(click.style(f"    {visible(output[:_REASON], lines=False)}", dim=True))
@@ -134,7 +134,7 @@ class Thinking(Live):
 
 
 def called(data: Mapping[str, Any]) -> str:
-    """A call of the keeper's as somebody would type it, on one line."""
+    """Format a keeper's tool call as one line, the way a person would type it."""
     name, given = str(data.get("name", "")), data.get("input")
     given = given if isinstance(given, Mapping) else {}
     if name == "run_command" and isinstance(given.get("command"), str):
@@ -148,26 +148,27 @@ def called(data: Mapping[str, Any]) -> str:
 
 
 def approval(detail: Mapping[str, Any]) -> list[str]:
-    """Exactly what would run and what it would change, for the person who is to decide."""
-    whose = "a person's" if detail.get("cannotDecide") else "your"
-    lines = [f"{detail['command']} waits for {whose} word. It would run exactly:"]
+    """Format an approval request: exactly what would run and what it would change."""
+    whose = "another person's" if detail.get("cannotDecide") else "your"
+    lines = [f"{detail['command']} is waiting for {whose} approval. It would run exactly:"]
     lines += _indented(str(detail.get("shown", "")))
     difference = str(detail.get("difference") or "")
     if difference:
-        lines.append("What is known of it:" if str(detail["command"]).startswith("mcp/") else "It would change:")
+        lines.append("About this tool:" if str(detail["command"]).startswith("mcp/") else "It would change:")
         lines += map(_coloured, _indented(difference))
     if detail.get("why"):
         lines.append(indented(visible(str(detail["why"])), columns(), 0))
     if detail.get("cannotDecide"):
         lines.append(indented(visible(str(detail["cannotDecide"])), columns(), 0))
-        lines.append(f"Whoever may decides with: doorward approvals approve {detail['id']}")
+        lines.append(f"Someone who may decide runs: doorward approvals approve {detail['id']}")
     return lines
 
 
 def waiting(answer: Mapping[str, Any], given: str = "") -> str:
-    """The ticket of what waits for a person, if anything does; the last such call is the one that stopped the work.
+    """Return the ticket the answer is waiting for, or an empty string.
 
-    With none, it is the one that was `given` to go on with: nobody has decided about that yet.
+    The last call with a ticket is the one that stopped the work. Without one, the ticket `given` with the request is
+    still undecided.
     """
     calls: Sequence[Mapping[str, Any]] = answer.get("toolCalls") or ()
     if answer.get("ended") != "waiting":
@@ -176,11 +177,11 @@ def waiting(answer: Mapping[str, Any], given: str = "") -> str:
 
 
 def last_used(sessions: Sequence[Mapping[str, Any]], room: str) -> str:
-    """The id of the newest of these sessions in that room, or outside any."""
+    """Return the id of the newest session in that room, or outside rooms."""
     found = next((str(one["session"]) for one in sessions if one.get("room", "") == room), "")
     if not found:
         where = f"in the room {room}" if room else "outside rooms"
-        raise click.UsageError(f"You have no session {where} yet; leave --session out to begin one.")
+        raise click.UsageError(f"You have no session {where} yet; omit --session to start one.")
     return found
 
 
@@ -192,7 +193,7 @@ def _typed(params: Mapping[str, Any]) -> list[str]:
 
 
 def _fitting(line: str, behind: int = 0) -> str:
-    """As much of a line as fits beside what stands behind it."""
+    """Truncate a line so that it and `behind` more columns fit."""
     room = (columns() if sys.stdout.isatty() else 0) or _WIDEST
     room -= behind + 3
     if cells(line) <= room:
@@ -201,7 +202,7 @@ def _fitting(line: str, behind: int = 0) -> str:
 
 
 def _coloured(line: str) -> str:
-    """A line of a difference, in the colour of what is added or taken away."""
+    """Colour a line of a diff: green for added, red for removed."""
     colours = {"+": "green", "-": "red"}
     return click.style(line, fg=colours[line[2]]) if line[2:3] in colours else line
 

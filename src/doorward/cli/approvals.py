@@ -1,4 +1,4 @@
-"""`doorward approvals`: see what waits for a person, decide, and answer what MCP servers want to know."""
+"""`doorward approvals`: list and decide approvals, and answer questions from MCP servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from doorward.cli.questions import answer, questions, show_waiting
 @click.group("approvals", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """See what waits for a person, and decide. An agent can never decide. Without more words it lists what waits."""
+    """List and decide approvals. Without a subcommand, list those that are waiting.
+
+    Only people decide; an agent never can.
+    """
     if context.invoked_subcommand is None:
         if sys.stdout.isatty():
             show_waiting()
@@ -21,10 +24,10 @@ def command(context: click.Context) -> None:
 
 
 @command.command("list")
-@click.option("--all", "everything", is_flag=True, help="Decided, used and expired ones as well.")
+@click.option("--all", "everything", is_flag=True, help="Include decided, used and expired approvals.")
 @json_option
 def list_(everything: bool, as_json: bool) -> None:
-    """List what waits."""
+    """List approvals that are waiting."""
     as_owner("approval/list", as_json, pending=not everything)
 
 
@@ -32,7 +35,7 @@ def list_(everything: bool, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def show(id: str, as_json: bool) -> None:
-    """Show exactly what would run."""
+    """Show exactly what an approval would run."""
     as_owner("approval/show", as_json, id=id)
 
 
@@ -40,7 +43,7 @@ def show(id: str, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def approve(id: str, as_json: bool) -> None:
-    """Say yes. It may then run once, exactly as shown."""
+    """Approve a call. It may then run once, exactly as shown."""
     as_owner("approval/approve", as_json, id=id)
 
 
@@ -48,7 +51,7 @@ def approve(id: str, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def deny(id: str, as_json: bool) -> None:
-    """Say no."""
+    """Deny a call."""
     as_owner("approval/deny", as_json, id=id)
 
 

@@ -1,4 +1,4 @@
-"""What the management commands share: ask as the person at the terminal, show, exit."""
+"""Helpers of the management commands: run a command as the person at the terminal, show the outcome, exit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def as_owner(command: str, as_json: bool, **params: Any) -> None:
-    """Ask for a command as oneself, outside any room, and end with its exit code."""
+    """Run a command as yourself, outside rooms, and exit with its exit code."""
     given = {key: value for key, value in params.items() if value is not None}
     outcome = client.run(Ask(command=command, params=given))
     click.get_current_context().exit(report.show(outcome, as_json))

@@ -1,4 +1,4 @@
-"""`doorward audit`: read, export and verify the ledger. It only reads, so it needs no server and no lock."""
+"""`doorward audit`: read, export and verify the ledger. Reading needs no server and no lock."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ from doorward.visible import storable
 
 @click.group("audit")
 def command() -> None:
-    """Read, export and verify the record of everything that was asked."""
+    """Read, export and verify the ledger: the record of every request."""
 
 
 @command.command()
-@click.option("-n", "--lines", type=click.IntRange(1, 100_000), default=20, show_default=True)
-@click.option("-f", "--follow", is_flag=True, help="Go on as records are written; Ctrl-C ends it.")
+@click.option(
+    "-n", "--lines", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Number of records."
+)
+@click.option("-f", "--follow", is_flag=True, help="Show new records as they are written, until Ctrl-C.")
 @json_option
 def tail(lines: int, follow: bool, as_json: bool) -> None:
     """Show the newest records."""
@@ -51,10 +53,10 @@ def tail(lines: int, follow: bool, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("which")
+@click.argument("which", metavar="EXECUTION|NUMBER")
 @json_option
 def show(which: str, as_json: bool) -> None:
-    """Show the records of one execution, or the record with one number."""
+    """Show the records of an execution, or one record by its number."""
     with _opened() as db:
         rows = sql.by_seq(db, int(which)) if which.isdecimal() and len(which) < 16 else sql.of_call(db, storable(which))
     if not rows:
@@ -69,9 +71,14 @@ def show(which: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of the terminal.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file instead of standard output.",
+)
 def export(output: Path | None) -> None:
-    """Write every record as a line of JSON, moved-out ones included."""
+    """Export every record as one line of JSON, archived records included."""
     paths = LedgerPaths.of(home_folder())
     with _opened() as db, click.open_file(str(output or "-"), "w") as out:
         for segment in sql.segments(db):
@@ -85,7 +92,7 @@ def export(output: Path | None) -> None:
 @json_option
 @click.pass_context
 def verify_(ctx: click.Context, as_json: bool) -> None:
-    """Check that no record was changed, dropped, moved or cut off."""
+    """Check that no record was changed, removed, reordered or truncated."""
     with _opened():
         pass
     found = verify(LedgerPaths.of(home_folder()), Home(home_folder()).key())
@@ -94,18 +101,27 @@ def verify_(ctx: click.Context, as_json: bool) -> None:
     elif not found.broken:
         good = click.style("verified", fg="green", bold=True)
         click.echo(
-            f"{good}  {found.records} records, {found.checkpoints} checkpoints, {found.segments} moved-out segments"
+            f"{good}  {found.records} records, {found.checkpoints} checkpoints, {found.segments} archived segments"
         )
     if found.broken:
-        report.complain("failed", "tampered", f"The ledger is not as it was written: {found.broken}.")
+        report.complain("failed", "tampered", f"The ledger does not verify: {found.broken}.")
     ctx.exit(1 if found.broken else 0)
 
 
 @command.command()
-@click.option("--keep", type=click.IntRange(0), default=100_000, show_default=True, help="How many records stay.")
+@click.option(
+    "--keep",
+    type=click.IntRange(0),
+    default=100_000,
+    show_default=True,
+    help="Number of records to keep in the database.",
+)
 def rotate(keep: int) -> None:
-    """Move old records out to a file that still verifies. Not while a server runs: it does so by itself."""
-    from doorward.app import open_house  # noqa: PLC0415 - the rest of this command never needs the house
+    """Move old records to an archive file that still verifies.
+
+    A running server rotates by itself, so this needs the server to be stopped.
+    """
+    from doorward.app import open_house  # noqa: PLC0415 - the other subcommands only read
 
     home = Home(home_folder())
 
@@ -124,7 +140,7 @@ def rotate(keep: int) -> None:
 def _opened() -> Iterator[sqlite3.Connection]:
     home = Home(home_folder())
     if not home.database.exists():
-        raise Unusable(f"There is no ledger yet in {home.path}.", hint="Make one with: doorward init")
+        raise Unusable(f"There is no ledger in {home.path} yet.", hint="Create one with: doorward init")
     with contextlib.closing(open_for_reading(home.database)) as db:
         try:
             yield db
@@ -140,7 +156,7 @@ def _record(row: tuple[Any, ...]) -> Record:
 
 
 def _line(row: tuple[Any, ...]) -> str:
-    """A row as it is stored, whatever it is: an export of a damaged ledger shows the damage."""
+    """Encode a row exactly as stored, so that an export of a damaged ledger shows the damage."""
     return msgspec.json.encode(dict(zip(COLUMNS, row, strict=True))).decode() + "\n"
 
 

@@ -1,4 +1,4 @@
-"""`doorward chat`: a room in the terminal, with the people and AIs who are in it."""
+"""`doorward chat`: chat with the people and AIs of a room in the terminal."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from doorward.home import Home
 from doorward.settings import home_folder
 
 _IN_A_PIPE = 60.0
+"""Default seconds to wait for answers when the input is a pipe."""
 
 
 @click.command("chat")
 @click.argument("room", default="general")
-@click.option("--last", type=click.IntRange(0, 200), default=20, show_default=True, help="So many earlier messages.")
+@click.option(
+    "--last", type=click.IntRange(0, 200), default=20, show_default=True, help="Number of earlier messages to show."
+)
 @click.option(
     "--for",
     "seconds",
     type=click.FloatRange(min=0),
     default=None,
-    help="Leave after so many seconds. With input from a pipe: wait for answers at most so long, 60 by default.",
+    help="Leave after this many seconds. With piped input: the longest wait for answers (default 60).",
 )
 def command(room: str, last: int, seconds: float | None) -> None:
-    """Talk in a room, and see what its people and AIs say and do. /help lists what can be typed.
+    """Chat in a room with its people and AIs. Type /help for the commands.
 
-    Works with and without a running server. With input from a pipe each line is said, and once the AIs have answered
-    it ends: echo 'how many rooms are there?' | doorward chat
+    Works with and without a running server. With piped input, each line is sent as a message, and the chat ends when
+    the AIs have answered: echo 'how many rooms are there?' | doorward chat
     """
     click.get_current_context().exit(asyncio.run(_chat(room, last, seconds)))
 
 
 async def _chat(room: str, last: int, seconds: float | None) -> int:
-    """The exit code: at a terminal a person saw for themselves what could not be said."""
+    """Run the chat and return the exit code. It is 0 at a terminal, where the person saw every failure."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
@@ -51,7 +54,7 @@ async def _chat(room: str, last: int, seconds: float | None) -> int:
     try:
         await chat.begin(last)
         if way.keeps_the_house:
-            alone = "No server runs, so the house is open while you chat. `doorward up` also opens the console."
+            alone = "No server is running; Doorward runs in this process while you chat. `doorward up` starts a server."
             report.note(indented(alone, columns(), 0))
         typed: Typed = Prompted(room, chat.status, chat.words, chat.typing) if people else Piped()
         with typed.screen():

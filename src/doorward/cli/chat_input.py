@@ -1,4 +1,4 @@
-"""What a person types into `doorward chat`: at a prompt that stays below what others say, or in lines from a pipe."""
+"""Input of `doorward chat`: a prompt on a terminal, or lines from a pipe."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
 _TYPING_EVERY = 3.0
-"""Seconds between two notices that somebody is typing."""
+"""Seconds between two typing indicators."""
 
 
 class Typed(Protocol):
-    """Where lines come from."""
+    """A source of input lines."""
 
     people: bool
-    """Whether a person sits there, who sees what is drawn and reads at their own pace."""
+    """Whether a person types at a terminal."""
 
     def screen(self) -> contextlib.AbstractContextManager[None]:
-        """While this lasts, whatever is printed stands where it belongs."""
+        """Context in which printed output does not break the prompt."""
 
     def lines(self) -> AsyncIterator[str]:
-        """Each line as it is entered, until the end."""
+        """Yield each line as it is entered."""
 
     def refresh(self) -> None:
-        """Draw again what is beside the prompt."""
+        """Redraw the status line."""
 
 
 class Piped:
-    """Lines of a pipe or a file. They are read by a thread, since not everything can be waited for."""
+    """Lines from a pipe or a file. A thread reads them, because asyncio cannot wait for regular files."""
 
     people = False
 
@@ -51,7 +51,7 @@ class Piped:
         came: asyncio.Queue[str | None] = asyncio.Queue()
 
         def read() -> None:
-            with contextlib.suppress(RuntimeError, ValueError):  # nobody waits any more, or the input is closed
+            with contextlib.suppress(RuntimeError, ValueError):  # the loop has ended, or the input is closed
                 for line in sys.stdin:
                     loop.call_soon_threadsafe(came.put_nowait, line.rstrip("\r\n"))
                 loop.call_soon_threadsafe(came.put_nowait, None)
@@ -65,7 +65,7 @@ class Piped:
 
 
 class Prompted:
-    """A prompt on a terminal, with a line below it that says who is there and who writes."""
+    """A prompt on a terminal, with a status line below it."""
 
     people = True
 
@@ -79,7 +79,7 @@ class Prompted:
         given: Input | None = None,
         drawn: Output | None = None,
     ) -> None:
-        """`words` are what can be completed: commands of the chat, and names of members behind an @."""
+        """`words` returns the completions: chat commands, and @names of members."""
         from prompt_toolkit import PromptSession  # noqa: PLC0415 - slow to import, and only a terminal needs it
         from prompt_toolkit.formatted_text import to_plain_text  # noqa: PLC0415
 
@@ -90,7 +90,7 @@ class Prompted:
             bottom_toolbar=lambda: to_plain_text(status()),
             completer=completer(words),
             complete_while_typing=False,
-            erase_when_done=True,  # what was said comes back as a message
+            erase_when_done=True,  # the message comes back from the server and is printed then
             input=given,
             output=drawn,
         )
@@ -102,7 +102,7 @@ class Prompted:
         return patch_stdout(raw=True)
 
     async def lines(self) -> AsyncIterator[str]:
-        """Until Ctrl-D or Ctrl-C at the prompt."""
+        """Yield lines until Ctrl-D or Ctrl-C at the prompt."""
         with contextlib.suppress(EOFError, KeyboardInterrupt):
             while True:
                 yield await self._session.prompt_async()
@@ -118,7 +118,7 @@ class Prompted:
 
 
 def completer(words: Callable[[], Iterable[str]]) -> Any:
-    """Completes the word before the cursor to any of these."""
+    """Return a completer for the word before the cursor."""
     from prompt_toolkit.completion import Completer, Completion  # noqa: PLC0415 - as above
 
     class _Words(Completer):

@@ -1,4 +1,4 @@
-"""One room, as `doorward chat` sees it: what is shown of it, and what becomes of what is typed."""
+"""The room in `doorward chat`: shows its messages and events, and handles what the person types."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from doorward.rooms.people import OWNER
 from doorward.visible import visible
 
 HELP = """\
-What you type is said in the room. Beside that:
-  approve, deny     decide about what waits for you here (at a terminal y and n do as well, when only one thing waits)
-  /who              who is in the room, and who is here now
-  /search WORDS     look for something that was said
+Each line you type is sent to the room as a message, except:
+  approve, deny     decide a waiting approval (on a terminal also y and n, when only one is waiting)
+  /who              list the members and who is online
+  /search WORDS     search the messages
   /older            show earlier messages
-  /help             this
-  /quit             leave; Ctrl-D does as well
-A line that begins with // is said with one slash less."""
+  /help             show this help
+  /quit             leave (also Ctrl-D)
+A message that starts with a slash is typed with two: //like this."""
 _COMMANDS = ("/who", "/search", "/older", "/help", "/quit")
 _ANSWERS = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
 _HELP_INDENT = 20
 _PAGE = 20
 _AGAIN = 1.0
-"""Seconds after which somebody who was cut off comes again."""
+"""Seconds before reconnecting after a lost connection."""
 _SILENCE = 2.0
-"""Seconds without a word, with no AI at work, after which nothing more is waited for."""
+"""Seconds without a message and without a working AI after which a piped chat ends."""
 _TYPING_LASTS = 5.0
 _MARKED_AFTER = 1.0
-"""Seconds after which the house is told that a person has read something."""
+"""Seconds after which messages on screen are marked as read."""
 
 
 class _Waits(NamedTuple):
-    """What waits for a person, and until when: that it is too late is no event, so it has to be reckoned."""
+    """A pending approval and its expiry. No event reports an expiry, so the client computes it."""
 
     command: str
     until: float
@@ -52,14 +52,14 @@ class _Waits(NamedTuple):
 
 class Chat:
     def __init__(self, way: Way, room: str, *, people: bool) -> None:
-        """`people` says whether a person types at a terminal. Only then can a mere y be an answer to what they see:
-        in a text that comes through a pipe it is a line like any other."""
+        """`people` says whether a person types at a terminal. Only then does a bare `y` answer an approval; in piped
+        input it is a message like any other."""
         self._way = way
         self._room = room
         self._people = people
         self._shown = Shown()
         self._place = "/"
-        """Where in the room's stream we are, for whoever has to come again."""
+        """Cursor in the room's event stream, used to reconnect."""
         self._oldest = ""
         self._members: dict[str, str] = {}
         self._here: set[str] = set()
@@ -68,33 +68,33 @@ class Chat:
         self._drafts: dict[str, tuple[str, str]] = {}
         self._heard = asyncio.Event()
         self._followed = asyncio.Event()
-        """Set once the room is followed, so that nothing that is typed runs ahead of what is shown."""
+        """Set once the event stream is open; no input is sent before."""
         self._waiting: dict[str, _Waits] = {}
-        """The approvals of this room that were put to the person, oldest first."""
+        """The approvals of this room that were shown to the person, oldest first."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._marking: asyncio.Task[None] | None = None
         self._read, self._marked = 0, 0
-        """Up to where in the room all was shown to the person, and up to where the house was told so."""
+        """Position of the last message shown, and of the last one marked as read on the server."""
         self.code = 0
-        """The exit code: that of the first thing that could not be said."""
+        """Exit code of the first message that could not be sent."""
 
     async def begin(self, last: int) -> None:
-        """Show what was said last. A room that is not there, or not ours, ends it here."""
+        """Show the last messages and pending approvals. Raises for a room that you cannot see."""
         facts = await self._done("room/show", name=self._room)
         self._members = {str(id): str(role) for id, role in facts["members"].items()}
         page = await self._done("room/messages", name=self._room, limit=max(1, last))
         self._place = f"/{page['revision']}"
         if last:
             self._show_page(page["items"])
-        closed = " It is archived: it can be read, and nothing is said or run in it." if facts["archived"] else ""
-        where = f"You are in {self._room} (recipe {facts['recipe']}).{closed} /help says what you can do."
+        closed = " It is archived: you can read it, but not write or run commands." if facts["archived"] else ""
+        where = f"You are in {self._room} (recipe {facts['recipe']}).{closed} Type /help for the commands."
         click.echo(click.style(indented(where, columns(), 0), dim=True))
         for one in reversed((await self._done("approval/list", pending=True))["items"]):
             if one["room"] == self._room:
                 await self._put_to_person(str(one["id"]))
 
     async def follow(self, refresh: Callable[[], None]) -> None:
-        """Show what goes on, for as long as it lasts; a lost connection is found again, with nothing left out."""
+        """Show the room's events. After a lost connection, reconnect without missing any."""
         while True:
             lost = ""
             try:
@@ -107,11 +107,11 @@ class Chat:
             except DoorwardError as error:
                 lost = error.message
             self._here, self._thinking, self._drafts = set(), {}, {}
-            click.echo(click.style(f"Cut off; looking for Doorward again. {lost}".rstrip(), fg="yellow"))
+            click.echo(click.style(f"Connection lost; reconnecting. {lost}".rstrip(), fg="yellow"))
             await asyncio.sleep(_AGAIN)
 
     async def talk(self, typed: Typed) -> None:
-        """Take what is typed until the end; from a pipe, wait for the answers as well."""
+        """Handle input until it ends. With piped input, also wait for the answers."""
         await self._followed.wait()
         async for line in typed.lines():
             if line.strip() == "/quit":
@@ -122,7 +122,7 @@ class Chat:
             pass
 
     async def _more_to_come(self) -> bool:
-        """Whether an AI is at work, or something was heard in a while; if not, nothing more is to be expected."""
+        """Whether an AI is working or an event arrived within the last seconds."""
         self._heard.clear()
         try:
             async with asyncio.timeout(_SILENCE):
@@ -132,19 +132,19 @@ class Chat:
         return True
 
     def status(self) -> str:
-        """The line below the prompt: who is here, who types, and what AIs are doing."""
+        """Return the line below the prompt: who is online, who is typing, and what AIs are doing."""
         now = time.monotonic()
-        parts = [f"here: {', '.join(sorted(self._here))}"] if self._here else []
+        parts = [f"online: {', '.join(sorted(self._here))}"] if self._here else []
         parts += [f"{who} {state}" for who, state in sorted(self._thinking.items())]
         parts += [f"{who} is typing" for who, until in sorted(self._typing.items()) if until > now]
         for sender, text in self._drafts.values():
-            parts.append(f"{sender} writes: ...{text[-60:]}" if len(text) > 60 else f"{sender} writes: {text}")
+            parts.append(f"{sender} is writing: ...{text[-60:]}" if len(text) > 60 else f"{sender} is writing: {text}")
         if waiting := self.waiting():
-            parts.append(f"{len(waiting)} to decide: approve or deny")
+            parts.append(f"{len(waiting)} waiting for approval: approve or deny")
         return visible(" | ".join(parts), lines=False)
 
     def waiting(self) -> dict[str, str]:
-        """The command of each approval of this room that can still be decided, oldest first."""
+        """Return the pending approvals of this room, oldest first: id to command."""
         now = time.time()
         self._waiting = {id: one for id, one in self._waiting.items() if one.until > now}
         return {id: one.command for id, one in self._waiting.items()}
@@ -153,7 +153,7 @@ class Chat:
         return [*_COMMANDS, *(f"@{name}" for name in sorted(self._members))]
 
     def typing(self) -> None:
-        """Somebody types here; the room is told beside everything else."""
+        """Send a typing indicator in the background."""
         task = asyncio.get_running_loop().create_task(self._way.typing(self._room))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -172,7 +172,7 @@ class Chat:
             for line in HELP.splitlines():
                 click.echo(indented(line, columns(), _HELP_INDENT if line.startswith(" ") else 0))
         elif word.startswith("/") and not word.startswith("//"):
-            click.echo(f"There is no {word[:40]!r} here; valid: {', '.join(_COMMANDS)}.", err=True)
+            click.echo(f"Unknown command {word[:40]!r}; valid: {', '.join(_COMMANDS)}.", err=True)
         elif self._people and text.lower() in _ANSWERS and (waiting := self.waiting()):
             await self._decide(_ANSWERS[text.lower()], waiting)
         else:
@@ -180,7 +180,7 @@ class Chat:
             await self._say(said)
 
     async def _say(self, text: str) -> None:
-        """Say something, and tell what came of it where that is not what the person may expect."""
+        """Send a message, and show the server's note about it if there is one."""
         outcome = await self._outcome("room/say", name=self._room, text=text)
         self.code = self.code or report.EXIT_CODES[outcome.status if outcome is not None else "failed"]
         note = outcome.result.get("note") if outcome is not None and isinstance(outcome.result, dict) else None
@@ -190,7 +190,7 @@ class Chat:
     async def _decide(self, verb: str, waiting: dict[str, str]) -> None:
         if len(waiting) > 1:
             each = ", ".join(f"{verb} {id} ({command})" for id, command in waiting.items())
-            click.echo(f"Several things wait; say which: {each}.", err=True)
+            click.echo(f"Several approvals are waiting; choose one: {each}.", err=True)
             return
         (id,) = waiting
         await self._ask(f"approval/{verb}", id=id)
@@ -201,26 +201,26 @@ class Chat:
             return
         self._members = {str(id): str(role) for id, role in facts["members"].items()}
         for id, role in sorted(self._members.items()):
-            here = " (here now)" if id in self._here else ""
+            here = " (online)" if id in self._here else ""
             click.echo(f"  {visible(id, lines=False)}: {role}{here}")
 
     async def _search(self, words: str) -> None:
         if not words:
-            click.echo("Say what to look for: /search WORDS", err=True)
+            click.echo("Nothing to search for. Usage: /search WORDS", err=True)
             return
         found = await self._ask("room/search", name=self._room, words=words)
         if found is not None:
             fresh = Shown()
             lines = [line for item in reversed(found["items"]) for line in fresh.message(item)]
-            click.echo("\n".join(lines) if lines else f"Nobody said {words[:80]!r} here.")
+            click.echo("\n".join(lines) if lines else f"No messages match {words[:80]!r}.")
 
     async def _older(self) -> None:
         page = await self._ask("room/messages", name=self._room, limit=_PAGE, before=self._oldest)
         if page is not None and not self._show_page(page["items"]):
-            click.echo("There is nothing earlier.")
+            click.echo("There are no earlier messages.")
 
     def _show_page(self, items: list[dict[str, Any]]) -> bool:
-        """Show a page of history in the order in which it was said."""
+        """Show a page of messages, oldest first."""
         ordered = sorted(items, key=lambda item: int(item["position"]))
         for item in ordered:
             self._print(self._shown.message(item))
@@ -234,7 +234,7 @@ class Chat:
         if happened.name == "room-message":
             await self._message(data)
         elif happened.name == "room-typing":
-            if data["member"] != OWNER:  # who sits here
+            if data["member"] != OWNER:  # the person at this terminal
                 self._typing[str(data["member"])] = time.monotonic() + _TYPING_LASTS
         elif happened.name == "room-presence":
             (self._here.add if data["here"] else self._here.discard)(str(data["member"]))
@@ -247,7 +247,7 @@ class Chat:
             self._heard.set()
             self._thinking.pop(str(data["persona"]), None)
             if data["state"] != "idle":
-                self._thinking[str(data["persona"])] = "is thinking" if data["state"] == "thinking" else "waits"
+                self._thinking[str(data["persona"])] = "is thinking" if data["state"] == "thinking" else "is waiting"
         elif happened.name == "room-ready":
             self._here = {str(one) for one in data.get("here", ())}
             self._followed.set()
@@ -257,7 +257,7 @@ class Chat:
             await self._event(data)
 
     def _seen(self, position: int) -> None:
-        """A person saw what stands there. The house is told a little later, and of all that came meanwhile at once."""
+        """Note that the person saw everything up to `position`. The server is told a little later, in one call."""
         self._read = max(self._read, position)
         if self._people and self._read > self._marked and (self._marking is None or self._marking.done()):
             self._marking = asyncio.get_running_loop().create_task(self._mark(_MARKED_AFTER))
@@ -265,12 +265,12 @@ class Chat:
     async def _mark(self, after: float = 0.0) -> None:
         await asyncio.sleep(after)
         position = self._read
-        with contextlib.suppress(DoorwardError):  # it stays unread then
+        with contextlib.suppress(DoorwardError):  # the messages then stay unread
             await self._way.ask("room/mark", name=self._room, position=position)
             self._marked = position
 
     async def leave(self) -> None:
-        """Say how far the person has read, if that is not known yet."""
+        """Mark what is on screen as read, if that has not been done yet."""
         if self._marking is not None:
             self._marking.cancel()
         if self._people and self._read > self._marked:
@@ -284,7 +284,7 @@ class Chat:
         self._typing.pop(str(data.get("sender")), None)
 
     async def _event(self, event: dict[str, Any]) -> None:
-        """Something in the house: what waits for a person in this room is put to the one who sits here."""
+        """Handle a server event: show approvals of this room as they are requested and decided."""
         data, name = event.get("data", {}), event.get("event")
         id = str(data.get("approval", ""))
         if data.get("room") != self._room or not id:
@@ -303,21 +303,21 @@ class Chat:
             self._print(chat_shown.approval(facts, self._people, until - time.time()))
 
     async def _done(self, command: str, **params: Any) -> dict[str, Any]:
-        """The result of a command without which there is nothing to show; a refusal is raised."""
+        """Run a command and return its result; raises unless it is done."""
         outcome = await self._way.ask(command, **params)
         if outcome.status != "done":
             raise Refused(outcome.message, hint=outcome.hint)
         return dict(outcome.result)
 
     async def _ask(self, command: str, **params: Any) -> dict[str, Any] | None:
-        """The result of a command, or None when there is none, which the person is told."""
+        """Run a command and return its result. On failure, show the error and return None."""
         outcome = await self._outcome(command, **params)
         if outcome is None or outcome.status != "done":
             return None
         return dict(outcome.result) if isinstance(outcome.result, dict) else {}
 
     async def _outcome(self, command: str, **params: Any) -> Outcome | None:
-        """How a command ended; the person is told where that is not well. None: nobody answered."""
+        """Run a command, show its error if any, and return its outcome; None when the server did not answer."""
         try:
             outcome: Outcome = await self._way.ask(command, **params)
         except DoorwardError as error:

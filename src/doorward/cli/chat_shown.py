@@ -1,4 +1,4 @@
-"""How a room looks in a terminal: each message, each step of a call, and each question to a person, as lines."""
+"""Terminal view of a room: messages, call cards and approvals as lines of text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from doorward.rooms.message import Attachment, Card, File
 from doorward.visible import visible
 
 _WORDS = {
-    "waiting": "is being looked at",
-    "running": "runs",
-    "parked": "waits for a person",
+    "waiting": "checking",
+    "running": "running",
+    "parked": "waiting for approval",
     "done": "done",
     "refused": "refused",
     "failed": "failed",
@@ -26,11 +26,11 @@ _COLOURS = {"parked": "yellow", "done": "green", "refused": "red", "failed": "re
 _KINDS = {"ai": "cyan", "human": "green"}
 _LONGEST_PARAMS = 200
 _INDENT = 6
-"""Columns before whatever goes on below the first line of a message."""
+"""Indentation of the lines of a message after the first."""
 
 
 class Said(msgspec.Struct, frozen=True, rename="camel"):
-    """A message, as far as a terminal shows it."""
+    """The fields of a message that a terminal shows."""
 
     id: str
     sender: str
@@ -43,21 +43,21 @@ class Said(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def by(self) -> str:
-        """Who said it. The keepers of two people have one name, so whose it is stands beside it."""
+        """The sender. Every person's keeper has the same name, so its owner is added."""
         return f"{self.sender} for {self.on_behalf_of}" if self.sender == KEEPER and self.on_behalf_of else self.sender
 
 
 class Shown:
-    """What of a room is on the screen, so that a message that changed is told as a change and nothing comes twice."""
+    """Formats messages, and remembers those on screen so that an edit shows as one and nothing is shown twice."""
 
     def __init__(self, columns: Callable[[], int] = columns) -> None:
-        """`columns` says how wide the screen is by now; 0 for one that breaks no lines."""
+        """`columns` returns the current width of the screen; 0 turns wrapping off."""
         self._columns = columns
         self._texts: dict[str, str] = {}
         self._cards: dict[tuple[str, int], str] = {}
 
     def message(self, told: dict[str, Any]) -> list[str]:
-        """The lines for a message that came or changed; none when there is nothing new to see."""
+        """Return the lines for a new or changed message; empty when nothing is new."""
         message = msgspec.convert(told, Said)
         return [*self._said(message), *self._attached(message)]
 
@@ -67,16 +67,16 @@ class Shown:
         text = "" if gone else message.text
         self._texts[message.id] = text
         if before is None and gone:
-            yield self._line(message, "", "(taken back)")
+            yield self._line(message, "", "(deleted)")
         elif before is None and (text or not message.attachments):
             yield self._line(message, text)
         elif gone and before:
-            yield self._line(message, "", f"(took back: {_short(before)})")
+            yield self._line(message, "", f"(deleted: {_short(before)})")
         elif before is not None and text != before:
-            yield self._line(message, text, "(changed)" if before else "")
+            yield self._line(message, text, "(edited)" if before else "")
 
     def _line(self, message: Said, text: str, note: str = "") -> str:
-        """A message with its first line beside the name. Only `note` is styled: it is ours, and others' text is not."""
+        """Format a message with its first line beside the name. Only `note` is styled, because it is our own text."""
         at, sender = message.at.astimezone().strftime("%H:%M"), visible(message.by, lines=False)
         width, beside = self._columns(), len(at) + cells(sender) + 3
         lines: list[str] = []
@@ -116,11 +116,13 @@ class Shown:
 
 
 def approval(shown: dict[str, Any], people: bool, left: float) -> list[str]:
-    """What waits for a person: exactly what would run, by whom, and how to answer within the seconds that are `left`,
-    which `people` at a terminal can with one letter."""
+    """Format an approval request: what would run, for whom, and how to decide within the seconds `left`.
+
+    `people` says whether the reader types at a terminal, where one letter is enough.
+    """
     by = visible(str(shown.get("caller", "")), lines=False)
     width = columns()
-    head = indented(f"{shown.get('command', '')} of {by} waits for your approval.", width, 0)
+    head = indented(f"{shown.get('command', '')} from {by} is waiting for your approval.", width, 0)
     what = visible(str(shown.get("shown", "")))
     lines = [
         click.style(head, fg="yellow", bold=True),
@@ -130,14 +132,14 @@ def approval(shown: dict[str, Any], people: bool, left: float) -> list[str]:
     if effect := shown.get("effect") or shown.get("difference"):
         text = effect if isinstance(effect, str) else msgspec.json.encode(effect).decode()
         lines += ["It would change:", *(f"  {line}" for line in visible(text).splitlines())]
-    how = "Say yes with approve or y, no with deny or n." if people else "Say yes with approve, no with deny."
-    within = f"It waits {_span(left)}; then it counts as no."
+    how = "Type approve or y, or deny or n." if people else "Type approve or deny."
+    within = f"It expires in {_span(left)}."
     return [*lines, indented(f"{how} {within} ({visible(str(shown.get('id', '')), lines=False)})", width, 0)]
 
 
 def decision(command: str, state: str, decider: str) -> list[str]:
-    """That somebody decided, said at once: what came of it may take a while."""
-    did = {"denied": "denied", "pending": "said yes, and more people must"}.get(state, "approved")
+    """Format a decision. It is shown at once, because the call itself may take a while."""
+    did = {"denied": "denied", "pending": "approved, more approvals needed"}.get(state, "approved")
     return [click.style(visible(f"{decider} {did}: {command}.", lines=False), dim=True)]
 
 

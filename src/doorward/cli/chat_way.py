@@ -1,13 +1,12 @@
-"""The way from `doorward chat` to a room: asking for commands and following what goes on, over the owner's socket.
+"""Transport of `doorward chat`: runs commands and follows a room's event stream over the owner's socket.
 
-Where nobody keeps the house, this process does, and is then its own client: what a person types passes the same door.
+Without a running server, this process runs an embedded one and connects to it, so every request uses the same door.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import socket
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
     from doorward.cli.hosting import Hosting
 
 _PATIENCE = 20.0
-"""Seconds to wait for another process to be done with the home folder, or to answer in it."""
+"""Seconds to wait for another process to release the home folder, or to answer."""
 _PAUSE = 0.02
 
 
 class Happened(NamedTuple):
-    """One event of a room's stream: `id` is the place behind which it goes on."""
+    """One event of a room's stream; `id` is the cursor to continue after it."""
 
     name: str
     data: dict[str, Any]
@@ -42,7 +41,7 @@ class Happened(NamedTuple):
 
 class Way:
     def __init__(self, home: Home, stop: Callable[[], None]) -> None:
-        """`stop` is told when a person asks the house that this process keeps to shut down."""
+        """`stop` is called when a person asks the embedded server to shut down."""
         self._home = home
         self._stop = stop
         self._hosting: Hosting | None = None
@@ -50,11 +49,11 @@ class Way:
 
     @property
     def keeps_the_house(self) -> bool:
-        """Whether no server runs, so that the house is open for as long as this process lasts."""
+        """Whether the server is embedded in this process, and ends with it."""
         return self._hosting is not None and not self._hosting.leaving
 
     async def reach(self) -> socket.socket:
-        """A connection to whoever keeps the house."""
+        """Connect to the running server, starting an embedded one if there is none."""
         self._home.make()
         deadline = time.monotonic() + _PATIENCE
         while True:
@@ -65,7 +64,8 @@ class Way:
             if sock is not None:
                 return sock
             if self._hosting is None and self._lock.take():
-                hosting = importlib.import_module("doorward.cli.hosting")  # only whoever keeps the house needs it
+                from doorward.cli import hosting  # noqa: PLC0415 - slow to import
+
                 self._hosting = hosting.Hosting(self._home, self._lock, self._stop, head_start=0.0)
             if time.monotonic() > deadline:
                 raise self._lock.busy()
@@ -76,17 +76,17 @@ class Way:
             await self._hosting.end()
 
     async def ask(self, command: str, **params: Any) -> Outcome:
-        """A command of the person at this terminal, outside any room."""
+        """Run a command as the person at this terminal, outside rooms."""
         answer = await self._post("/api/run", msgspec.json.encode(Ask(command=command, params=params)))
         return msgspec.convert(answer, Outcome)
 
     async def typing(self, room: str) -> None:
-        """Tell the room that something is being typed. It is no matter when that gets lost."""
+        """Send a typing indicator. Failures are ignored."""
         with contextlib.suppress(DoorwardError):
             await self._post(f"/api/rooms/{quote(room, safe='')}/typing", b"")
 
     async def follow(self, room: str, since: str) -> AsyncIterator[Happened]:
-        """What goes on in a room behind a place in its stream, until the connection ends."""
+        """Yield the room's events after the cursor `since`, until the connection ends."""
         path = f"/api/console/stream?room={quote(room, safe='')}&since={quote(since, safe='')}"
         head = f"GET {path} HTTP/1.1\r\nHost: doorward\r\nAccept: text/event-stream\r\n\r\n"
         name = id = data = ""
@@ -99,7 +99,7 @@ class Way:
                     id = value
                 elif field == "data":
                     data = value
-                elif field.startswith("{"):  # a refusal, where a stream was asked for
+                elif field.startswith("{"):  # an error body instead of an event stream
                     raise _refusal(msgspec.json.decode(line))
                 elif not field and data:
                     yield Happened(name, msgspec.json.decode(data), id)
@@ -120,7 +120,7 @@ class Way:
         return answer
 
     async def _answered(self, asked: bytes) -> AsyncGenerator[bytes, None]:
-        """The lines of the answer to one request, on a connection of its own."""
+        """Send one request on its own connection, and yield the lines of the response body."""
         reader, writer = await asyncio.open_unix_connection(sock=await self.reach())
         try:
             writer.write(asked)
@@ -139,5 +139,5 @@ def _refusal(answer: dict[str, Any]) -> DoorwardError:
 
 
 def silent(error: Exception) -> Unreachable:
-    """Whoever keeps the house did not answer as one does."""
-    return Unreachable(f"Doorward did not answer: {error}.", hint="Whether it ran is in: doorward audit tail")
+    """Return the error for a server that gave no usable answer."""
+    return Unreachable(f"Doorward did not answer: {error}.", hint="To see whether it ran: doorward audit tail")

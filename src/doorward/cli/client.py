@@ -1,4 +1,4 @@
-"""Reaching the house: through the running server when there is one, else by opening the home folder oneself."""
+"""Runs commands: through the running server if there is one, otherwise by opening the home folder in this process."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from doorward.app import House
 
 _PATIENCE = 10.0
-"""Seconds to wait for another `doorward` command to be done with the home folder."""
+"""Seconds to wait for another `doorward` command to release the home folder."""
 
 
 def run(ask: Ask) -> Outcome:
-    """Ask for one command, and give back how it ended."""
+    """Run one command and return its outcome."""
     return msgspec.convert(_reach(lambda sock: _over(sock, "run", ask), lambda home: _directly(home, ask)), Outcome)
 
 
 def follow(ask: Ask, live: Live) -> Outcome:
-    """Ask for one command, show what it says while it runs, and give back how it ended. Ctrl-C cancels it."""
+    """Run one command, show its output while it runs, and return its outcome. Ctrl-C cancels it."""
     try:
         return msgspec.convert(
             _reach(lambda sock: _followed(sock, ask, live), lambda home: _directly(home, ask, live)), Outcome
@@ -51,7 +51,7 @@ def explain(ask: Ask) -> dict[str, Any]:
 
 
 def _reach(over: Callable[[socket.socket], Any], directly: Callable[[Home], Coroutine[Any, Any, Any]]) -> Any:
-    """Through the running server, or else directly, as soon as no other command holds the home folder."""
+    """Use the running server, or run in this process once no other command holds the home folder."""
     home = Home(home_folder())
     home.make()
     with Lock(home) as lock:
@@ -68,7 +68,7 @@ def _reach(over: Callable[[socket.socket], Any], directly: Callable[[Home], Coro
 
 
 def connect(home: Home) -> socket.socket | None:
-    """A connection to the running server, or None when none answers."""
+    """Connect to the running server; None when there is none."""
     if not home.socket.exists():
         return None
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -108,7 +108,7 @@ def _followed(sock: socket.socket, ask: Ask, live: Live) -> Any:
 
 
 def _cancelled(ask: Ask, execution: str) -> bool:
-    """Whether it stops or has ended, so that its outcome comes: asked as the person here, or with the same token."""
+    """Cancel an execution, as the person here or with the same token. True when its outcome will arrive."""
     by = Ask(command="execution/cancel", params={"execution": execution})
     if ask.token:
         by = msgspec.structs.replace(by, token=ask.token, room=ask.room)
@@ -122,21 +122,23 @@ def _body(ask: Ask) -> bytes:
     try:
         return msgspec.json.encode(ask)
     except UnicodeEncodeError as error:
-        raise BadParams("The request holds bytes that are not UTF-8 text.") from error
+        raise BadParams("The request contains bytes that are not UTF-8 text.") from error
 
 
 def _silent(error: Exception) -> Unreachable:
-    return Unreachable(f"The running server did not answer: {error}.", hint="Whether it ran is in: doorward audit tail")
+    return Unreachable(
+        f"The running server did not answer: {error}.", hint="To see whether it ran: doorward audit tail"
+    )
 
 
 def told(error: dict[str, Any]) -> DoorwardError:
-    """An error as the server told it."""
+    """Rebuild an error from the server's response."""
     kinds = {kind.code: kind for kind in leaves()}
     return kinds.get(error["code"], Unreachable)(error["message"], hint=error.get("hint", ""))
 
 
 async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
-    """In a house of our own, opened for this one command."""
+    """Run in this process, with the home folder opened for this one command."""
     async with _house(home) as house:
         await house.services.upstreams.look_for(ask.command)
         request = ask.request(house.services.registry)
@@ -155,7 +157,7 @@ async def _directly(home: Home, ask: Ask, live: Live | None = None) -> Any:
 
 
 async def _handled(house: House, request: Request, watch: Watch | None = None) -> Outcome:
-    """Through the gate. A server that was started by this very call is there when it is asked again."""
+    """Pass a request through the gate. Retries once when the call itself has just started an upstream server."""
     outcome = await house.gate.handle(request, watch)
     if outcome.code == Unreachable.code and outcome.retry_after == 0.0:
         outcome = await house.gate.handle(request, watch)
@@ -170,12 +172,12 @@ async def _explained(home: Home, ask: Ask) -> Any:
 
 @contextlib.asynccontextmanager
 async def _house(home: Home) -> AsyncIterator[House]:
-    from doorward.app import open_house  # noqa: PLC0415 - a terminal with a server behind it never needs the house
+    from doorward.app import open_house  # noqa: PLC0415 - slow to import, and not needed with a running server
 
     async with open_house(home) as house:
         if house.made:
-            report.note("Made a new home for Doorward:\n  " + "\n  ".join(house.made))
+            report.note("Created the home folder:\n  " + "\n  ".join(house.made))
         for problem in house.services.recipes.problems.values():
-            report.note(f"A recipe is not valid, its last good version is in force: {problem}")
+            report.note(f"A recipe is not valid; its last valid version stays in force: {problem}")
         async with hospitable(home, house):
             yield house

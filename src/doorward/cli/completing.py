@@ -1,4 +1,4 @@
-"""What a shell may complete behind `doorward run` and `doorward explain`: commands, and the parameters of one."""
+"""Shell completion for `doorward run` and `doorward explain`: commands and their parameters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from doorward.settings import home_folder, load
 
 
 def commands(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The governed commands whose names begin like this."""
+    """Complete the name of a governed command."""
     return [CompletionItem(one.name, help=one.summary) for one in _all() if one.name.startswith(incomplete)]
 
 
 def parameters(name: str, incomplete: str) -> list[CompletionItem]:
-    """The parameters of one governed command, as they are written."""
+    """Complete a parameter of a governed command."""
     found = next((one for one in _all() if one.name == name), None)
     properties = found.schema["properties"] if found is not None else {}
     return [
@@ -30,17 +30,17 @@ def parameters(name: str, incomplete: str) -> list[CompletionItem]:
 
 
 def _all() -> list[Command]:
-    from doorward.commands import FAMILIES, plugin_families  # noqa: PLC0415 - only a shell that completes pays for it
+    from doorward.commands import FAMILIES, plugin_families  # noqa: PLC0415 - slow to import, needed for completion only
 
     families = list(FAMILIES)
-    # A plugin that cannot be loaded is reported when a command is run, not in the middle of a word.
+    # A plugin that cannot be loaded is reported when a command runs, not during completion.
     with contextlib.suppress(Unusable):
         families += plugin_families()
     return [*(command for family in families for command in family.commands), *_of_the_catalogue()]
 
 
 def _of_the_catalogue() -> list[Command]:
-    """The commands of this home's catalogue; one that is not valid is reported elsewhere."""
+    """Return the commands of this home's catalogue. An invalid catalogue is reported elsewhere."""
     from doorward.backends import shell  # noqa: PLC0415
     from doorward.catalogue.book import catalogue_of  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""`doorward completion`: completion for your shell."""
+"""`doorward completion`: completion scripts for bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from doorward.cli import main
 
 _ADDED = "COMPREPLY+=($value)"
 _NO_SPACE = f"{_ADDED}; [[ $value == *= ]] && compopt -o nospace"
-"""In bash a completed `--key=` waits for its value, so no space may follow it."""
+"""In bash, a completed `--key=` must not be followed by a space: its value comes next."""
 
 
 @click.command("completion")
@@ -24,6 +24,6 @@ def command(shell: str) -> None:
     """
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"There is no completion for {shell}.")
+        raise click.UsageError(f"No completion script for {shell}; valid: bash, zsh, fish.")
     script = kind(main.cli, {}, "doorward", "_DOORWARD_COMPLETE").source()
     click.echo(script.replace(_ADDED, _NO_SPACE) if shell == "bash" else script)

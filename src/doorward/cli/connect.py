@@ -1,4 +1,4 @@
-"""`doorward connect`: add Doorward to the configuration of an MCP client, or take it out."""
+"""`doorward connect`: add Doorward to the configuration of an MCP client, or remove it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from doorward.cli import client as house
+from doorward.cli import client as runner
 from doorward.cli.clients import address, known, tomlfile
 from doorward.cli.clients import change as changes
 from doorward.cli.clients.change import Change
@@ -33,20 +33,20 @@ _CHOICES = [*(client.id for client in CLIENTS), GENERIC]
 
 @click.command("connect")
 @click.argument("client", metavar="[CLIENT]", type=click.Choice(_CHOICES), required=False)
-@click.option("--room", default=_FIRST_ROOM, show_default=True, help="The room in which the client's agent acts.")
-@click.option("--name", default=_OUR_NAME, show_default=True, help="The name of the entry.")
+@click.option("--room", default=_FIRST_ROOM, show_default=True, help="Room the client's agent acts in.")
+@click.option("--name", default=_OUR_NAME, show_default=True, help="Name of the entry.")
 @click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
     default="user",
     show_default=True,
-    help="For all your projects, or for the one in this folder.",
+    help="Configure all your projects, or the one in this folder.",
 )
-@click.option("--http", is_flag=True, help=f"Reach the running server by its address, with the token in {TOKEN}.")
+@click.option("--http", is_flag=True, help=f"Connect to the running server by its URL, with the token in {TOKEN}.")
 @click.option("--with-token", is_flag=True, help=f"With --http: write the token from {TOKEN} into the file.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
-@click.option("--remove", is_flag=True, help="Take the entry out again.")
-@click.option("--print", "only_print", is_flag=True, help="Print the entry, and write nothing.")
+@click.option("--remove", is_flag=True, help="Remove the entry.")
+@click.option("--print", "only_print", is_flag=True, help="Print the entry without writing it.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -60,23 +60,23 @@ def command(
     remove: bool,
     only_print: bool,
 ) -> None:
-    """Add Doorward to an MCP client on this machine. Without CLIENT: which there are, and which are connected.
+    """Add Doorward to an MCP client on this machine. Without CLIENT, list the clients and their state.
 
-    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, or generic for any other. The change is shown
-    first and made after you said yes. A copy of the file as it was is kept beside it.
+    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, or generic for any other. You see the change
+    and confirm it before it is written. A backup of the file is kept beside it.
     """
     _check("--name", name, _NAME, "letters, digits, dashes and underscores")
-    _check("--room", room, _ROOM, "small letters, digits, dashes and underscores")
+    _check("--room", room, _ROOM, "lower-case letters, digits, dashes and underscores")
     if with_token and not http:
-        raise click.UsageError("--with-token goes with --http; a program that the client starts needs no token.")
+        raise click.UsageError("--with-token needs --http; over stdio, the client needs no token.")
     machine, home = Machine.here(), Home(home_folder())
     if client is None:
         if remove or yes or only_print or http:
-            raise click.UsageError("Name the client as well; `doorward connect` alone lists those there are.")
+            raise click.UsageError("These options need a CLIENT; `doorward connect` alone lists the clients.")
         _list(machine, address.either(home))
         return
     if client == GENERIC and remove:
-        click.echo("Nothing to take out: for other clients the entry is only printed, and kept where you put it.")
+        click.echo("Nothing to remove: for other clients Doorward only prints the entry; remove it where you put it.")
         return
     if remove:
         chosen = known.known(client)
@@ -97,16 +97,16 @@ def command(
 
 
 def _carry_out(change: Change, client: Client, way: Stdio | Http | None, yes: bool) -> int:
-    """Show the change, ask, and make it. Without a way it takes the entry out."""
+    """Show the change, ask for confirmation, and write it. `way` is None to remove the entry."""
     token, remove = way.token if isinstance(way, Http) else "", way is None
     if change.nothing:
         click.echo(f"Nothing to change: {client.title} is {'not ' if remove else ''}connected in {change.file}.")
         return 0
     click.echo(visible(change.shown(token)))
     if token:
-        click.echo("The token goes into the file as it is; whoever can read the file can use it.", err=True)
+        click.echo("The token is written in plain text; anyone who can read the file can use it.", err=True)
     if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo("Nothing was written: there is nobody to ask. To make this change, add --yes.", err=True)
+        click.echo("Nothing was written: not a terminal, so you cannot confirm. Add --yes to write.", err=True)
         return _NOT_DONE
     if not yes and not click.confirm("Make this change?", default=False):
         click.echo("Nothing was written.")
@@ -114,19 +114,19 @@ def _carry_out(change: Change, client: Client, way: Stdio | Http | None, yes: bo
     copy = change.make(0o600 if token else 0o666)
     click.echo(f"{'Removed' if change.after is None else 'Wrote'} {change.file}.")
     if copy is not None:
-        click.echo(f"As it was before: {copy}")
+        click.echo(f"Backup: {copy}")
     if not remove:
         if isinstance(way, Http) and not token:
-            click.echo(f"{client.title} finds the token in {TOKEN}; make one with: doorward token create NAME")
+            click.echo(f"{client.title} reads the token from {TOKEN}; create one with: doorward token create NAME")
         click.echo(client.then)
     return 0
 
 
 def _list(machine: Machine, server: str) -> None:
-    """Each client: is it here, and does Doorward stand in its configuration, under whatever name."""
+    """Print each client: whether it is installed, and whether it is connected under any name."""
     for client in CLIENTS:
         click.echo(f"{client.id:<15} {visible(_state(client, machine, server), lines=False)}")
-    click.echo(f"{GENERIC:<15} any other client: doorward connect {GENERIC} prints what it needs")
+    click.echo(f"{GENERIC:<15} any other client: doorward connect {GENERIC} prints the entry")
 
 
 def _state(client: Client, machine: Machine, server: str) -> str:
@@ -143,8 +143,8 @@ def _state(client: Client, machine: Machine, server: str) -> str:
     if states or unusable:
         return " ".join([*states, *unusable])
     if _is_here(client, machine):
-        return f"found; connect it with: doorward connect {client.id}"
-    return "not found"
+        return f"installed; connect it with: doorward connect {client.id}"
+    return "not installed"
 
 
 def _listed(names: list[str]) -> str:
@@ -161,7 +161,7 @@ def _is_here(client: Client, machine: Machine) -> bool:
 
 
 def _stdio(room: str) -> Stdio:
-    """This very program, so that the client finds it from wherever it starts it."""
+    """Return an entry that starts this same program by its absolute path."""
     folder = home_folder()
     env = {} if folder == Path.home() / ".doorward" else {"DOORWARD_HOME": str(folder)}
     program = Path(os.path.abspath(sys.argv[0]))
@@ -176,38 +176,38 @@ def _http(home: Home, room: str, with_token: bool) -> Http:
         server = address.configured(home)
         if not server:
             raise BadParams(
-                "The server takes any free port and does not run now, so it has no address to write down.",
+                "The server's URL is unknown: it is not running, and the settings let it take any free port.",
                 hint="Set server.port, or start the server first: doorward up",
             )
-        click.echo(f"No server runs for this home folder now; {server} is where the settings put it.", err=True)
+        click.echo(f"No server is running for this home folder; using {server} from the settings.", err=True)
     token = os.environ.get(TOKEN, "") if with_token else ""
     if with_token and not token:
         raise BadParams(
             f"--with-token takes the token from {TOKEN}, which is not set.",
-            hint="Make a token with: doorward token create NAME",
+            hint="Create a token with: doorward token create NAME",
         )
     return Http(f"{server}/mcp/{room}", token)
 
 
 def _check_room(home: Home, room: str) -> None:
-    """Refuse a room that is not there; where that cannot be known, say so."""
+    """Raise for a room that does not exist; warn when that cannot be checked."""
     if not home.database.exists():
         if room != _FIRST_ROOM:
-            click.echo(f"Whether there is a room {room!r} was not checked: {home.path} is not set up yet.", err=True)
+            click.echo(f"The room {room!r} was not checked: {home.path} is not set up yet.", err=True)
         return
     try:
-        listed = house.run(Ask(command="room/list"))
+        listed = runner.run(Ask(command="room/list"))
         problem = "" if listed.status == "done" else listed.message
     except DoorwardError as error:
         problem = error.message
     if problem:
-        click.echo(f"Whether there is a room {room!r} was not checked: {problem}", err=True)
+        click.echo(f"The room {room!r} was not checked: {problem}", err=True)
         return
     rooms = [one["room"] for one in listed.result["items"] if not one["archived"]]
     if room not in rooms:
         raise NotFound(
-            f"There is no room {room!r}; there are: {', '.join(rooms)}.",
-            hint=f"Make it with: doorward rooms create {room} --recipe RECIPE",
+            f"There is no room {room!r}; valid: {', '.join(rooms)}.",
+            hint=f"Create it with: doorward rooms create {room} --recipe RECIPE",
         )
 
 
@@ -231,4 +231,4 @@ def _print_generic(name: str, way: Stdio | Http) -> None:
 
 def _check(option: str, given: str, pattern: re.Pattern[str], what: str) -> None:
     if not pattern.fullmatch(given):
-        raise BadParams(f"{option} takes 1 to 63 {what}, the first a letter or digit; given {given[:80]!r}.")
+        raise BadParams(f"{option} takes 1 to 63 {what}, starting with a letter or digit; given {given[:80]!r}.")

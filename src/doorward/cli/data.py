@@ -1,4 +1,4 @@
-"""`doorward data`: look at collections."""
+"""`doorward data`: read collections."""
 
 from __future__ import annotations
 
@@ -24,27 +24,29 @@ class JsonText(click.ParamType[Any]):
             self.fail(f"{error}; given {value[:80]!r}", param, ctx)
 
 
-FILTER = click.option("--filter", "filter_", type=JsonText(), help='Such as \'{"name": {"$contains": "gen"}}\'.')
+FILTER = click.option(
+    "--filter", "filter_", type=JsonText(), help='Filter as JSON, such as \'{"name": {"$contains": "gen"}}\'.'
+)
 
 
 @click.group("data")
 def command() -> None:
-    """Look at collections of data, as yourself."""
+    """Read collections of data, as yourself."""
 
 
 @command.command()
 @click.argument("collection", required=False)
 @json_option
 def describe(collection: str | None, as_json: bool) -> None:
-    """Say which collections there are, or what is in one."""
+    """List the collections, or describe the fields of one."""
     as_owner("data/describe", as_json, collection=collection)
 
 
 @command.command("list")
 @click.argument("collection")
 @FILTER
-@click.option("--order-by", help="Such as name, or -createdAt for newest first.")
-@click.option("--limit", type=int)
+@click.option("--order-by", help="Field to sort by, such as name, or -createdAt for newest first.")
+@click.option("--limit", type=int, help="Maximum number of records.")
 @json_option
 def list_(collection: str, filter_: Any, order_by: str | None, limit: int | None, as_json: bool) -> None:
     """List the records of a collection."""
@@ -71,8 +73,8 @@ def count(collection: str, filter_: Any, as_json: bool) -> None:
 
 @command.command()
 @click.argument("sql")
-@click.option("--database", help="One of your own databases; by default Doorward's collections.")
+@click.option("--database", help="One of your own databases. By default, Doorward's collections.")
 @json_option
 def query(sql: str, database: str | None, as_json: bool) -> None:
-    """Run one read-only SELECT."""
+    """Run one read-only SELECT statement."""
     as_owner("data/query", as_json, sql=sql, database=database)

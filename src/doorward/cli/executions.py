@@ -1,4 +1,4 @@
-"""`doorward executions`: see what runs and what it wrote, and stop it."""
+"""`doorward executions`: list executions, read their output and cancel them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from doorward.cli.live import safe
 from doorward.doors.local import Ask
 
 _BETWEEN_LOOKS = 0.5
-"""Seconds between two looks at what a running execution has written."""
+"""Seconds between two requests for the output of a running execution."""
 
 
 @click.group("executions")
 def command() -> None:
-    """See what runs and what it wrote, and stop it: yours, and those of agents that act for you."""
+    """List executions, read their output and cancel them: yours, and those of agents acting for you."""
 
 
 @command.command("list")
-@click.option("--live", is_flag=True, help="Only those that wait or run now.")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many that ended.")
-@click.option("--after", type=click.IntRange(1), help="Go on after this place, which the page before named as next.")
+@click.option("--live", is_flag=True, help="Only executions that are queued or running.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Number of ended executions.")
+@click.option("--after", type=click.IntRange(1), help="Cursor returned by the previous page.")
 @json_option
 def list_(live: bool, limit: int, after: int | None, as_json: bool) -> None:
-    """List those that wait or run now, then those that ended, newest first."""
+    """List executions: queued and running ones first, then ended ones, newest first."""
     outcome = client.run(Ask(command="execution/list", params={"live": live, "limit": limit, "after": after or 0}))
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
         shown = {"items": [_on_one_line(item) for item in outcome.result["items"]], "next": outcome.result.get("next")}
@@ -42,7 +42,7 @@ def list_(live: bool, limit: int, after: int | None, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def show(id: str, as_json: bool) -> None:
-    """Show where one stands, and for how long it has run."""
+    """Show an execution's state and how long it has run."""
     as_owner("execution/status", as_json, execution=id)
 
 
@@ -50,7 +50,7 @@ def show(id: str, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def cancel(id: str, as_json: bool) -> None:
-    """Stop one, with every process that it started."""
+    """Cancel an execution and every process it started."""
     as_owner("execution/cancel", as_json, execution=id)
 
 
@@ -59,11 +59,11 @@ def cancel(id: str, as_json: bool) -> None:
 @click.option(
     "--stream",
     type=click.Choice(["result", "output", "stdout", "stderr"]),
-    help="The kept result, both streams as they come, or one of them.",
+    help="The stored result, both output streams interleaved, or one of them.",
 )
 @click.pass_context
 def tail(ctx: click.Context, id: str, stream: str | None) -> None:
-    """Print what one writes until it ends, or what is kept of one that ended."""
+    """Print the output of an execution until it ends, or the stored output if it has ended."""
     page: dict[str, Any] = {"stream": stream, "next": 0}
     while page["next"] is not None:
         asked = {"execution": id, "offset": page["next"], "stream": page["stream"], "length": 25_000}
@@ -81,7 +81,7 @@ def tail(ctx: click.Context, id: str, stream: str | None) -> None:
 
 
 def _on_one_line(item: dict[str, Any]) -> dict[str, Any]:
-    """What fits on a terminal beside an id that can be copied in one piece."""
+    """Return the columns that fit on a terminal beside an unbroken id."""
     began = datetime.fromisoformat(item["startedAt"]).astimezone()
     return {
         "execution": item["execution"],

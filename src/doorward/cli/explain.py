@@ -1,4 +1,4 @@
-"""`doorward explain`: the decision about a command, and its rule."""
+"""`doorward explain`: show the gate's decision about a command, and its rule."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from doorward.doors.local import Ask
 
 @click.command("explain")
 @click.argument("name", metavar="COMMAND", shell_complete=completing.commands)
-@click.option("--room", default=DEFAULT_ROOM, show_default=True, help="The room it would run in. Empty: none.")
+@click.option("--room", default=DEFAULT_ROOM, show_default=True, help="Room the command would run in; empty for none.")
 @click.option(
-    "--as", "agent", default=DEFAULT_AGENT, show_default=True, help="The agent that would ask; `me` for yourself."
+    "--as", "agent", default=DEFAULT_AGENT, show_default=True, help="Agent that would call it; `me` for yourself."
 )
-@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Ask as whoever this token speaks for.")
+@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Use the identity of this token.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (the default in a pipe).")
 @click.pass_context
 def command(ctx: click.Context, name: str, room: str, agent: str, token: str, as_json: bool) -> None:
-    """Say whether COMMAND is allowed in a room, by which rule, and what it would need. Writes nothing."""
+    """Show whether COMMAND is allowed in a room, by which rule, and what it requires. Nothing is executed."""
     told = client.explain(Ask(command=name, room=room, speak_as="" if agent == "me" else agent, token=token))
     allowed = told["decision"] == "allowed"
     if as_json or not sys.stdout.isatty():

@@ -1,4 +1,4 @@
-"""Following one command from its start to its end, with Ctrl-C for the execution and not only for this program."""
+"""Follows one command from start to end. Ctrl-C cancels the execution, not only this program."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from doorward.executions.notices import Notice
 
 _TICK = 0.125
 _UNTIL_KNOWN = 1.0
-"""Seconds that Ctrl-C waits to hear which execution it is about; what is unknown longer is left by hanging up."""
+"""Seconds that Ctrl-C waits for the execution's id; without one, the connection is closed instead."""
 STOPPED = 130
-"""The exit code of what a person stopped with Ctrl-C."""
+"""Exit code after Ctrl-C."""
 
 _NOTICES = frozenset({"started", "output", "progress", "logged", "asked", "step"})
 _notice = msgspec.json.Decoder(Notice).decode
 
 
 class Left(Exception):
-    """The person stopped it before it had begun, or it could not be stopped in any other way than by leaving."""
+    """The person stopped the command by closing the connection: before it started, or because cancelling failed."""
 
 
 @contextlib.asynccontextmanager
 async def attention(live: Live, stop: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """While this lasts, the line of progress moves, and Ctrl-C asks `stop`; a second one leaves at once."""
+    """Draw progress and handle Ctrl-C: the first one calls `stop`, a second one exits at once."""
     work = asyncio.current_task()
     if work is None:
-        raise RuntimeError("only a task can be attended to")
+        raise RuntimeError("attention() must run inside a task")
     stopping: list[asyncio.Task[None]] = []
 
     async def cancel() -> None:
@@ -80,9 +80,10 @@ async def attention(live: Live, stop: Callable[[], Awaitable[None]]) -> AsyncIte
 
 
 async def follow(sock: socket.socket, body: bytes, live: Live, cancel: Callable[[str], bool]) -> dict[str, Any]:
-    """Ask the running server and tell `live` what it says; gives back its last word.
+    """Send a request to the running server, pass its notices to `live`, and return the last message.
 
-    `cancel(execution)` asks the server, on a connection of its own, to stop it. When that is refused, hanging up does.
+    `cancel(execution)` asks the server to cancel it, on a separate connection. If that fails, closing this connection
+    cancels it.
     """
     work = asyncio.current_task()
     reader, writer = await asyncio.open_unix_connection(sock=sock)
@@ -100,13 +101,16 @@ async def follow(sock: socket.socket, body: bytes, live: Live, cancel: Callable[
                 if said.get("type") not in _NOTICES:
                     return dict(said)
                 live.notice(_notice(line))
-            raise Unreachable("The running server hung up.", hint="Whether it ran is in: doorward audit tail")
+            raise Unreachable(
+                "The running server closed the connection before the outcome.",
+                hint="To see whether it ran: doorward audit tail",
+            )
     finally:
         writer.close()
 
 
 async def lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """The lines of an HTTP answer's body, as they come; the last one may lack its end."""
+    """Yield the lines of an HTTP response body as they arrive. The last one may lack its newline."""
     body = _Body()
     parser = httptools.HttpResponseParser(body)
     while data := await reader.read(65_536):
@@ -118,7 +122,7 @@ async def lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 class _Body:
-    """Collects the body that a parser finds in an HTTP answer."""
+    """Collects the body from an HTTP response parser."""
 
     def __init__(self) -> None:
         self.rest = bytearray()

@@ -1,10 +1,9 @@
-"""MCP clients beside a command that runs for long without a server: they are served in its house until it ends."""
+"""Serves MCP clients next to a long-running command when no server is running."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
     from doorward.app import House
 
 _LONG = 1.0
-"""Seconds after which a command counts as a long one; few others meet one that is shorter, and they wait."""
+"""Seconds after which a command counts as long-running. During a shorter one, clients simply wait."""
 _PATIENCE = 5.0
-"""Seconds in which clients may finish what they began, before the command ends and one of them keeps the house."""
+"""Seconds for clients to finish their calls before the command ends and one of them takes over the home folder."""
 
 
 @contextlib.asynccontextmanager
 async def hospitable(home: Home, house: House) -> AsyncIterator[None]:
-    """While this lasts, and once it has lasted long, MCP clients are let in."""
+    """Accept MCP clients once the block has run for a while."""
     ending = asyncio.Event()
     task = asyncio.create_task(_let_in(home, house, ending))
     try:
@@ -38,8 +37,10 @@ async def _let_in(home: Home, house: House, ending: asyncio.Event) -> None:
             await ending.wait()
     if ending.is_set():
         return
-    door = importlib.import_module("doorward.doors.mcp.door").McpDoor(house.gate, house.services)
-    host = importlib.import_module("doorward.doors.mcp_stdio.host").Host(home, house.gate, house.services, door)
+    from doorward.doors.mcp.door import McpDoor  # noqa: PLC0415 - slow to import, and seldom needed
+    from doorward.doors.mcp_stdio.host import Host  # noqa: PLC0415
+
+    host = Host(home, house.gate, house.services, McpDoor(house.gate, house.services))
     async with host:
         await ending.wait()
         await host.leave(_PATIENCE)

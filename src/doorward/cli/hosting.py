@@ -1,10 +1,9 @@
-"""Keeping the house in the process of one MCP client, for it and for everybody else who comes."""
+"""Embedded server: runs Doorward inside a client process when no server is running."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -19,18 +18,18 @@ from doorward.doors.mcp_stdio.relay import note
 from doorward.home import Home, Lock, listen_private
 
 _FOR_A_SERVER = 5.0
-"""Seconds in which calls may finish before a server that asked for the house gets it."""
+"""Seconds for calls to finish before handing the home folder over to a server that started."""
 _FOR_THE_END = 1.0
-"""The same when this process ends, because its client did; clients do not wait for long."""
+"""The same when this process ends with its client. Clients do not wait long for that."""
 HEAD_START = 0.5
-"""Seconds for the first answers, before this process gets busy with what can wait."""
+"""Seconds for the first answers before background work starts."""
 
 
 class Hosting:
-    """A house kept open as a task of its own, until it is asked to leave or to hand the house over."""
+    """Doorward running as a task of this process, until it ends or hands over to a server."""
 
     def __init__(self, home: Home, lock: Lock, stop: Callable[[], None], *, head_start: float = HEAD_START) -> None:
-        """`stop` is told when a person asks Doorward to shut down."""
+        """`stop` is called when a person asks Doorward to shut down."""
         self._home = home
         self._stop = stop
         self._lock = lock
@@ -46,13 +45,13 @@ class Hosting:
 
     @property
     def over(self) -> bool:
-        """Whether the house is kept no longer; an error that kept it from opening is raised."""
+        """Whether the embedded server has ended. Raises the error that stopped it, if any."""
         if self._task.done():
             self._task.result()
         return self._task.done()
 
     async def connection(self) -> socket.socket:
-        """A connection for the client of this process; an error that kept the house from opening is raised."""
+        """Return a connection for this process's own client. Raises the error that kept the server from starting."""
         either: list[asyncio.Future[Any]] = [self._host, self._task]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not self._host.done():
@@ -60,11 +59,11 @@ class Hosting:
         return self._host.result().own()
 
     async def end(self) -> None:
-        """Leave, since the client of this process did."""
+        """Stop, because the client of this process has ended."""
         self._patience = _FOR_THE_END
         self._leaving.set()
         await asyncio.wait([self._task])
-        if self._host.done():  # whoever waited for a house that never opened was told why
+        if self._host.done():  # if it never started, `connection` has raised the error already
             self._task.result()
 
     async def _keep(self) -> None:
@@ -83,15 +82,15 @@ class Hosting:
             self._lock.release()
 
     def _give(self, heir: socket.socket) -> None:
-        """Hand over the lock itself, by its open file, so that no third process can come in between."""
+        """Pass the lock's file descriptor on, so that no third process can take the lock in between."""
         with heir, contextlib.suppress(OSError):
             socket.send_fds(heir, [hello.line(hello.Welcome(os.getpid()))], [self._lock.descriptor])
-            note("handed the house over to the server that has started.")
+            note("handed over to the server that has started.")
 
 
 @contextlib.asynccontextmanager
 async def _terminals(home: Home, house: House, head_start: float) -> AsyncIterator[None]:
-    """While this lasts, `doorward` commands are answered on their socket, as by a server."""
+    """Serve `doorward` commands on the owner's socket, as a server does."""
     stopping = asyncio.Event()
     task = asyncio.create_task(_answer_terminals(home, house, stopping, head_start))
     try:
@@ -102,26 +101,33 @@ async def _terminals(home: Home, house: House, head_start: float) -> AsyncIterat
         task.result()
 
 
+def _import_server() -> tuple[Any, Any]:
+    """Import the HTTP server. Runs in a thread, because the import is slow and must not block the event loop."""
+    from doorward.doors.http import Server  # noqa: PLC0415
+    from doorward.doors.serve import serve  # noqa: PLC0415
+
+    return Server, serve
+
+
 async def _answer_terminals(home: Home, house: House, stopping: asyncio.Event, head_start: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(head_start):
             await stopping.wait()
     if stopping.is_set():
         return
-    web = await asyncio.to_thread(importlib.import_module, "doorward.doors.http")
-    answering = await asyncio.to_thread(importlib.import_module, "doorward.doors.serve")
+    server_type, serve = await asyncio.to_thread(_import_server)
     try:
         with contextlib.closing(listen_private(home.socket)) as private:
-            server = web.Server(house.gate, house.services)
-            await answering.serve(server, None, private, stopping, lambda: None)
+            server = server_type(house.gate, house.services)
+            await serve(server, None, private, stopping, lambda: None)
     finally:
         home.socket.unlink(missing_ok=True)
 
 
 def _introduce(house: House) -> None:
     if house.made:
-        note("made a new home for Doorward:\n  " + "\n  ".join(house.made))
+        note("created the home folder:\n  " + "\n  ".join(house.made))
     if house.recovered:
-        note(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger says which.")
+        note(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger lists them.")
     for problem in house.services.recipes.problems.values():
-        note(f"a recipe is not valid, its last good version is in force: {problem}")
+        note(f"a recipe is not valid; its last valid version stays in force: {problem}")

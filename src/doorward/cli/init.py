@@ -1,4 +1,4 @@
-"""`doorward init`: make the home folder."""
+"""`doorward init`: create the home folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from doorward.settings import home_folder
 
 
 @click.command("init")
-@click.option("--workspace", default="", help="The folder file commands work in; by default one in the home folder.")
+@click.option("--workspace", default="", help="Folder for file commands. By default, a folder in the home folder.")
 def command(workspace: str) -> None:
-    """Make the home folder (DOORWARD_HOME, or ~/.doorward) and say what was made. Safe to repeat."""
+    """Create the home folder (DOORWARD_HOME, or ~/.doorward). Safe to repeat."""
     home = Home(home_folder())
     home.make()
     with Lock(home) as lock:
@@ -27,15 +27,15 @@ def command(workspace: str) -> None:
             _set_workspace(home, workspace)
         made = asyncio.run(_open(home))
     if made:
-        click.echo("Made a new home for Doorward:\n  " + "\n  ".join(made))
+        click.echo("Created the home folder:\n  " + "\n  ".join(made))
     else:
-        click.echo(f"The home folder {home.path} was there already; nothing was changed.")
+        click.echo(f"The home folder {home.path} already exists; nothing was changed.")
     report.note("Next: doorward run data/list --collection=rooms")
 
 
 def _set_workspace(home: Home, workspace: str) -> None:
     if home.settings.exists():
-        raise Unusable(f"There are settings in {home.settings} already.", hint="Set files.workspace there by hand.")
+        raise Unusable(f"The settings file {home.settings} already exists.", hint="Set files.workspace in it.")
     folder = click.Path(exists=True, file_okay=False, resolve_path=True).convert(workspace, None, None)
     home.settings.write_text(f"[files]\nworkspace = {json.dumps(str(folder))}\n")
 

@@ -1,4 +1,4 @@
-"""Keeping a house open for long: its chores, beside whatever it serves."""
+"""Background tasks of a running Doorward: file watchers, personas, upstream servers, ledger maintenance."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from doorward.app import House, keep_tidy
 
 @contextlib.asynccontextmanager
 async def kept(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
-    """While this lasts, edited files take effect, personas answer, the ledger is looked after, the old is forgotten.
+    """Run the background tasks: watch edited files, answer as personas, maintain the ledger, delete old data.
 
-    `head_start` are seconds in which somebody waits for a first answer, and nothing costly begins.
+    `head_start` delays the costly ones by that many seconds, so that the first answers are fast.
     """
     services = house.services
     chores = (
@@ -40,16 +40,16 @@ async def kept(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
 
 
 async def _connect(house: House, head_start: float) -> None:
-    """Connect to upstream servers, of which none is waited for."""
+    """Start connecting to upstream servers, without waiting for them."""
     await asyncio.sleep(head_start)
     house.services.upstreams.start()
 
 
 async def _say_how_programs_are_held(house: House, head_start: float) -> None:
-    """Try the sandbox out soon, so that what it lacks is known before anything runs in it."""
+    """Test the sandbox early, so that its limits are known before a program runs in it."""
     await asyncio.sleep(head_start)
     level = await house.services.sandbox.level()
     if level.word != "full":
         click.echo(click.style(f"The sandbox is {level}. {level.hint}", fg="yellow", bold=True), err=True)
         if house.settings.sandbox.required:
-            click.echo("Programs are refused, since the setting sandbox.required is on.", err=True)
+            click.echo("Programs are refused, because the setting sandbox.required is on.", err=True)

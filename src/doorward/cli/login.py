@@ -1,4 +1,4 @@
-"""`doorward login`: a link that lets a browser into the console, once."""
+"""`doorward login`: print a one-time link that logs a browser in to the console."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from doorward.home import Home
 from doorward.settings import home_folder
 
 _TO_LOAD = 10.0
-"""Seconds in which a browser has read the page that leads it to the link."""
+"""Seconds for the browser to load the redirect page before it is deleted."""
 _PAGE = """\
 <!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0; url={0}">
 <title>Doorward</title>
-<p><a href="{0}">Go on to Doorward</a></p>
+<p><a href="{0}">Continue to Doorward</a></p>
 """
 
 
 @click.command("login")
-@click.option("--open", "opens", is_flag=True, help="Open it in this machine's browser as well, unseen by others.")
+@click.option("--open", "opens", is_flag=True, help="Also open the link in this machine's browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(opens: bool, as_json: bool) -> None:
-    """Print a link that logs one browser in to the console as you. It works once, and not for long."""
+    """Print a link that logs one browser in to the console as you. It works once and expires soon."""
     address = _running()
     outcome = client.run(Ask(command="user/link"))
     if outcome.status != "done":
@@ -52,9 +52,9 @@ def command(opens: bool, as_json: bool) -> None:
 
 
 def _opened(link: str) -> bool:
-    """Open a browser at a link, by way of a page that nobody else can read and that is gone soon.
+    """Open the link in a browser, through a temporary page that only the owner can read.
 
-    The words a program was started with can be read by everybody on the machine, and so could the code in the link.
+    Every user of the machine can read the arguments of a process, so the link must not be one.
     """
     descriptor, name = tempfile.mkstemp(prefix="login-", suffix=".html", dir=home_folder())
     page = Path(name)
@@ -70,7 +70,7 @@ def _opened(link: str) -> bool:
 
 
 def _running() -> str:
-    """The address of the running server. Links are of no use without one, and a house without one makes none."""
+    """Return the URL of the running server. Raises without one: a login link needs a server."""
     home = Home(home_folder())
     sock = client.connect(home)
     try:
@@ -82,7 +82,7 @@ def _running() -> str:
             sock.close()
     if not address:
         raise Unreachable(
-            f"No server runs for the home folder {home.path}, so there is nothing to log in to.",
+            f"No server is running for the home folder {home.path}.",
             hint="Start it with: doorward up",
         )
     return address

@@ -1,4 +1,4 @@
-"""The `doorward` command. Subcommands are imported when used, so that `--help` answers at once."""
+"""The `doorward` command. Subcommands are imported when they are used, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import click
 from doorward import __version__
 
 SUBCOMMANDS = {
-    "up": "Start Doorward on this machine and say where to look.",
-    "login": "Print a link that lets a browser into the console.",
-    "ai": "Say in plain words what you want, and have it done.",
-    "shell": "A shell whose every command passes the gate, and `@` for plain words.",
-    "chat": "Talk in a room with its people and AIs.",
-    "init": "Make the home folder and say what was made.",
-    "mcp": "Speak MCP on the standard streams, for a client that starts it.",
-    "connect": "Add Doorward to the MCP clients on this machine, or take it out.",
-    "servers": "See, add and change the MCP servers behind Doorward.",
+    "up": "Start the Doorward server on this machine.",
+    "login": "Print a link that logs a browser in to the console.",
+    "ai": "Ask the keeper in plain words.",
+    "shell": "Open a shell in which every command passes the gate.",
+    "chat": "Chat in a room with its people and AIs.",
+    "init": "Create the home folder.",
+    "mcp": "Run an MCP server on standard input and output.",
+    "connect": "Add Doorward to an MCP client on this machine, or remove it.",
+    "servers": "Manage the MCP servers behind Doorward.",
     "run": "Run a command in a room, as an agent of yours.",
-    "explain": "Say whether a command is allowed in a room, and by which rule.",
-    "executions": "See what runs and what it wrote, and stop it.",
-    "approvals": "See what waits for a person, and decide.",
-    "audit": "Read, export and verify the record of everything.",
-    "rooms": "Make rooms, and say who is in them.",
-    "recipe": "See, check and change the rules of rooms.",
-    "personas": "See, add and change the AIs that live in rooms.",
-    "data": "Look at collections of data.",
-    "token": "Make and revoke tokens for agents and programs, and let people log in.",
-    "status": "Say how Doorward is doing.",
-    "bench": "Measure this machine against Doorward's targets.",
-    "completion": "Print the completion script for your shell.",
+    "explain": "Show whether a command is allowed in a room, and by which rule.",
+    "executions": "List executions, read their output and cancel them.",
+    "approvals": "List and decide approvals.",
+    "audit": "Read, export and verify the ledger.",
+    "rooms": "Manage rooms and their members.",
+    "recipe": "Manage recipes, the rules of rooms.",
+    "personas": "Manage personas, the AIs in rooms.",
+    "data": "Read collections of data.",
+    "token": "Manage tokens, passwords and invitations.",
+    "status": "Show the status of Doorward.",
+    "bench": "Check Doorward's speed and sandbox on this machine.",
+    "completion": "Print a shell completion script.",
 }
 
 _EXAMPLES = """
 \b
-First steps:
+Examples:
   doorward ai "how many rooms do we have"
   doorward run data/list --collection=rooms
   doorward explain --room general file/write
@@ -46,7 +46,7 @@ First steps:
 
 
 class Lazy(click.Group):
-    """A group that knows its subcommands' names and summaries without importing them."""
+    """A click group that lists its subcommands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(SUBCOMMANDS)
@@ -67,7 +67,7 @@ class Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in SUBCOMMANDS and "/" in args[0]:
-            ctx.fail(f"{args[0]!r} is a governed command; run it with: doorward run {' '.join(args)}")
+            ctx.fail(f"{args[0]!r} is not a subcommand; run it with: doorward run {' '.join(args)}")
         return super().resolve_command(ctx, args)
 
 
@@ -80,13 +80,13 @@ class Lazy(click.Group):
 def cli() -> None:
     """The one door between AIs and this machine.
 
-    Every request passes one gate: who asks, is it well formed, does the room's recipe allow it, is it within
-    limits, must a human approve it. Then it runs, and leaves a record.
+    Every request passes one gate, which checks the caller, the parameters, the room's recipe, the limits and the
+    approvals. Then it runs and is recorded in the ledger.
     """
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; whatever goes wrong ends in a sentence, never in a traceback."""
+    """Run the command line. Every error ends in a sentence, never in a traceback."""
     sys.exit(_run(arguments))
 
 
@@ -104,5 +104,7 @@ def _run(arguments: list[str] | None) -> Any:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
-    except Exception as error:  # noqa: BLE001 - a person at a terminal never sees a traceback
-        return importlib.import_module("doorward.cli.report").unexpected(error)
+    except Exception as error:  # noqa: BLE001 - people never see a traceback
+        from doorward.cli import report  # noqa: PLC0415 - slow to import, needed for errors only
+
+        return report.unexpected(error)

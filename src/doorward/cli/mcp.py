@@ -1,9 +1,8 @@
-"""`doorward mcp`: an MCP server on the standard streams, as MCP clients start them."""
+"""`doorward mcp`: an MCP server on standard input and output."""
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import signal
 import socket
@@ -25,28 +24,28 @@ if TYPE_CHECKING:
     from doorward.cli.hosting import Hosting
 
 _PATIENCE = 20.0
-"""Seconds to wait for another process to be done with the home folder, or to serve in it."""
+"""Seconds to wait for another process to release the home folder, or to serve from it."""
 _PAUSE = 0.02
 
 
 @click.command("mcp")
-@click.option("--room", default="general", show_default=True, help="The room to act in; its recipe decides.")
-@click.option("--as", "agent", default="", help="The agent's name; by default the client's own, or `agent`.")
+@click.option("--room", default="general", show_default=True, help="Room to act in, under its recipe.")
+@click.option("--as", "agent", default="", help="Name of the agent. By default, the client's own name or `agent`.")
 @click.option(
     "--tools",
     type=click.Choice(["auto", "all", "search"]),
     default=None,
-    help="List all tools, or a few with which the others are found; by default as the settings say.",
+    help="List all tools, or only a few that search for the others. By default, as in the settings.",
 )
 def command(room: str, agent: str, tools: hello.Tools | None) -> None:
-    """Speak MCP on the standard streams, for a client that starts this program. `doorward connect` sets that up.
+    """Run an MCP server on standard input and output. MCP clients start it; `doorward connect` sets that up.
 
-    Any number of clients, a server (`doorward up`) and other commands work beside each other on one home folder.
+    Several clients, a server (`doorward up`) and other commands can use one home folder at the same time.
     """
     if None in (sys.__stdin__, sys.__stdout__):
-        raise Unusable("MCP is spoken on the standard streams, of which one is closed; start this from an MCP client.")
+        raise Unusable("Standard input or output is closed, and MCP needs both; start this from an MCP client.")
     if os.isatty(0):
-        note("an MCP client should start this; `doorward connect` sets one up. Ctrl-D ends it.")
+        note("this is meant to be started by an MCP client; `doorward connect` sets one up. Ctrl-D ends it.")
     wanted = Hello(room=room, speak_as=agent, tools=tools or "")
     asyncio.run(_serve(Home(home_folder()), wanted, *streams.taken()))
 
@@ -65,7 +64,7 @@ async def _serve(home: Home, wanted: Hello, source: int, sink: int) -> None:
 
 
 class Way:
-    """The way to the house: through the process that keeps it, or by keeping it in this one when there is none."""
+    """Connects to the process that serves this home folder, or embeds the server here when there is none."""
 
     def __init__(self, home: Home, stop: Callable[[], None]) -> None:
         self._home = home
@@ -73,7 +72,7 @@ class Way:
         self._hosting: Hosting | None = None
 
     async def reach(self, wanted: Hello) -> socket.socket:
-        """A connection to the house on which hello was said; Overloaded when somebody else holds it in silence."""
+        """Return a connection after the hello. Raises Overloaded when another process holds the lock but is silent."""
         self._home.make()
         lock = Lock(self._home)
         deadline = time.monotonic() + _PATIENCE
@@ -97,7 +96,8 @@ class Way:
             sock = hello.connect(self._home)
             if sock is not None or not lock.take():
                 return sock
-            hosting = importlib.import_module("doorward.cli.hosting")  # only whoever keeps the house needs all of it
+            from doorward.cli import hosting  # noqa: PLC0415 - slow to import
+
             self._hosting = hosting.Hosting(self._home, lock, self._stop)
         return await self._hosting.connection() if self._hosting is not None else None
 

@@ -1,4 +1,4 @@
-"""`doorward personas`: the AIs that live in rooms."""
+"""`doorward personas`: manage the AIs in rooms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group("personas")
 def command() -> None:
-    """See, add and change the AIs that live in rooms."""
+    """Manage personas, the AIs in rooms."""
 
 
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the personas, and what is wrong with files that are not valid."""
+    """List the personas, and the errors in invalid persona files."""
     as_owner("persona/list", as_json)
 
 
@@ -29,14 +29,14 @@ def list_(as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def show(id: str, as_json: bool) -> None:
-    """Show a persona as it is in force."""
+    """Show a persona as it is in force now."""
     as_owner("persona/show", as_json, id=id)
 
 
 @command.command()
 @click.argument("file", type=FILE)
 def check(file: Path) -> None:
-    """Say whether the file of a persona is valid, and if not, what is wrong where."""
+    """Check a persona file and show where it is wrong."""
     persona = parse(file.read_bytes(), file.name)
     click.echo(f"{file.name} is a valid persona: {persona.display_name}.")
 
@@ -45,7 +45,7 @@ def check(file: Path) -> None:
 @click.argument("file", type=FILE)
 @json_option
 def put(file: Path, as_json: bool) -> None:
-    """Check the file of a persona, put it in force, and put the persona into the rooms that it names."""
+    """Check a persona file, put it in force, and add the persona to the rooms it names."""
     as_owner("persona/put", as_json, id=file.stem, text=file.read_bytes().decode(errors="surrogateescape"))
 
 
@@ -53,7 +53,7 @@ def put(file: Path, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def remove(id: str, as_json: bool) -> None:
-    """Remove a persona; it leaves its rooms, and what it said stays."""
+    """Remove a persona. It leaves its rooms; its messages stay."""
     as_owner("persona/remove", as_json, id=id)
 
 
@@ -62,7 +62,7 @@ def remove(id: str, as_json: bool) -> None:
 @click.argument("room")
 @json_option
 def stop(id: str, room: str, as_json: bool) -> None:
-    """Stop what a persona does in a room."""
+    """Stop what a persona is doing in a room."""
     as_owner("persona/stop", as_json, id=id, name=room)
 
 

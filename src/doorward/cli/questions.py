@@ -1,4 +1,4 @@
-"""`doorward approvals questions` and `answer`: what MCP servers want to know of a person."""
+"""`doorward approvals questions` and `answer`: questions from MCP servers (elicitation)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from doorward.visible import visible
 @click.command("questions")
 @json_option
 def questions(as_json: bool) -> None:
-    """List what MCP servers want to know of you."""
+    """List questions from MCP servers."""
     if as_json or not sys.stdout.isatty():
         as_owner("mcp/questions", as_json)
     if not show_waiting():
-        report.note("No server asks anything.")
+        report.note("No questions.")
 
 
 def show_waiting() -> bool:
-    """Show the questions that wait, each with how to answer it; whether there are any."""
+    """Show each open question and how to answer it. Returns whether there are any."""
     waiting = _waiting()
     for one in waiting:
         head = click.style(f"{one['server']} asks", bold=True)
-        click.echo(f"{head} for {one['caller']}, to go on with {one['command']}:")
+        click.echo(f"{head} for {one['caller']}, to continue {one['command']}:")
         click.echo("\n".join(f"  {line}" for line in str(one["message"]).splitlines()))
         form = one.get("form") or {}
         fields = form.get("properties", {})
@@ -42,7 +42,7 @@ def show_waiting() -> bool:
 
 
 def about(spec: Any, needed: bool) -> str:
-    """What goes into a field: its title and description, of what type it is, what can be chosen, whether it must be."""
+    """Describe a form field: title, description, type, choices, whether it is required, and its default."""
     spec = spec if isinstance(spec, dict) else {}
     said = [str(spec[key]) for key in ("title", "description") if spec.get(key)]
     choices = _choices(spec)
@@ -51,14 +51,14 @@ def about(spec: Any, needed: bool) -> str:
         kind = f"a list of {', '.join(choices) or 'values'}, as JSON"
     if isinstance(spec.get("format"), str):
         kind += f" ({spec['format']})"
-    parts = [*said, kind, "required" if needed else "may be left out"]
+    parts = [*said, kind, "required" if needed else "optional"]
     if "default" in spec:
-        parts.append(f"otherwise {spec['default']}")
+        parts.append(f"default {spec['default']}")
     return visible("; ".join(parts), lines=False)
 
 
 def _choices(spec: Mapping[str, Any]) -> list[str]:
-    """What can be chosen, in each of the ways in which a form says so; what a value is called stands behind it."""
+    """Return the choices of a field, each with its title, from any of the forms JSON Schema has for them."""
     items = spec.get("items")
     if isinstance(items, dict):
         return _choices(items)
@@ -76,21 +76,21 @@ def _choices(spec: Mapping[str, Any]) -> list[str]:
 @click.command("answer")
 @click.argument("id")
 @click.argument("fields", nargs=-1, metavar="[FIELD=VALUE]...")
-@click.option("--decline", "action", flag_value="decline", help="Do not tell it.")
-@click.option("--cancel", "action", flag_value="cancel", help="Neither yes nor no.")
+@click.option("--decline", "action", flag_value="decline", help="Decline to answer.")
+@click.option("--cancel", "action", flag_value="cancel", help="Dismiss the question without a decision.")
 @json_option
 def answer(id: str, fields: tuple[str, ...], action: str | None, as_json: bool) -> None:
-    """Answer a question. What you fill in goes to that server, and into no record.
+    """Answer a question. Your answer goes to that server only; it is not recorded.
 
     \b
     doorward approvals answer 01k9x2m4q7ab3cde name=Ada age=36
     doorward approvals answer 01k9x2m4q7ab3cde --decline
 
-    Without fields you are shown the question and asked for each.
+    Without fields, you are prompted for each one.
     """
     if action is not None:
         if fields:
-            raise click.UsageError("Fields are for an answer that is given; leave out --decline and --cancel.")
+            raise click.UsageError(f"--{action} takes no fields; omit either the fields or --{action}.")
         as_owner("mcp/answer", as_json, question=id, action=action)
     asked = _asked(id)
     form = asked.get("form") or {}
@@ -104,7 +104,7 @@ def answer(id: str, fields: tuple[str, ...], action: str | None, as_json: bool) 
 
 
 def _asked(id: str) -> Mapping[str, Any]:
-    """The question, if it is one of ours; answering one that is not says so by itself."""
+    """Return the question, or an empty mapping. The server reports an unknown id when it gets the answer."""
     return next((one for one in _waiting() if one["id"] == id), {})
 
 
@@ -119,27 +119,27 @@ def _read(fields: Sequence[str], form: Mapping[str, Any]) -> dict[str, Any]:
     for one in fields:
         name, equals, text = one.partition("=")
         if not equals:
-            raise click.UsageError(f"A field is given as FIELD=VALUE; given {one!r}.")
+            raise click.UsageError(f"Fields are written FIELD=VALUE; given {one!r}.")
         content[name] = value_of(text, form.get("properties", {}).get(name, {}))
     return content
 
 
 def value_of(text: str, spec: Mapping[str, Any]) -> Any:
-    """A text where the form wants one, and what it is as JSON elsewhere."""
+    """Parse a value: as text for a string field, otherwise as JSON."""
     if spec.get("type", "string") == "string":
         return text
     try:
         return strictjson.loads(text)
     except strictjson.NotJson:
-        return text  # whoever checks it against the form says best what is wrong
+        return text  # the check against the form gives the better error
 
 
 def _filled_in(asked: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the person at the terminal fills in; None when they do not want to."""
-    click.echo(f"{asked['server']} asks, to go on with {asked['command']}:\n\n{asked['message']}\n")
+    """Prompt for each field; None when the person declines."""
+    click.echo(f"{asked['server']} asks, to continue {asked['command']}:\n\n{asked['message']}\n")
     properties = form.get("properties", {})
     if not properties:
-        return {} if click.confirm("Say yes?", default=False) else None
+        return {} if click.confirm("Accept?", default=False) else None
     content: dict[str, Any] = {}
     for name, spec in properties.items():
         label = f"{visible(name, lines=False)} ({about(spec, name in form.get('required', ()))})"

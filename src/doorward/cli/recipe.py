@@ -1,4 +1,4 @@
-"""`doorward recipe`: the rules of rooms."""
+"""`doorward recipe`: manage recipes, the rules of rooms."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group("recipe")
 def command() -> None:
-    """See, check and change the rules of rooms."""
+    """Manage recipes, the rules of rooms."""
 
 
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the recipes, and what is wrong with files that are not valid."""
+    """List the recipes, and the errors in invalid recipe files."""
     as_owner("recipe/list", as_json)
 
 
@@ -32,32 +32,36 @@ def list_(as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def show(id: str, as_json: bool) -> None:
-    """Show a recipe as it is in force."""
+    """Show a recipe as it is in force now."""
     as_owner("recipe/show", as_json, id=id)
 
 
 @command.command()
 @click.argument("file", type=FILE)
 def check(file: Path) -> None:
-    """Say whether a recipe file is valid, and if not, what is wrong where."""
+    """Check a recipe file and show where it is wrong."""
     recipe = parse(file.read_bytes(), file.name)
     click.echo(f"{file.name} is a valid recipe: {recipe.display_name}.")
 
 
 @command.command()
 @click.argument("file", type=FILE)
-@click.option("--room", default=None, help="Only this room; left out, every room under a recipe of the file's id.")
-@click.option("--since", default="7d", show_default=True, help="From when on: an age such as 12h or 7d, or a time.")
-@click.option("--until", default=None, help="Up to when; left out, until now.")
-@click.option("--examples", type=click.IntRange(0, 20), default=3, show_default=True, help="Calls shown of each kind.")
+@click.option(
+    "--room", default=None, help="Only this room. By default, every room under the recipe with the file's id."
+)
+@click.option("--since", default="7d", show_default=True, help="Start: an age such as 12h or 7d, or a time.")
+@click.option("--until", default=None, help="End: an age or a time. By default, now.")
+@click.option(
+    "--examples", type=click.IntRange(0, 20), default=3, show_default=True, help="Example calls per changed decision."
+)
 @json_option
 def diff(file: Path, room: str | None, since: str, until: str | None, examples: int, as_json: bool) -> None:
-    """Say which past decisions would be others if FILE were the recipe, and change nothing.
+    """Show past decisions that would change if FILE were the recipe. Nothing is changed.
 
     \b
     doorward recipe diff support.json --room general --since 7d
 
-    Ends with 0 when every decision would be the same, and with 6 when one would be another or cannot be told.
+    Exit codes: 0 when no decision would change, 6 when one would change or cannot be determined.
     """
     given = {"inRoom": room, "since": since, "until": until, "examples": examples}
     text = file.read_bytes().decode(errors="surrogateescape")

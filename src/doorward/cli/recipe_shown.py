@@ -1,4 +1,4 @@
-"""How the flips of a changed recipe look in a terminal."""
+"""Terminal view of `doorward recipe diff`: the decisions that would change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from doorward.model import Outcome
 from doorward.visible import visible
 
 FLIPS = 6
-"""The exit code when some decision would be another, or cannot be told; no other end has it."""
+"""Exit code when a decision would change or cannot be determined. No other outcome has it."""
 
-_WORDS = {"allowed": "allowed", "approval": "asked about", "refused": "refused", "unknown": "cannot be told"}
+_WORDS = {"allowed": "allowed", "approval": "needs approval", "refused": "refused", "unknown": "unknown"}
 _COLOURS = {"allowed": "green", "approval": "yellow", "refused": "red", "unknown": "magenta"}
 
 
 def flips(outcome: Outcome, as_json: bool) -> int:
-    """Print them, and return the exit code."""
+    """Print the changed decisions and return the exit code."""
     if outcome.status != "done" or as_json or not sys.stdout.isatty():
         code = report.show(outcome, as_json)
     else:
@@ -34,12 +34,12 @@ def _print(result: dict[str, Any]) -> None:
     for flip in result["items"]:
         _flip(flip)
     where = ", ".join(result["rooms"]) or "no room"
-    click.echo(f"{visible(result['says'])} Looked at {where} from {result['since']} on.")
+    click.echo(f"{visible(result['says'])} Checked {where} since {result['since']}.")
     if result["leftOut"]:
         told = ", ".join(f"{count} {why}" for why, count in result["leftOut"].items())
-        report.note(f"Left out, since no recipe decided about it: {told}.")
+        report.note(f"Not checked, because no recipe decided them: {told}.")
     if result["beyond"]:
-        report.note(f"{result['beyond']} more are of further kinds, for which there was no room.")
+        report.note(f"{result['beyond']} more not shown.")
 
 
 def _flip(flip: dict[str, Any]) -> None:
@@ -47,8 +47,8 @@ def _flip(flip: dict[str, Any]) -> None:
     command = click.style(visible(flip["command"]), bold=True)
     times = "once" if flip["count"] == 1 else f"{flip['count']} times"
     click.echo(f"{command}  {was} -> {would}  {times}, {_callers(flip)}, last {flip['last'][:16].replace('T', ' ')}")
-    click.echo(f"    decided by   {visible(flip['before'])}")
-    click.echo(f"    then by      {visible(flip['rule'])}")
+    click.echo(f"    rule was        {visible(flip['before'])}")
+    click.echo(f"    rule would be   {visible(flip['rule'])}")
     for one in flip["examples"]:
         params = " ".join(f"{key}={_written(value)}" for key, value in (one["params"] or {}).items())
         click.echo(click.style(f"    {one['call']}  {visible(params, lines=False)[:100]}", dim=True))

@@ -1,4 +1,4 @@
-"""How outcomes and errors look in a terminal, and the exit codes that go with them."""
+"""Prints outcomes and errors on a terminal, and maps them to exit codes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from doorward.cli.live import safe
 from doorward.cli.wrapping import columns, indented
 from doorward.command import Blocks
 from doorward.errors import DoorwardError, Failed, Unusable
-from doorward.gate import present
+from doorward.gate import result_text
 from doorward.model import Outcome
 from doorward.settings import home_folder
 from doorward.visible import visible
 
 EXIT_CODES = {"done": 0, "failed": 1, "refused": 3, "parked": 4}
 UNUSABLE = 5
-"""The exit code when this installation cannot be used as it is; 2 is for a wrong command line."""
+"""Exit code when the installation or its files cannot be used. 2 means a wrong command line."""
 
 
 def show(outcome: Outcome, as_json: bool, *, told: bool = False) -> int:
-    """Print an outcome, as JSON where a program reads it, and return its exit code.
+    """Print an outcome, as JSON when standard output is not a terminal, and return its exit code.
 
-    `told` says that what the command wrote was shown while it ran.
+    `told` says that the command's output was already shown while it ran.
     """
     if as_json or not sys.stdout.isatty():
         click.echo(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode())
         if outcome.status != "done":
             complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
         return EXIT_CODES[outcome.status]
-    if present.is_programs(outcome.result):
+    if result_text.is_program_result(outcome.result):
         return _show_program(outcome, told)
-    blocks = present.as_blocks(outcome.result)
+    blocks = result_text.to_blocks(outcome.result)
     if blocks is not None:
         return _show_blocks(outcome, blocks)
     if outcome.status == "done":
@@ -50,7 +50,7 @@ def show(outcome: Outcome, as_json: bool, *, told: bool = False) -> int:
 
 
 def _show_program(outcome: Outcome, told: bool) -> int:
-    """What a program wrote, as it wrote it, and a last line about its end."""
+    """Print a program's output, and a last line with its exit code and duration."""
     ended = outcome.result
     for stream in ("stdout", "stderr"):
         text = safe(ended.get(stream, ""))
@@ -62,14 +62,14 @@ def _show_program(outcome: Outcome, told: bool) -> int:
     parts = [code, f"{ended.get('seconds', 0.0):.1f} s", f"execution {outcome.call}"]
     if ended.get("sandbox", "full") != "full":
         word = ended["sandbox"].partition(":")[0]
-        parts.insert(2, f"sandbox {word} (`doorward status` says why)")
-    note(", ".join([*parts, *present.not_kept(ended)]))
+        parts.insert(2, f"sandbox {word} (see `doorward status`)")
+    note(", ".join([*parts, *result_text.describe_truncation(ended)]))
     return EXIT_CODES[outcome.status]
 
 
 def _show_blocks(outcome: Outcome, blocks: Blocks) -> int:
-    """What another server gave: texts as they are, of images and sounds what they are and how to keep them."""
-    text = safe(present.in_words(blocks))
+    """Print the content of an MCP result: text as it is; for images and audio, the type and how to save them."""
+    text = safe(result_text.render_blocks(blocks))
     click.echo(text, nl=not text.endswith("\n"), err=outcome.status != "done")
     if outcome.status != "done":
         complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
@@ -77,21 +77,22 @@ def _show_blocks(outcome: Outcome, blocks: Blocks) -> int:
         if isinstance(block.get("data"), str):
             kind = visible(str(block.get("type")), lines=False)
             note(
-                f"To keep the {kind}: doorward run --json … | jq -r '.result.content[{place}].data' | base64 -d > FILE"
+                f"To save the {kind}: doorward run --json … | jq -r '.result.content[{place}].data' | base64 -d > FILE"
             )
     note(f"execution {outcome.call}")
     return EXIT_CODES[outcome.status]
 
 
 def result(value: Any) -> None:
-    """A result for people: lists as a table, everything else as name and value."""
-    from doorward.cli import tables  # noqa: PLC0415 - rich is slow to import and only terminals need it
+    """Print a result for people: lists as a table, everything else as name and value."""
+    from doorward.cli import tables  # noqa: PLC0415 - rich is slow to import, needed on terminals only
 
     tables.show(value)
 
 
 def complain(status: str, code: str, message: str, hint: str = "", rule: str = "") -> None:
-    head = f"{status}:" if code == status else f"{status} ({code})"
+    word = "waiting" if status == "parked" else status
+    head = f"{word}:" if code == status else f"{word} ({code})"
     said = _fitting(f"{head} {visible(message)}").removeprefix(head)
     click.echo(click.style(head, fg="yellow" if status == "parked" else "red", bold=True) + said, err=True)
     if rule:
@@ -101,7 +102,7 @@ def complain(status: str, code: str, message: str, hint: str = "", rule: str = "
 
 
 def _fitting(text: str) -> str:
-    """Sentences, broken between words where a terminal would break them anywhere."""
+    """Wrap sentences between words."""
     first, *rest = text.split("\n")
     return "\n".join([indented(first, columns(), 2), *(indented(line, columns(), 0) for line in rest)])
 
@@ -111,7 +112,7 @@ def note(text: str) -> None:
 
 
 def unexpected(error: Exception) -> int:
-    """The end of a command that an error stopped: a sentence, and the details in the log."""
+    """Report an error that stopped the command as one sentence, log the details, and return the exit code."""
     if isinstance(error, Unusable):
         complain("unusable", error.code, error.message, error.hint)
         return UNUSABLE
@@ -123,12 +124,12 @@ def unexpected(error: Exception) -> int:
         complain("failed", "system", f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return EXIT_CODES["failed"]
     where = _log(error)
-    complain("failed", "broken", f"This is a defect in Doorward ({type(error).__name__}).", where)
+    complain("failed", "broken", f"Internal error in Doorward ({type(error).__name__}).", where)
     return EXIT_CODES["failed"]
 
 
 def _log(error: Exception) -> str:
-    """Keep the traceback where the person can find it; a full disk may forbid even that."""
+    """Write the traceback to the log and return a hint about it. Even that can fail, on a full disk."""
     if os.environ.get("DOORWARD_DEBUG"):
         raise error
     try:

@@ -1,4 +1,4 @@
-"""`doorward rooms`: rooms, their recipes and members."""
+"""`doorward rooms`: manage rooms, their recipes and members."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doorward.doors.local import Ask
 
 @click.group("rooms")
 def command() -> None:
-    """Make rooms, give them a recipe, and say who is in them."""
+    """Manage rooms, their recipes and members."""
 
 
 @command.command("list")
@@ -31,7 +31,7 @@ def list_(as_json: bool) -> None:
 
 
 def _in_short(room: dict[str, Any], titles: bool) -> dict[str, Any]:
-    """A room as one line of a table, with its title where some room has one of its own."""
+    """Return a room as a table row; `titles` adds the title column."""
     members = [name if role == "member" else f"{name} ({role})" for name, role in room["members"].items()]
     state = "archived" if room["archived"] else "open"
     return {
@@ -46,22 +46,22 @@ def _in_short(room: dict[str, Any], titles: bool) -> dict[str, Any]:
 
 @command.command()
 @click.argument("name")
-@click.option("--recipe", required=True, help="The recipe that governs it; see: doorward recipe list")
-@click.option("--title", default="", help="The name that people see; by default as it is called")
-@click.option("--topic", default="", help="What it is about")
+@click.option("--recipe", required=True, help="Recipe that governs the room; see: doorward recipe list")
+@click.option("--title", default="", help="Display name. By default, NAME.")
+@click.option("--topic", default="", help="Topic of the room.")
 @json_option
 def create(name: str, recipe: str, title: str, topic: str, as_json: bool) -> None:
-    """Make a room."""
+    """Create a room."""
     as_owner("room/create", as_json, name=name, recipe=recipe, title=title, topic=topic)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--title", help="The name that people see")
-@click.option("--topic", help="What it is about")
+@click.option("--title", help="New display name.")
+@click.option("--topic", help="New topic.")
 @json_option
 def change(name: str, title: str | None, topic: str | None, as_json: bool) -> None:
-    """Give a room another title or topic."""
+    """Change a room's title or topic."""
     given = {key: value for key, value in (("title", title), ("topic", topic)) if value is not None}
     as_owner("room/change", as_json, name=name, **given)
 
@@ -70,17 +70,17 @@ def change(name: str, title: str | None, topic: str | None, as_json: bool) -> No
 @click.argument("member")
 @json_option
 def direct(member: str, as_json: bool) -> None:
-    """Find the room of you and one other, or make it."""
+    """Open the direct-message room with another member, creating it if needed."""
     as_owner("room/direct", as_json, member=member)
 
 
 @command.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--room", default="", help="Only in this room")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="At most so many")
+@click.option("--room", default="", help="Search only this room.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Maximum number of messages.")
 @json_option
 def search(words: tuple[str, ...], room: str, limit: int, as_json: bool) -> None:
-    """Find messages by their words."""
+    """Search messages."""
     as_owner("room/search", as_json, words=" ".join(words), name=room, limit=limit)
 
 
@@ -89,18 +89,20 @@ def search(words: tuple[str, ...], room: str, limit: int, as_json: bool) -> None
 @click.argument("recipe")
 @json_option
 def recipe(name: str, recipe: str, as_json: bool) -> None:
-    """Put a room under another recipe."""
+    """Change a room's recipe."""
     as_owner("room/recipe", as_json, name=name, recipe=recipe)
 
 
 @command.command()
 @click.argument("name")
 @click.argument("member")
-@click.option("--role", type=click.Choice(["owner", "admin", "member"]), default="member", show_default=True)
-@click.option("--agent", is_flag=True, help="It is an AI that nobody knows here yet: it gets its token later.")
+@click.option(
+    "--role", type=click.Choice(["owner", "admin", "member"]), default="member", show_default=True, help="Role."
+)
+@click.option("--agent", is_flag=True, help="MEMBER is a new AI agent, which gets its token later.")
 @json_option
 def join(name: str, member: str, role: str, agent: bool, as_json: bool) -> None:
-    """Make somebody a member of a room."""
+    """Add a member to a room."""
     as_owner("room/join", as_json, name=name, member=member, role=role, **({"kind": "ai"} if agent else {}))
 
 
@@ -109,7 +111,7 @@ def join(name: str, member: str, role: str, agent: bool, as_json: bool) -> None:
 @click.argument("member")
 @json_option
 def leave(name: str, member: str, as_json: bool) -> None:
-    """Take somebody out of a room."""
+    """Remove a member from a room."""
     as_owner("room/leave", as_json, name=name, member=member)
 
 
@@ -117,7 +119,7 @@ def leave(name: str, member: str, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def archive(name: str, as_json: bool) -> None:
-    """Close a room: nothing runs in it any more."""
+    """Archive a room. It stays readable, but nothing runs in it."""
     as_owner("room/archive", as_json, name=name)
 
 
@@ -125,5 +127,5 @@ def archive(name: str, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def reopen(name: str, as_json: bool) -> None:
-    """Open a room again that was closed."""
+    """Reopen an archived room."""
     as_owner("room/reopen", as_json, name=name)

@@ -1,4 +1,4 @@
-"""`doorward run`: one governed command."""
+"""`doorward run`: run one governed command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FLAGS = ("--json", "--dry-run", "--wait", "--cache")
 
 
 class RunCommand(click.Command):
-    """Options before the governed command's name are ours; behind it only the bare flags are."""
+    """Parses options before the governed command's name as our own; after it, only the flags in `_FLAGS`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         place = next(
@@ -49,29 +49,27 @@ class RunCommand(click.Command):
 
 
 def _free(args: list[str], place: int) -> bool:
-    """Whether this word is not the value of the option before it."""
+    """Whether this argument is not the value of the option before it."""
     return place == 0 or args[place - 1] not in ("--room", "--as", "--token", "--ticket")
 
 
 @click.command("run", cls=RunCommand)
 @click.argument("name", metavar="COMMAND [ARGUMENT]...", default="", shell_complete=completing.commands)
 @click.option(
-    "--room", default=DEFAULT_ROOM, show_default=True, help="The room to act in; its recipe decides. Empty: none."
+    "--room", default=DEFAULT_ROOM, show_default=True, help="Room to act in, under its recipe; empty for none."
 )
 @click.option(
     "--as",
     "agent",
     default=DEFAULT_AGENT,
     show_default=True,
-    help="The agent that asks on your behalf; `me` for yourself.",
+    help="Agent that acts on your behalf; `me` for yourself.",
 )
-@click.option(
-    "--token", default="", envvar="DOORWARD_TOKEN", help="Ask with a token instead, as whoever it speaks for."
-)
-@click.option("--ticket", default="", help="Resume what was parked, now that a person decided.")
-@click.option("--wait", is_flag=True, help="When a person must approve, wait for the decision and go on.")
+@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Use the identity of this token.")
+@click.option("--ticket", default="", help="Resume a call after its approval.")
+@click.option("--wait", is_flag=True, help="If the call needs approval, wait for the decision.")
 @click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; execute nothing.")
-@click.option("--cache", is_flag=True, help="Take an answer from the last minute, if it is a safe read.")
+@click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
 @click.pass_context
 def command(
@@ -86,7 +84,7 @@ def command(
     cache: bool,
     as_json: bool,
 ) -> None:
-    """Run COMMAND with --key=value parameters behind it, or with the arguments of a program.
+    """Run COMMAND, followed by its --key=value parameters or by the arguments of a program.
 
     \b
     doorward run data/list --collection=rooms --filter='{"name": {"$contains": "gen"}}'
@@ -95,7 +93,7 @@ def command(
     doorward run shell/ls -la src
     doorward run bash --command='make test'
 
-    On a terminal what a program writes shows as it comes, and Ctrl-C cancels the execution.
+    On a terminal, output appears as it is written, and Ctrl-C cancels the execution.
     """
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
@@ -124,7 +122,7 @@ def command(
 
 
 def _shown(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
-    """Some results have more fields than a terminal has columns; they look as their own command shows them."""
+    """Print an outcome. Results too wide for a table use the view of their own subcommand."""
     view = _VIEWS.get(name)
     if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
         return report.show(outcome, as_json, told=told)
@@ -133,7 +131,7 @@ def _shown(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
 
 
 def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) -> Outcome:
-    """A person sits at this terminal: let them decide here. Otherwise wait if told to, or leave it parked."""
+    """At a terminal, ask the person to decide. Otherwise wait for the decision with --wait, or leave it pending."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if at_terminal and not wait and not ask.token and outcome.result["kind"] != "human":
@@ -145,18 +143,18 @@ def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) 
         return client.follow(resumed, live) if decided.status == "done" else decided
     if not wait:
         return outcome
-    report.note(f"Waiting for a person: doorward approvals approve {outcome.ticket}")
+    report.note(f"Waiting for approval: doorward approvals approve {outcome.ticket}")
     while _state(outcome.ticket) == "pending":
         time.sleep(1.0)
     return client.follow(resumed, live)
 
 
 def _show_difference(ticket: str) -> None:
-    """What it would change, where that was foreseen; of a tool of another server only that server's words are known."""
+    """Print what the call would change, if known. For an MCP tool, only its server's own description is known."""
     shown = client.run(Ask(command="approval/show", params={"id": ticket}))
     difference = shown.result.get("difference") if shown.status == "done" else ""
     if difference and shown.result["command"].startswith("mcp/"):
-        report.note("What is known of it:")
+        report.note("About this tool:")
         width = shutil.get_terminal_size().columns - 1
         for line in difference.splitlines():
             click.echo(click.wrap_text(line, width, initial_indent="  ", subsequent_indent="  "))
@@ -167,13 +165,13 @@ def _show_difference(ticket: str) -> None:
 
 def _say_how_to_go_on(outcome: Outcome) -> None:
     by_hand = outcome.result["kind"] == "human"
-    who = "Another person decides" if by_hand else "A person decides"
+    who = "Another person approves" if by_hand else "A person approves"
     report.note(
         f"{who} with: doorward approvals approve {outcome.ticket}\n"
         f"Then resume with: doorward run --as={'me' if by_hand else outcome.result['caller']} --ticket={outcome.ticket}"
     )
     if by_hand:
-        report.note("Nobody decides about their own request. Outside rooms (--room=) your own access decides.")
+        report.note("You cannot approve your own request. Outside rooms (--room=), your own access decides.")
 
 
 def _state(ticket: str) -> str:

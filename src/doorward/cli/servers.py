@@ -1,4 +1,4 @@
-"""`doorward servers`: the MCP servers that Doorward connects to, and what their tools may do."""
+"""`doorward servers`: manage the MCP servers behind Doorward and the approval of their tools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_DONE = 1
 @click.group("servers", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """See, add and change the MCP servers behind Doorward. Without more words it lists them."""
+    """Manage the MCP servers behind Doorward. Without a subcommand, list them."""
     if ctx.invoked_subcommand is None:
         _list(as_json=False)
 
@@ -34,38 +34,40 @@ def command(ctx: click.Context) -> None:
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the servers: state, tools, use and problems."""
+    """List the servers with their state, tools, usage and problems."""
     _list(as_json)
 
 
 @command.command()
 @click.argument("id")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND [ARGUMENT]...]")
-@click.option("--url", help="The address of a server on the network, instead of a command.")
-@click.option("--name", help="What people call it; by default its id.")
-@click.option("--read", multiple=True, help="A path that its process may read; may be repeated.")
-@click.option("--write", multiple=True, help="A path that its process may change; may be repeated.")
-@click.option("--network", is_flag=True, help="Let its process use the network.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for it; write a secret as 'NAME=${NAME}'.")
-@click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header for each request to --url.")
-@click.option("--bearer", metavar="TOKEN", help="The token that --url wants, best as '${NAME}'.")
-@click.option("--oauth", is_flag=True, help="Log in at --url as a person, with: doorward servers login ID")
-@click.option("--tier", type=TIERS, help="The tier of its tools; by default system.")
-@click.option("--tool", "tools", multiple=True, help="Offer only this tool; may be repeated, and hold *.")
-@click.option("--auto-approve", multiple=True, help="Let this tool be called without approval; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Show the entry and what it lacks; change nothing.")
+@click.option("--url", help="URL of a remote server, instead of a command.")
+@click.option("--name", help="Display name. By default, ID.")
+@click.option("--read", multiple=True, help="Path its process may read; repeatable.")
+@click.option("--write", multiple=True, help="Path its process may write; repeatable.")
+@click.option("--network", is_flag=True, help="Allow its process to use the network.")
+@click.option(
+    "--env", multiple=True, metavar="NAME=VALUE", help="Environment variable; write a secret as 'NAME=${NAME}'."
+)
+@click.option("--header", multiple=True, metavar="NAME=VALUE", help="HTTP header for each request to --url.")
+@click.option("--bearer", metavar="TOKEN", help="Bearer token for --url, preferably as '${NAME}'.")
+@click.option("--oauth", is_flag=True, help="Log in to --url with OAuth: doorward servers login ID")
+@click.option("--tier", type=TIERS, help="Tier of its tools. By default, system.")
+@click.option("--tool", "tools", multiple=True, help="Offer only this tool; repeatable, may contain *.")
+@click.option("--auto-approve", multiple=True, help="Allow calls of this tool without approval; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Show the entry and its problems; change nothing.")
 @json_option
 def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Add a server, by the command that starts it or its address.
+    """Add a server by its command or its URL.
 
-    The words behind `--` start it, or --url is where it is.
+    Give the command that starts it after `--`, or its address with --url.
 
     \b
     doorward servers add time --network -- uvx mcp-server-time
     doorward servers add notes --read ~/notes --network -- npx -y @modelcontextprotocol/server-filesystem ~/notes
     doorward servers add search --url https://search.example/mcp --bearer '${SEARCH_TOKEN}'
 
-    Its process sees the system's programs, a folder of its own, and what --read and --write name.
+    Its process can access the system's programs, its own folder, and the paths given with --read and --write.
     """
     params = _entry(program, **options)
     outcome = client.run(Ask(command="mcp/add", params={"id": id, **params}, dry_run=dry_run))
@@ -73,7 +75,7 @@ def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **optio
         click.get_current_context().exit(report.show(outcome, as_json))
     code = _changed(outcome, as_json)
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
-        report.note(f"See whether it works: doorward servers test {id}")
+        report.note(f"To test it: doorward servers test {id}")
     click.get_current_context().exit(code)
 
 
@@ -81,7 +83,7 @@ def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **optio
 @click.argument("server")
 @json_option
 def remove(server: str, as_json: bool) -> None:
-    """Remove a server: it ends, and its tools are gone."""
+    """Stop a server and remove it with its tools."""
     _change("mcp/remove", server, as_json)
 
 
@@ -89,7 +91,7 @@ def remove(server: str, as_json: bool) -> None:
 @click.argument("server")
 @json_option
 def enable(server: str, as_json: bool) -> None:
-    """Switch a server on."""
+    """Enable a server."""
     _change("mcp/enable", server, as_json)
 
 
@@ -97,7 +99,7 @@ def enable(server: str, as_json: bool) -> None:
 @click.argument("server")
 @json_option
 def disable(server: str, as_json: bool) -> None:
-    """Switch a server off; its entry stays."""
+    """Disable a server. Its entry stays."""
     _change("mcp/disable", server, as_json)
 
 
@@ -105,7 +107,7 @@ def disable(server: str, as_json: bool) -> None:
 @click.argument("server")
 @json_option
 def test(server: str, as_json: bool) -> None:
-    """Connect to a server afresh, and show what it offers."""
+    """Test the connection to a server and show what it offers."""
     live = Live(as_json)
     outcome = client.follow(Ask(command="mcp/test", params={"server": server}), live)
     code = _shown(outcome, as_json, servers_shown.tested)
@@ -115,12 +117,12 @@ def test(server: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("server", default="")
-@click.option("--search", default="", help="Only those with all of these words.")
+@click.option("--search", default="", help="Only tools that match all of these words.")
 @json_option
 def tools(server: str, search: str, as_json: bool) -> None:
-    """List the tools of a server, or of all.
+    """List the tools of a server, or of all servers.
 
-    Shows on what terms each is offered, and what to beware of.
+    Shows the tier, the approval and the warnings of each.
     """
     outcome = client.run(Ask(command="mcp/tools", params={"server": server, "search": search}))
     click.get_current_context().exit(_shown(outcome, as_json, servers_shown.tools))
@@ -128,10 +130,10 @@ def tools(server: str, search: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("server")
-@click.option("--lines", type=click.IntRange(1, 500), default=100, show_default=True, help="How many of the last.")
+@click.option("--lines", type=click.IntRange(1, 500), default=100, show_default=True, help="Number of lines.")
 @json_option
 def logs(server: str, lines: int, as_json: bool) -> None:
-    """Show what a server wrote beside its answers."""
+    """Show the log output of a server."""
     outcome = client.run(Ask(command="mcp/logs", params={"server": server, "lines": lines}))
     click.get_current_context().exit(_shown(outcome, as_json, servers_shown.logs))
 
@@ -140,21 +142,21 @@ def logs(server: str, lines: int, as_json: bool) -> None:
 @click.argument("server")
 @json_option
 def restart(server: str, as_json: bool) -> None:
-    """End a server and start it anew, at once."""
+    """Restart a server."""
     as_owner("mcp/restart", as_json, server=server)
 
 
 @command.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
-@click.option("--only", multiple=True, help="Import only the server of this name; may be repeated.")
+@click.option("--only", multiple=True, help="Import only the server with this name; repeatable.")
 @click.option("--yes", is_flag=True, help="Import without asking.")
 @json_option
 @click.pass_context
 def import_(ctx: click.Context, file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Take servers over from MCP clients.
+    """Import servers from MCP clients.
 
-    FILE is the configuration of a client; without it, those of all known clients on this machine are looked at.
-    Shows first what would be added and what each may reach, and asks. Servers that are there already stay as they are.
+    FILE is a client's configuration file. Without it, all known clients on this machine are searched. You see what
+    would be added and what each server may access, and confirm it. Existing servers are not changed.
     """
     ctx.exit(servers_import.run(file, only, yes, as_json))
 
@@ -166,9 +168,9 @@ def import_(ctx: click.Context, file: Path | None, only: tuple[str, ...], yes: b
 @json_option
 @click.pass_context
 def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool) -> None:
-    """Approve tools that changed, after a look at the change.
+    """Review and approve changed or new tools.
 
-    Shows how tools of a server differ from what was approved, and approves them as they are now.
+    Shows how a server's tools differ from the approved ones, and approves their current definitions.
     """
     as_json = as_json or not sys.stdout.isatty()
     params = {"server": server, "tool": tool}
@@ -177,7 +179,7 @@ def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool
         ctx.exit(report.show(_as_refused(shown), as_json))
     effect = shown.result["effect"]
     if not effect["tools"]:
-        click.echo(f"Nothing of {server} waits for approval.", err=True)
+        click.echo(f"No tools of {server} are waiting for approval.", err=True)
         ctx.exit(report.show(shown, as_json) if as_json else 0)
     if not as_json:
         servers_shown.waiting(effect)
@@ -194,9 +196,9 @@ def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool
 @click.argument("server")
 @json_option
 def login(server: str, as_json: bool) -> None:
-    """Log in at a server that wants a person to, such as one added with --oauth.
+    """Log in to a server with OAuth, such as one added with --oauth.
 
-    Prints the page to open in a browser, and waits until the browser comes back to this machine.
+    Prints the URL to open in a browser, and waits until the login is complete.
     """
     live = _Showing(as_json)
     outcome = client.follow(Ask(command="mcp/login", params={"server": server}), live)
@@ -207,7 +209,7 @@ def login(server: str, as_json: bool) -> None:
 @click.argument("server")
 @json_option
 def logout(server: str, as_json: bool) -> None:
-    """Forget what a login at a server brought."""
+    """Log out of a server and delete its OAuth tokens."""
     as_owner("mcp/logout", as_json, server=server)
 
 
@@ -218,7 +220,7 @@ def schema() -> None:
 
 
 class _Showing(Live):
-    """Shows what a command says wherever its outcome goes: a page that nobody sees is opened by nobody."""
+    """Shows output on standard error even with --json, because the person must see the login URL."""
 
     def notice(self, notice: Notice) -> None:
         if isinstance(notice, Output):
@@ -233,7 +235,7 @@ def _change(command: str, server: str, as_json: bool) -> None:
 
 
 def _changed(outcome: Outcome, as_json: bool) -> int:
-    """A change of the file, and how to take it back."""
+    """Print a change of the servers file and how to undo it."""
     if outcome.status != "done" or as_json or not sys.stdout.isatty():
         return report.show(outcome, as_json)
     report.result({key: outcome.result[key] for key in ("id", "now", "file")})
@@ -249,7 +251,7 @@ def _list(as_json: bool) -> None:
 
 
 def _shown(outcome: Outcome, as_json: bool, show: Any) -> int:
-    """For people by `show`, for programs as the whole outcome."""
+    """Print the result with `show` on a terminal, otherwise the whole outcome as JSON."""
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
         show(outcome.result)
         return 0
@@ -257,7 +259,7 @@ def _shown(outcome: Outcome, as_json: bool, show: Any) -> int:
 
 
 def _as_refused(outcome: Outcome) -> Outcome:
-    """A dry run of something that would fail, as the failure."""
+    """Turn a dry run that would fail into that failure."""
     if outcome.status != "done":
         return outcome
     effect = outcome.result["effect"]
@@ -271,7 +273,7 @@ def _as_refused(outcome: Outcome) -> Outcome:
 
 def _confirmed(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo("Nothing was done: there is nobody to ask. To do it, add --yes.", err=True)
+        click.echo("Nothing was done: not a terminal, so you cannot confirm. Add --yes to proceed.", err=True)
         return False
     if click.confirm(question, default=False):
         return True
@@ -280,11 +282,11 @@ def _confirmed(question: str) -> bool:
 
 
 def _entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """The parameters of mcp/add, from what was typed."""
+    """Return the parameters of mcp/add from the command line."""
     if bool(program) == bool(options["url"]):
-        raise click.UsageError("Say how to start it, behind `--`, or where it is, with --url; and not both.")
+        raise click.UsageError("Give either a command after `--` or an address with --url.")
     if options["bearer"] and options["oauth"]:
-        raise click.UsageError("--bearer and --oauth are two ways to show who asks; use one of them.")
+        raise click.UsageError("--bearer and --oauth exclude each other; give only one.")
     found: dict[str, Any] = {
         "command": program[0] if program else None,
         "args": list(program[1:]),
@@ -306,7 +308,7 @@ def _entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
 
 
 def _absolute(path: str) -> str:
-    """Here a person means the folder they are in; the file has absolute paths only."""
+    """Resolve a path against the current folder, because the servers file takes absolute paths only."""
     return path if path.startswith(("~", "$")) else os.path.abspath(path)
 
 
@@ -315,6 +317,6 @@ def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals:
-            raise click.UsageError(f"{option} takes NAME=VALUE; what was given has no name or no equals sign.")
+            raise click.UsageError(f"{option} takes NAME=VALUE; the given value has no name or no equals sign.")
         found[name] = value
     return found

@@ -1,4 +1,4 @@
-"""`doorward servers import`: what would be added is shown, with what each server may reach, before anything is."""
+"""`doorward servers import`: show what would be added and what each server may access, confirm, then import."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LIMITS = ("timeoutSeconds", "startSeconds", "pingSeconds", "memoryMb", "process
 
 
 def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> int:
-    """Import and give the exit code."""
+    """Run the import and return the exit code."""
     as_json = as_json or not sys.stdout.isatty()
     found = _found(file)
     params = {"sources": _sources(found), "names": list(only) or sorted({one.name for one in found})}
@@ -39,12 +39,12 @@ def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> i
         return report.EXIT_CODES["refused"]
     if as_json and not (yes and plan["items"]):
         if plan["items"]:
-            click.echo("Nothing was written: there is nobody to ask. To import, add --yes.", err=True)
+            click.echo("Nothing was written: not a terminal, so you cannot confirm. Add --yes to import.", err=True)
         return max(report.show(planned, as_json), _NOT_DONE if plan["items"] else 0)
     if not as_json:
         _show(plan)
     if not plan["items"]:
-        click.echo("There is nothing to add.")
+        click.echo("Nothing to add.")
         return 0
     if not yes and not _confirmed(len(plan["items"])):
         return _NOT_DONE
@@ -53,7 +53,7 @@ def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> i
         return report.show(outcome, as_json)
     ids = [one["id"] for one in outcome.result["items"]]
     click.echo(f"Added {', '.join(ids)} to {outcome.result['file']}.")
-    click.echo(f"See whether one works: doorward servers test {ids[0]}")
+    click.echo(f"To test one: doorward servers test {ids[0]}")
     report.note(undoing(outcome))
     return 0
 
@@ -66,14 +66,14 @@ def _found(file: Path | None) -> list[Found]:
         click.echo(visible(problem), err=True)
     if not found:
         raise NotFound(
-            "No MCP client on this machine has servers that Doorward could find.",
-            hint="Name a client's file: doorward servers import FILE",
+            "No servers were found in the MCP clients on this machine.",
+            hint="Give a client's configuration file: doorward servers import FILE",
         )
     return found
 
 
 def _sources(found: list[Found]) -> list[dict[str, Any]]:
-    """As mcp/import takes them: file by file. A file that has a name twice, for two projects, is given twice."""
+    """Group the servers by file, as mcp/import takes them. A file with one name in two projects appears twice."""
     sources: list[dict[str, Any]] = []
     for one in found:
         open_ = next((each for each in sources if each["file"] == one.file and one.name not in each["servers"]), None)
@@ -85,8 +85,7 @@ def _sources(found: list[Found]) -> list[dict[str, Any]]:
 
 
 def _client_of(file: Path) -> str:
-    """The client whose file this is, by where it lies."""
-
+    """Return the id of the client that keeps its configuration at this path, or an empty string."""
     here = Path(os.path.abspath(file))
     machine = Machine.here()
     for one in CLIENT_FILES:
@@ -110,7 +109,7 @@ def _show(plan: dict[str, Any]) -> None:
             if entry.get(key):
                 _line(key, ", ".join(entry[key]) if isinstance(entry[key], list) else str(entry[key]))
         if one["variables"]:
-            _line("is given", ", ".join(f"${{{name}}}" for name in one["variables"]))
+            _line("variables", ", ".join(f"${{{name}}}" for name in one["variables"]))
         limits = {**entry, **entry.get("sandbox", {})}
         if said := [f"{key} {limits[key]:g}" for key in _LIMITS if key in limits]:
             _line("limits", ", ".join(said))
@@ -119,11 +118,11 @@ def _show(plan: dict[str, Any]) -> None:
     for one in plan["skipped"]:
         click.echo(wrapped(visible(one["name"], lines=False), f"not added: {one['why']}"))
     if plan["items"]:
-        click.echo("Each call of their tools by an agent will need your approval.")
+        click.echo("Every call of their tools by an agent needs your approval.")
 
 
 def _line(word: str, text: str, **style: Any) -> None:
-    """A word and what it says, wrapped beside it."""
+    """Print a label and its text, wrapped beside it."""
     width = max(30, shutil.get_terminal_size().columns - _INDENT)
     lines = textwrap.wrap(visible(text, lines=False), width, break_on_hyphens=False) or [""]
     head = f"    {word:<{_INDENT - 4}}"
@@ -132,7 +131,7 @@ def _line(word: str, text: str, **style: Any) -> None:
 
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
-        click.echo("Nothing was written: there is nobody to ask. To import, add --yes.", err=True)
+        click.echo("Nothing was written: not a terminal, so you cannot confirm. Add --yes to import.", err=True)
         return False
     what = "this server" if count == 1 else f"these {count} servers"
     if click.confirm(f"Add {what}?", default=False):

@@ -1,4 +1,4 @@
-"""How servers and their tools look on a terminal."""
+"""Terminal view of MCP servers and their tools."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from doorward.visible import visible
 
 _NONE = """No MCP servers yet. {where}
 
-Take over those of the MCP clients on this machine:
+Import those of the MCP clients on this machine:
   doorward servers import
 
-Start one as a program, or reach one on the network:
+Add one by its command or its URL:
   doorward servers add time --network -- uvx mcp-server-time
   doorward servers add search --url https://search.example/mcp"""
 
 _MOST_NAMED = 40
 _SILENT = {
-    "disabled": "It is disabled, so it writes nothing; what it wrote before is not kept.",
-    "stopped": "It does not run. Without `doorward up` a server starts only when one of its tools is called, and what"
-    " it writes then is not kept.",
+    "disabled": "The server is disabled. Earlier log output is not kept.",
+    "stopped": "The server is stopped. Without `doorward up`, it starts only when one of its tools is called, and its"
+    " log output is not kept.",
 }
-"""Why a server that is in this state has written nothing."""
+"""Why a server in this state has no log output."""
 
 
 def wrapped(head: str, text: str, indent: int = 2) -> str:
-    """A bold word and what is said of it, broken between words."""
+    """Format a bold label and its text, wrapped between words."""
     lines = click.wrap_text(
         f"{head} {visible(text, lines=False)}", shutil.get_terminal_size().columns - 1, subsequent_indent=" " * indent
     )
@@ -55,19 +55,21 @@ def servers(result: dict[str, Any]) -> None:
         for remark in one.get("remarks", ()):
             click.echo(wrapped(f"{one['id']}:", remark), err=True)
         if one.get("changed"):
-            report.note(f"Tools of {one['id']} changed since they were approved: doorward servers approve {one['id']}")
+            report.note(
+                f"Tools of {one['id']} changed since their approval. Review them: doorward servers approve {one['id']}"
+            )
         if one.get("new"):
-            report.note(f"New tools of {one['id']} ask until they are approved: doorward servers approve {one['id']}")
+            report.note(f"New tools of {one['id']} need approval. Review: doorward servers approve {one['id']}")
     if any(one["state"] == "stopped" for one in items):
-        report.note("What is stopped starts with doorward up, or when one of its tools is called.")
+        report.note("A stopped server starts with `doorward up`, or when one of its tools is called.")
     found = result.get("elsewhere") or []
     if found:
         names = ", ".join(visible(one["name"], lines=False) for one in found)
-        report.note(f"MCP clients on this machine have more: {names}. See them: doorward servers import")
+        report.note(f"MCP clients on this machine have more servers: {names}. Import them: doorward servers import")
 
 
 def _where(file: str) -> str:
-    return f"The file {file} names none." if os.path.exists(file) else f"There is no file {file}."
+    return f"The file {file} lists no servers." if os.path.exists(file) else f"The file {file} does not exist."
 
 
 def _again(one: dict[str, Any]) -> str:
@@ -76,13 +78,13 @@ def _again(one: dict[str, Any]) -> str:
         return ""
     left = max(round(seconds), 1)
     when = f"{left} second{'' if left == 1 else 's'}"
-    return f" It is tried again in {when}; at once: doorward servers restart {one['id']}"
+    return f" Next attempt in {when}; to try now: doorward servers restart {one['id']}"
 
 
 def undoing(outcome: Outcome) -> str:
-    """How to take a change of the file back."""
+    """Return the command that undoes a change of the servers file."""
     call = outcome.call
-    return f"execution {call}; take it back with: doorward run --as=me --room= undo --execution={call}"
+    return f"execution {call}; undo it with: doorward run --as=me --room= undo --execution={call}"
 
 
 def _server(one: dict[str, Any]) -> dict[str, Any]:
@@ -103,10 +105,10 @@ def tools(result: dict[str, Any]) -> None:
     if items:
         report.result({"items": [_tool(one) for one in items]})
     else:
-        click.echo("No tools. See how the servers are doing: doorward servers list")
+        click.echo("No tools. To see the state of the servers: doorward servers list")
     hidden = result.get("total", len(items)) - len(items)
     if hidden > 0:
-        report.note(f"{hidden} more; name a server, or use --search.")
+        report.note(f"{hidden} more not shown; give a server, or use --search.")
     for problem in result.get("problems", ()):
         click.echo(wrapped("Note:", problem), err=True)
     for one in items:
@@ -136,7 +138,7 @@ def tested(result: dict[str, Any]) -> None:
         click.echo(wrapped(" ", advice))
     if result["ok"]:
         shown = {
-            "calls itself": result["itself"],
+            "name": result["itself"],
             "protocol": result["protocolVersion"],
             "tools": _some(result["tools"], result["server"]),
             "resources": result.get("resources", 0),
@@ -144,16 +146,16 @@ def tested(result: dict[str, Any]) -> None:
         }
         report.result(shown)
     if result["ok"] and not result.get("enabled", True):
-        report.note(f"It is disabled. Switch it on: doorward servers enable {result['server']}")
+        report.note(f"It is disabled. Enable it: doorward servers enable {result['server']}")
     written = [line for line in result.get("log", ()) if not line.endswith(f" ended: {result['problem']}")]
     if not result["ok"] and written:
-        click.echo("The last that it wrote:")
+        click.echo("Last log output:")
         for line in written[-20:]:
             click.echo(f"  {visible(line)}")
 
 
 def _some(names: list[str], server: str) -> list[str]:
-    """As many names as one does well to read, and where the others are."""
+    """Return the first names, and how to list the others."""
     more = len(names) - _MOST_NAMED
     return [*names[:_MOST_NAMED], f"and {more} more: doorward servers tools {server}"] if more > 0 else names
 
@@ -162,11 +164,11 @@ def logs(result: dict[str, Any]) -> None:
     for line in result["items"]:
         click.echo(visible(line if isinstance(line, str) else str(line.get("line", line))))
     if not result["items"]:
-        report.note(_SILENT.get(result.get("state", ""), "It has written nothing since it was first started."))
+        report.note(_SILENT.get(result.get("state", ""), "No log output since the first start."))
 
 
 def approved(result: dict[str, Any]) -> None:
-    """What a person stands behind now, and which of it nobody may run all the same."""
+    """Print the approved tools, and those that stay withheld."""
     names = [visible(one["tool"], lines=False) for one in result["tools"] if not one["withheld"]]
     if names:
         click.echo(f"Approved: {', '.join(names)}.")
@@ -176,7 +178,7 @@ def approved(result: dict[str, Any]) -> None:
 
 
 def waiting(effect: dict[str, Any]) -> None:
-    """Definitions that wait for a person, each with its difference."""
+    """Print the tool definitions that are waiting for approval, each with its diff."""
     for one in effect["tools"]:
         why = "its definition changed" if one["why"] == "changed" else "its server added it"
         click.echo(f"{click.style(one['command'], bold=True)}: {why}")
@@ -184,4 +186,4 @@ def waiting(effect: dict[str, Any]) -> None:
             colour = {"+": "green", "-": "red"}.get(line[:1])
             click.echo(f"  {click.style(line, fg=colour) if colour else line}")
         for warning in one["warnings"]:
-            click.echo(wrapped("  Beware:", warning, 4))
+            click.echo(wrapped("  Warning:", warning, 4))

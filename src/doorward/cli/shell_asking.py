@@ -1,4 +1,4 @@
-"""What the shell asks a person: whether a suggestion is meant, and whether what waits may run."""
+"""Confirmations in the shell: suggestions for `@` requests, and approvals."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from doorward.visible import visible
 
 Verdict = Literal["accepted", "try", "edit", "no"]
 ABOUT = """\
-@ takes plain words: @how many rooms do we have
-You are shown the line that would do it, how sure the house is of that, and how
-safe it is. Then you say
-  y  let the keeper do it here, and answer; what cannot be undone asks again
-  e  put the line into the prompt, to change it or to run it yourself
-  n  or anything else: nothing happens"""
+@ takes a request in plain words: @how many rooms do we have
+You see the suggested line, its confidence and its safety. Then type
+  y  to let the keeper do it and answer; irreversible calls ask again
+  e  to edit the line at the prompt and run it yourself
+  n  or anything else to do nothing"""
 _COLOURS = {"safe": "green", "caution": "yellow", "dangerous": "red"}
 
 
 class Person(Protocol):
-    """Somebody at the terminal, who can be asked."""
+    """The person at the terminal."""
 
     async def answer(self, question: str) -> str:
-        """What they type; empty when they would rather not say."""
+        """Ask a question and return the answer; empty when they decline."""
         ...
 
     def earlier(self) -> list[str]:
-        """The lines they entered, oldest first."""
+        """Return the lines they entered, oldest first."""
         ...
 
     def remember(self, line: str) -> None:
-        """Keep a line that they meant by another one, which called it back."""
+        """Add the expansion of a `!` line to the history."""
         ...
 
 
@@ -52,7 +51,7 @@ class Asking:
         return self._person is not None and (await self._person.answer(question)).strip().lower() in ("y", "yes")
 
     async def suggested(self, question: str, folder: str) -> tuple[Verdict, str]:
-        """What the person says to the line that would do what they want where they are, and the line."""
+        """Suggest a line for the request, ask the person, and return their verdict and the line."""
         if not question:
             click.echo(ABOUT)
             return "no", ""
@@ -66,7 +65,7 @@ class Asking:
             return ("try", "") if await self.yes("Let the keeper try? [y/N] ") else ("no", "")
         click.echo("\n".join(_shown(found)))
         if self._person is None:
-            told("Nobody is here to say yes, so nothing ran.")
+            told("Nothing was run: not a terminal, so you cannot confirm.")
             return "no", ""
         said = (await self._person.answer("Do it? [y/n/e] ")).strip().lower()
         if said in ("e", "edit"):
@@ -74,7 +73,7 @@ class Asking:
         return ("accepted", "") if said in ("y", "yes") else ("no", "")
 
     async def accepted(self, question: str) -> None:
-        """Tell the house that its suggestion was good; where it does not learn from that, nothing is lost."""
+        """Report that the suggestion was accepted, so that Doorward learns from it. Failures are ignored."""
         if self._last:
             try:
                 await self._way.put("help/accept", query=question, command=str(self._last["command"]))
@@ -82,7 +81,7 @@ class Asking:
                 return
 
     async def approved(self, ticket: str) -> bool | None:
-        """What the person says to exactly this; None when they are not the one to decide, or nobody is there."""
+        """Ask the person to approve or deny a ticket. None when they may not decide, or nobody is there."""
         if self._person is None:
             return None
         shown = await self._way.ask("approval/show", id=ticket)
@@ -101,11 +100,11 @@ class Asking:
 
 
 def _shown(found: Mapping[str, Any]) -> list[str]:
-    """The line, what it does, how sure the house is of it and why, and how safe it is."""
+    """Format a suggestion: the line, its explanation, its confidence and its safety."""
     safety, reason = str(found["safety"]), str(found["reason"])
     lines = [click.style(visible(str(found["suggestion"]), lines=False), bold=True)]
     lines.append(visible(str(found["explanation"]), lines=False))
-    lines.append(f"{found['score']:.0%} sure{f': {visible(reason, lines=False)}' if reason else ''}")
+    lines.append(f"confidence {found['score']:.0%}{f': {visible(reason, lines=False)}' if reason else ''}")
     lines.append(f"safety: {click.style(safety, fg=_COLOURS.get(safety))}")
     if found["alternatives"]:
         lines.append(f"or: {visible(', '.join(found['alternatives']), lines=False)}")

@@ -1,4 +1,4 @@
-"""Colours of a line while it is typed: a command that does not exist is seen before it is entered."""
+"""Syntax highlighting of the shell's input line, which marks unknown commands while you type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Colours(Lexer):
 
 
 def styled(text: str, known: Known, cursor: int = -1) -> list[tuple[str, str]]:
-    """All of a line, piece by piece, each with the name of its style."""
+    """Split a line into pieces, each with the name of its style."""
     if text.startswith(("@", "!")):
         return [("class:question", text)]
     names: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Completion in the shell: commands, options, paths, collections and fields, asked for only when a person asks."""
+"""Tab completion in the shell: commands, options, paths, collections and fields."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from doorward.cli.shell_words import Word, quoted, words
 from doorward.visible import visible
 
 _MOST = 200
-"""So many are shown; whoever wants others types on."""
+"""Maximum number of completions shown."""
 _OF_COLLECTIONS = ("--collection=",)
 _OVER_DATA = {"select": "", "count": "", "describe": "", "insert": "=", "update": "=", "delete": ""}
-"""Built-ins whose first word is a collection, and what stands behind the name of a field there."""
+"""Built-ins whose first argument is a collection, and the character that follows a field name there."""
 _OF_FIELDS = ("--fields=", "--orderBy=", "--groupBy=", "--filter=", "--field=")
 
 
@@ -26,7 +26,7 @@ class Completing(Completer):
         self._known = known
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Only what needs no asking; the shell itself asks for the other form."""
+        """Return completions that need no request. The shell itself uses the asynchronous form."""
         return self._commands(document.text_before_cursor)
 
     async def get_completions_async(
@@ -40,7 +40,7 @@ class Completing(Completer):
             found = list(_known_words(self._known, word.value))
         else:
             found = await self._behind(word)
-        if get_app().is_done:  # the line was entered meanwhile, and what is shown is what runs
+        if get_app().is_done:  # the line was entered meanwhile and must not change
             return
         for value, about, whole in found[:_MOST]:
             typed = quoted(value) if not value.startswith(("-", "~")) else value
@@ -74,7 +74,7 @@ class Completing(Completer):
         return await self._paths(word.value)
 
     async def _of_data(self, word: Word, ending: str) -> list[tuple[str, str, bool]]:
-        """Behind the words that work on data comes a collection, and behind that its fields."""
+        """Complete the arguments of a data built-in: first a collection, then its fields."""
         collections = await self._known.collections()
         named = next((one for one in word.before if one in collections), "")
         if not named:
@@ -83,7 +83,7 @@ class Completing(Completer):
         return [(one, "field", not ending) for one in fields if one.startswith(word.value)]
 
     async def _option(self, word: Word) -> list[tuple[str, str, bool]]:
-        """An option of the command, or the value that one of them wants."""
+        """Complete an option of the command, or its value."""
         declared = self._known.find(word.command, word.before)
         options = declared.options if declared is not None else []
         key, equals, begun = word.value.partition("=")
@@ -119,7 +119,7 @@ class Completing(Completer):
 
 
 def _known_words(known: Known, begun: str) -> Iterator[tuple[str, str, bool]]:
-    """Short words first: they are typed more often than the names of commands."""
+    """Yield matching command words. Short ones come first, because they are typed more often."""
     ours = {word: about for word, about in OURS.items() if word.startswith(begun)}
     theirs = {one.word: one.summary for one in known.words.values() if one.word.startswith(begun)}
     for word, about in sorted({**ours, **theirs}.items(), key=lambda one: ("/" in one[0], one[0])):
@@ -128,7 +128,7 @@ def _known_words(known: Known, begun: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _at_the_end(text: str) -> Word:
-    """The word that the cursor stands behind, which may be empty."""
+    """Return the word before the cursor, which may be empty."""
     marked = words(f"{text}\x00")
     last = marked[-1] if marked and marked[-1].value.endswith("\x00") else None
     if last is None:  # in a comment

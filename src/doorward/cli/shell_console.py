@@ -1,4 +1,4 @@
-"""The shell itself: what becomes of each line that is typed."""
+"""The shell's command loop body: runs each line that is entered."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from doorward.visible import visible
 _SHOW, _SCRIPT, _KEEPER = "session/show", "shell/script", "agent/ask"
 _PLACE = re.compile(r"^shell: Line (\d+)")
 _WIDEST = 1_000
-"""Columns of a screen, as far as the house wants to know."""
+"""Maximum screen width that is sent to the server."""
 _NEW = "new"
-"""As the session of a script: one that is kept, and named in its result."""
+"""Session parameter that creates a persistent session; its id comes back in the result."""
 
 
 class Console:
     def __init__(self, way: ShellWay, known: Known, person: Person | None) -> None:
-        """Without a person nothing is asked, and what would need an answer is told instead."""
+        """Without a `person`, questions are printed instead of asked."""
         self._way = way
         self._known = known
         self._person = person
         self._asking = Asking(way, person)
         self.control = Control(way, people=person is not None)
         self.session = ""
-        """Empty until the first line has made one."""
+        """Id of the session; empty until the first line has created one."""
         self.status = 0
-        """How the last line ended."""
+        """Exit code of the last line."""
         self._number = 1
         self.leaving = False
         self.begun = ""
-        """What the next prompt begins with."""
+        """Text that the next prompt starts with."""
         own: dict[str, Callable[[list[str]], Awaitable[int]]] = {
             "jobs": self._jobs,
             "fg": self._to_front,
@@ -57,7 +57,7 @@ class Console:
         self._own = own if person is not None else {}
 
     async def begin(self, session: str) -> None:
-        """Go on in a session, or else in a new one, which the first line makes; one that is not there is an error."""
+        """Continue a session, or start a new one with the first line. Raises for an unknown session."""
         await self._way.knock()
         if not session:
             return
@@ -70,16 +70,16 @@ class Console:
         self._known.cwd = str(outcome.result["cwd"])
 
     async def _last(self) -> str:
-        """The session that this person used last where the shell is."""
+        """Return the person's most recent session in the shell's room."""
         outcome = await self._way.ask("session/list")
         if outcome.status != "done":
             raise refused(outcome)
         return last_used(outcome.result["items"], self._way.room)
 
     async def enter(self, line: str, number: int = 1) -> None:
-        """Do what a line says. Whatever it is, the shell goes on, and `status` says how it ended.
+        """Run a line and set `status`. Errors are reported, and the shell continues.
 
-        `number` is where it stands in the script that it is of.
+        `number` is its line number in the script.
         """
         self._number = number
         try:
@@ -93,7 +93,7 @@ class Console:
 
     @property
     def people(self) -> bool:
-        """Whether somebody sits there."""
+        """Whether a person is at the terminal."""
         return self._person is not None
 
     def tell_of_ends(self) -> None:
@@ -103,11 +103,11 @@ class Console:
         await self.control.stop_all()
 
     async def may_leave(self) -> bool:
-        """Whether a person really wants to go while something runs."""
+        """Ask for confirmation to leave while jobs are running."""
         running = self.control.jobs.running
         if not running or self._person is None:
             return True
-        told(f"{len(running)} in the background would be stopped:")
+        told(f"Leaving stops {len(running)} background job{'' if len(running) == 1 else 's'}:")
         self.control.show(running)
         return await self._asking.yes("Leave? [y/N] ")
 
@@ -141,7 +141,7 @@ class Console:
         return await self._watched(job)
 
     async def _numbered(self) -> dict[int, str]:
-        """The newest lines of this session, by the numbers that `history` gives them."""
+        """Return the newest lines of this session, numbered as in `history`."""
         if not self.session:
             return {}
         shown = await self._way.put(_SHOW, session=self.session)
@@ -154,19 +154,19 @@ class Console:
         return await self._over(job) if await self.control.watch(job) else 0
 
     async def _over(self, job: Job) -> int:
-        """Show the end of a job that somebody watched, and offer what can be done about it."""
+        """Show how a foreground job ended, and offer an approval if it waits for one."""
         live = job.live
         if live is not None:
             live.rest()
         if job.task is not None and job.task.cancelled():
-            told("Let go of. Whether it ran is in: doorward audit tail")
+            told("Disconnected. To see whether it ran: doorward audit tail")
             return STOPPED
         if job.error is not None:
             raise job.error
-        if isinstance(job.broken, OSError):  # nobody reads what is shown here, as behind `| head`
+        if isinstance(job.broken, OSError):  # the reader of our output is gone, as with `| head`
             raise job.broken
         if job.outcome is None:
-            raise RuntimeError(f"it ended without an outcome: {job.line}") from job.broken
+            raise RuntimeError(f"job ended without an outcome: {job.line}") from job.broken
         if isinstance(live, Thinking):
             return await self._answered(job.outcome, live)
         return await self._ran(job.outcome, live if isinstance(live, Screen) else Screen())
@@ -184,24 +184,24 @@ class Console:
         if code == WAITS and ticket and self._person is not None:
             if await self._asking.approved(ticket):
                 return await self._go_on(ticket)
-            told(f"Once it is approved, this runs exactly that: resume {ticket}")
+            told(f"When it is approved, run it with: resume {ticket}")
         return code
 
     def _placed(self, result: Mapping[str, Any]) -> str:
-        """What a line complained of; where it could not be read, with its place in the whole script."""
+        """Return the error output of a line; for a syntax error, with the line number in the whole script."""
         said = str(result.get("stderr", ""))
         if result.get("ran") or self._number == 1:
             return said
         return _PLACE.sub(lambda at: f"shell: Line {int(at[1]) + self._number - 1}", said, count=1)
 
     async def _go_on(self, ticket: str) -> int:
-        """A stage waited for a person's word and has it now: exactly that call runs, and nothing behind it."""
+        """Resume an approved call. Exactly that call runs; the rest of its line does not."""
         job = Job(f"resume {ticket}", Screen())
         job.begin(lambda watch: self._way.resumed(ticket, watch))
         return await self._watched(job)
 
     async def _asked(self, question: str) -> int:
-        """`@`: what is suggested, and what the person says to it."""
+        """Handle an `@` request: suggest a line, ask the person, and act on the answer."""
         verdict, line = await self._asking.suggested(question, self._known.cwd)
         if verdict == "edit":
             self.begun = line
@@ -235,7 +235,7 @@ class Console:
 
     async def _resume(self, words: list[str]) -> int:
         if len(words) != 1:
-            raise BadParams("Name what waited by its ticket: resume TICKET")
+            raise BadParams(f"resume takes one ticket: resume TICKET. Given: {len(words)} arguments.")
         return await self._go_on(words[0])
 
     async def _clear(self, words: list[str]) -> int:
@@ -260,14 +260,14 @@ class Console:
         for word in words:
             job = self.control.jobs.named(word)
             if job.ended:
-                told(f"[{job.number}] has ended already")
+                told(f"[{job.number}] has already ended")
             await self.control.stop(job)
         return 0
 
 
 def _not_run(outcome: Outcome) -> int:
-    """Why a line came to nothing. One that only cannot be read says so in a line of its own, as shells do."""
-    if outcome.status == "done":  # what waited, and is no program
+    """Report a line that did not run, and return its exit code. A syntax error is one line, as in other shells."""
+    if outcome.status == "done":  # a resumed call that is not a program
         report.result(outcome.result)
     elif outcome.code in (Cancelled.code, Withdrawn.code):
         told("Stopped.")
@@ -275,13 +275,13 @@ def _not_run(outcome: Outcome) -> int:
         click.echo(f"shell: {visible(outcome.message.removeprefix(f'{_SCRIPT}: '))}", err=True)
     else:
         report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
-    if outcome.code == NotApproved.code and outcome.retry_after is not None:  # nobody has decided yet
+    if outcome.code == NotApproved.code and outcome.retry_after is not None:  # not decided yet
         return WAITS
     return exit_code(outcome.status, outcome.code)
 
 
 def _in_background(line: str) -> tuple[str, bool]:
-    """The line without the `&` at its end, and whether there was one."""
+    """Strip a trailing `&`, and return the line and whether there was one."""
     seen = [part for part in parts(line) if part.kind not in ("blank", "comment")]
     if seen and seen[-1].kind == "operator" and seen[-1].text == "&":
         return line[: seen[-1].start].rstrip(), True

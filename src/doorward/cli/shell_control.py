@@ -1,4 +1,4 @@
-"""Job control: what runs before the person's eyes, what goes on behind them, and the keys that move it."""
+"""Job control in the shell: foreground, background, Ctrl-C and Ctrl-Z."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from doorward.visible import visible
 
 _TICK = 0.125
 _UNTIL_KNOWN = 1.0
-"""Seconds to wait until it is known which execution is to be stopped; after that its connection is given up."""
+"""Seconds to wait for the execution's id before the connection is closed instead."""
 
 
 class Control:
     def __init__(self, way: ShellWay, *, people: bool) -> None:
-        """With nobody there, nothing can be put into the background: nobody would fetch it from there."""
+        """Without `people`, Ctrl-Z is off: nobody could bring a background job back."""
         self.jobs = Jobs()
         self._way = way
         self._people = people
         self.fronted = asyncio.Event()
-        """Set while something runs before the person's eyes, and the keys are about it."""
+        """Set while a job is in the foreground and receives the keys."""
         self._front: Job | None = None
         self._hidden = asyncio.Event()
         self._stop: Callable[[], None] | None = None
         self._stopping: set[asyncio.Task[None]] = set()
 
     async def watch(self, job: Job) -> bool:
-        """Watch a job until it ends; False when it goes into the background instead."""
+        """Keep a job in the foreground until it ends; False when it moves to the background instead."""
         if job.task is None:
-            raise RuntimeError("a job is watched once it has begun")
+            raise RuntimeError("a job must be started before it is watched")
         self._front = job
         self._listen()
         self._hidden.clear()
@@ -60,7 +60,7 @@ class Control:
         told(f"[{job.number}] {visible(job.line, lines=False)}")
 
     def interrupt(self) -> None:
-        """Ctrl-C: once it stops what runs, twice it lets go of it at once."""
+        """Handle Ctrl-C: the first one cancels the job, a second one disconnects from it."""
         job = self._front
         if job is None or job.task is None:
             return
@@ -69,17 +69,17 @@ class Control:
             return
         job.stopping = True
         if job.live is not None:
-            job.live.again = "lets go of it at once"
+            job.live.again = "disconnects from it"
             job.live.stop()
         self._later(self.stop(job))
 
     def suspend(self) -> None:
-        """Ctrl-Z: what runs goes on in the background."""
+        """Handle Ctrl-Z: the job continues in the background."""
         if self._front is not None:
             self._hidden.set()
 
     async def stop(self, job: Job) -> None:
-        """Stop an execution; where that is refused, or nothing is known of it, hanging up does."""
+        """Cancel a job's execution. If that fails or its id is unknown, closing the connection cancels it."""
         if job.task is None or job.ended:
             return
         job.stopping = True
@@ -90,7 +90,7 @@ class Control:
             job.task.cancel()
 
     async def stop_all(self) -> None:
-        """Nothing that was begun here outlives the shell."""
+        """Stop every job, so that none outlives the shell."""
         running = self.jobs.running
         for job in running:
             await self.stop(job)
@@ -101,17 +101,17 @@ class Control:
                     await job.task
 
     def show(self, jobs: Iterable[Job] | None = None) -> None:
-        """These jobs, or all of them."""
+        """List these jobs, or all of them."""
         for job in self.jobs if jobs is None else jobs:
             click.echo(about(job))
             job.told = job.told or job.ended
 
     def tell_of_ends(self) -> None:
-        """Before a prompt: which jobs have ended meanwhile."""
+        """Report the jobs that have ended since the last prompt."""
         for job in self.jobs:
             if job.ended and not job.told:
                 job.told = True
-                told(f"{about(job)}   (fg %{job.number} shows what it wrote)")
+                told(f"{about(job)}   (fg %{job.number} shows its output)")
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -119,12 +119,12 @@ class Control:
         task.add_done_callback(self._stopping.discard)
 
     def heed(self, stop: Callable[[], None] | None) -> None:
-        """From now on Ctrl-C means `stop`, where that is given; else it and Ctrl-Z are about what runs, if anything."""
+        """Install the signal handlers. With `stop`, Ctrl-C calls it; otherwise Ctrl-C and Ctrl-Z act on the job."""
         self._stop = stop
         self._listen()
 
     def _listen(self) -> None:
-        """The prompt has meanings of its own for these keys, and leaves none behind when it is done."""
+        """Set the handlers again, because the prompt replaces and then removes them."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._stop or self.interrupt)
         if self._people:

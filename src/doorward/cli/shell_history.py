@@ -1,7 +1,7 @@
-"""What was typed into the shell, kept for the next time, and found again by `!`.
+"""History of the shell: the history file, and `!` expansion.
 
-The file is for the owner's account alone. A line in which something looks like a secret is not written: it can be
-called back until the shell ends, and is gone then.
+Only the owner's account can read the file. A line that seems to contain a secret is not written to it; it stays in
+memory until the shell ends.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from doorward.errors import BadParams
 
 FILE = "shell_history"
 _MOST = 5_000
-"""So many lines are kept."""
+"""Maximum number of lines in the file."""
 _LONGEST = 10_000
-"""A line of more characters is not."""
+"""Maximum characters of a stored line."""
 
 
 class Kept(History):
-    """One line of the file is one entry; line breaks within it are written as `\\n`."""
+    """History in a file with one entry per line; line breaks within an entry are written as `\\n`."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self._file = file
         self.problem = ""
-        """Why nothing is kept, if so; somebody should be told once."""
+        """Why the history cannot be stored or read, to be shown once."""
 
     def load_history_strings(self) -> Iterable[str]:
-        """Newest first."""
+        """Return the stored lines, newest first."""
         lines = self._lines()
         if len(lines) > 2 * _MOST:
             self._write(lines[-_MOST:])
@@ -51,7 +51,7 @@ class Kept(History):
                 os.fchmod(descriptor, 0o600)
                 out.write(f"{_written(string)}\n")
         except OSError as error:
-            self.problem = f"What you type is not kept: {self._file}: {error.strerror}."
+            self.problem = f"The history cannot be written: {self._file}: {error.strerror}."
 
     def _lines(self) -> list[str]:
         try:
@@ -59,11 +59,11 @@ class Kept(History):
         except FileNotFoundError:
             return []
         except OSError as error:
-            self.problem = f"What was typed earlier cannot be read: {self._file}: {error.strerror}."
+            self.problem = f"The history cannot be read: {self._file}: {error.strerror}."
             return []
 
     def _write(self, lines: Sequence[str]) -> None:
-        """Whole or not at all."""
+        """Replace the file atomically."""
         partial = self._file.with_suffix(".partial")
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -73,22 +73,21 @@ class Kept(History):
 
 
 def is_kept(line: str) -> bool:
-    """Whether a line may be written down: it holds no secret, was not typed behind a blank, and calls back no other."""
+    """Whether a line may be stored: it has no secret, does not start with a space, and is not a `!` expansion."""
     return bool(line.strip()) and not line.startswith((" ", "!")) and len(line) <= _LONGEST and not holds_a_secret(line)
 
 
 def holds_a_secret(line: str) -> bool:
-    """By its shape, by the name it is assigned to, or as the word behind an option or `set` with such a name."""
+    """Whether a line seems to contain a secret: by its format, or by the name of its variable, option or `set`."""
     shown = redact.params({"line": line.split()})["line"]
     return redact.text(line) != line or shown != line.split() or any(in_text(line))
 
 
 def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] | None = None) -> str:
-    """The line that is meant by one which begins with `!`.
+    """Expand a line that starts with `!`.
 
-    `!` and `!!` are the previous line, `!-2` the last but one, `!ls` the last that begins with it, all of `earlier`,
-    oldest first; `!3` is that of `numbered`, which are the lines as `history` numbers them. What stands behind a blank
-    is put behind the line that is found.
+    `!` and `!!` are the previous line, `!-2` the one before it, and `!ls` the last one that starts with `ls`; they
+    search `earlier`, oldest first. `!3` is line 3 of `numbered`, as in `history`. Text after a space is appended.
     """
     called, blank, rest = line.strip().partition(" ")
     wanted = called[1:]
@@ -96,9 +95,9 @@ def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] |
     if wanted.isascii() and wanted.isdigit():
         found = (numbered or {}).get(int(wanted[:9]))
         if found is None:
-            raise BadParams(f"There is no line {wanted[:20]} in this session; `history` numbers those there are.")
+            raise BadParams(f"There is no line {wanted[:20]} in this session; `history` lists the lines.")
         if redact.HIDDEN in found:
-            raise BadParams(f"Line {wanted} held a secret, so it was not kept as it was; type it again.")
+            raise BadParams(f"Line {wanted} contained a secret, so it was not stored in full; type it again.")
         return f"{found}{blank}{rest}"
     if not lines:
         raise BadParams("There is no earlier line yet.")
@@ -112,7 +111,7 @@ def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] |
     for one in reversed(lines):
         if one.startswith(wanted):
             return f"{one}{blank}{rest}"
-    raise BadParams(f"No earlier line begins with {wanted[:80]!r}; `history` shows those of this session.")
+    raise BadParams(f"No earlier line starts with {wanted[:80]!r}; `history` lists the lines of this session.")
 
 
 def _written(line: str) -> str:

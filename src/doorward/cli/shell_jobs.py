@@ -1,7 +1,7 @@
-"""What was begun in the shell and goes on: at most one job before the person's eyes, any number behind them.
+"""Jobs of the shell: at most one in the foreground, any number in the background.
 
-Each is an execution of its own. One in the background keeps what it tells until somebody looks; nothing of it appears
-between the lines that a person types.
+Each job is an execution. A background job buffers its notices until it returns to the foreground, so that its output
+never mixes with what the person types.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from doorward.executions.notices import Notice, Output, Started, Watch
 from doorward.model import Outcome
 
 _MOST_KEPT = 1_000_000
-"""Characters of output that are kept of a job nobody looks at; the newest stay."""
+"""Maximum characters of output buffered for a background job; the oldest are dropped."""
 _MOST_ENDED = 20
-"""So many jobs that ended in the background are remembered, for whoever looks late."""
+"""Maximum number of ended background jobs that are remembered."""
 
 _STOPPED = frozenset({Cancelled.code, Withdrawn.code})
 
 
 class Job:
     def __init__(self, line: str, live: Live) -> None:
-        """`live` shows it whenever somebody looks, and knows what it has shown already."""
+        """`live` is the view for the foreground; it remembers what it has shown."""
         self.number = 0
-        """Its number once it is in the background; 0 before."""
+        """Job number once it is in the background; 0 before."""
         self.line = line
         self.execution = ""
         self.known = asyncio.Event()
-        """Set once it is known which execution it is."""
+        """Set once the execution's id is known."""
         self.outcome: Outcome | None = None
         self.error: DoorwardError | None = None
         self.stopping = False
-        """Whether somebody stopped it."""
+        """Whether the person stopped it."""
         self.told = False
-        """Whether its end was told at the prompt."""
+        """Whether its end was reported at the prompt."""
         self.task: asyncio.Task[None] | None = None
         self._shows = live
         self.live: Live | None = live
@@ -52,7 +52,7 @@ class Job:
 
     @property
     def broken(self) -> BaseException | None:
-        """A defect of ours that ended it."""
+        """The unexpected exception that ended it, if any."""
         return self.task.exception() if self.task is not None and self.ended and not self.task.cancelled() else None
 
     def begin(self, work: Callable[[Watch], Coroutine[None, None, Outcome]]) -> None:
@@ -80,16 +80,16 @@ class Job:
             self._lost += _size(gone)
 
     def hide(self) -> None:
-        """Go on in the background."""
+        """Move to the background."""
         if self.live is not None:
             self.live.rest()
         self.live = None
 
     def show(self) -> Live:
-        """Come to the front: what was told meanwhile is shown first."""
+        """Move to the foreground, and show the buffered notices first."""
         self.live = self._shows
         if self._lost:
-            self.live.write(f"({self._lost} characters that came before are not kept)\n", err=True)
+            self.live.write(f"({self._lost} characters of earlier output were dropped)\n", err=True)
         for notice in self._kept:
             self.live.notice(notice)
         self._kept.clear()
@@ -104,11 +104,11 @@ class Job:
             return "stopped"
         if self.outcome is None:
             return "failed"
-        return "waits for a person" if self.outcome.status == "parked" else self.outcome.status
+        return "waiting for approval" if self.outcome.status == "parked" else self.outcome.status
 
 
 class Jobs:
-    """The jobs in the background, by number."""
+    """The background jobs, by number."""
 
     def __init__(self) -> None:
         self._jobs: dict[int, Job] = {}
@@ -133,9 +133,9 @@ class Jobs:
         self._jobs.pop(job.number, None)
 
     def named(self, word: str) -> Job:
-        """The job that `%2`, or nothing for the newest that runs, or else that ran, means."""
+        """Return the job for a word such as `%2`. An empty word is the newest running job, or else the newest."""
         if not self._jobs:
-            raise BadParams("There is no job in the background; `LINE &` begins one.")
+            raise BadParams("There are no background jobs; `LINE &` starts one.")
         if not word:
             return max(self.running or self, key=lambda job: job.number)
         digits = word.removeprefix("%")

@@ -1,7 +1,7 @@
-"""What the shell knows of the house while a line is typed: words, folders, collections and their fields.
+"""Cache of names for completion and highlighting: commands, folders, collections and their fields.
 
-All of it is asked for as the person who types, so nothing shows up in a completion that they could not see anyway. It
-is kept until the next line has run, since that may change it.
+Everything is requested as the person at the terminal, so completion shows nothing they could not see. The cache lasts
+until the next line has run, because that line may change it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from doorward.doors.typable import Word
 from doorward.errors import DoorwardError
 
 _WORDS_LAST = 30.0
-"""Seconds after which it is asked again what can be typed, when a line has run since."""
+"""Seconds before the command words are requested again, once another line has run."""
 OURS = {
-    "@": "ask in plain words; alone it explains itself",
-    "jobs": "list what runs in the background",
-    "fg": "bring a job to the front: fg %1",
-    "bg": "let a job go on in the background",
-    "resume": "run what waited for a person and was approved: resume TICKET",
+    "@": "ask in plain words; alone, show help",
+    "jobs": "list background jobs",
+    "fg": "bring a job to the foreground: fg %1",
+    "bg": "continue a job in the background",
+    "resume": "run an approved call: resume TICKET",
 }
-"""The words that the terminal itself answers, whatever the house knows."""
+"""Words that the terminal handles itself."""
 
 
 class Known:
@@ -37,26 +37,26 @@ class Known:
         self._fields: dict[str, list[str]] = {}
 
     def knows(self, word: str) -> bool:
-        """Whether a line may begin with this word, as far as one can tell; before anything is known all may."""
+        """Whether a line may start with this word. True for every word until the words are loaded."""
         return not self.words or word in self.words or word in OURS or "$" in word or any(self.parts_of(word))
 
     def parts_of(self, word: str) -> Iterator[Word]:
-        """What can stand behind a program that is many: `git status` is the command `git_status`."""
+        """Return the subcommands of a word: `git status` is the command `git_status`."""
         return (one for one in self.words.values() if one.word.startswith(f"{word}_")) if word else iter(())
 
     def find(self, word: str, behind: Sequence[str]) -> Word | None:
-        """The command that a line means, by its first word or its first two."""
+        """Return the command named by the first word of a line, or by its first two."""
         found = self.words.get(word)
         if found is None and behind:
             found = self.words.get(f"{word}_{behind[0].replace('-', '_')}")
         return found
 
     def begins(self, word: str) -> bool:
-        """Whether something that is known begins so."""
+        """Whether a known word starts with this text."""
         return any(one.startswith(word) for one in (*self.words, *OURS))
 
     async def refresh(self) -> None:
-        """After a line has run: what it may have changed is asked for again when it is next wanted."""
+        """Drop what the last line may have changed, and reload the command words when they are old."""
         self._folders.clear()
         self._fields.clear()
         now = time.monotonic()
@@ -68,13 +68,13 @@ class Known:
             self._asked_at = now
 
     def whole(self, path: str) -> str:
-        """A path from the root on, as the shell would read it."""
+        """Return an absolute path, as the shell resolves it."""
         if path == "~" or path.startswith("~/"):
             return path
         return posixpath.normpath(posixpath.join(self.cwd, path or "."))
 
     async def folder(self, path: str) -> Sequence[tuple[str, bool]]:
-        """The names in a folder, each with whether it is one itself."""
+        """Return the names in a folder, each with whether it is a folder."""
         whole = self.whole(path)
         if whole not in self._folders:
             result = await self._result("vfs/list", path=whole)
@@ -91,7 +91,7 @@ class Known:
         return self._fields[collection]
 
     async def _result(self, command: str, **params: Any) -> Mapping[str, Any]:
-        """What a command gave; nothing where it cannot, for a completion is no place to complain."""
+        """Run a command and return its result; empty on failure, because completion does not report errors."""
         try:
             outcome = await self._way.put(command, **params)
         except DoorwardError:

@@ -1,4 +1,4 @@
-"""The prompt of the shell on a terminal: where one is and how the last line ended, and help while one types."""
+"""The shell's prompt on a terminal: room, folder and last exit code, with completion and highlighting."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from doorward.cli.shell_words import unfinished
 from doorward.visible import visible
 
 _WIDEST = 40
-"""Columns of the folder in the prompt; of a longer one the end is shown."""
+"""Maximum columns of the folder in the prompt; a longer one loses its start."""
 
 
 class GivenUp(Exception):
-    """Ctrl-C at the prompt. An exception like any other, since a keyboard interrupt would end the whole program."""
+    """Ctrl-C at the prompt. A plain exception, because a KeyboardInterrupt would end the program."""
 
 
 class Left(Exception):
@@ -38,7 +38,7 @@ class Prompt:
         self, room: str, known: Known, history: Path, *, given: Input | None = None, drawn: Output | None = None
     ) -> None:
         self.status = 0
-        """How the last line ended."""
+        """Exit code of the last line."""
         self.kept = Kept(history)
         self._room = visible(room, lines=False)
         self._known = known
@@ -62,15 +62,15 @@ class Prompt:
 
     @property
     def buffer(self) -> Buffer:
-        """Where what is typed stands until it is entered."""
+        """The buffer of the line being typed."""
         return self._session.default_buffer
 
     async def line(self, begun: str = "") -> str:
-        """What a person enters; `Left` when they leave, `GivenUp` when they begin the line anew."""
+        """Prompt for a line. Raises `Left` on Ctrl-D and `GivenUp` on Ctrl-C."""
         return await self._session.prompt_async(default=begun)
 
     async def answer(self, question: str) -> str:
-        """What a person answers; nothing when they press Ctrl-C or Ctrl-D instead."""
+        """Ask a question; returns an empty string on Ctrl-C or Ctrl-D."""
         asked: PromptSession[str] = PromptSession(
             input=self._given, output=self._drawn, interrupt_exception=GivenUp, eof_exception=Left
         )
@@ -80,7 +80,7 @@ class Prompt:
             return ""
 
     def earlier(self) -> list[str]:
-        """The lines so far, oldest first."""
+        """Return the lines entered so far, oldest first."""
         return list(self.kept.get_strings())
 
     def remember(self, line: str) -> None:
@@ -97,13 +97,13 @@ class Prompt:
 
 
 def folder(cwd: str) -> str:
-    """A folder as the prompt shows it."""
+    """Format the folder for the prompt."""
     shown = visible(cwd, lines=False)
     return shown if len(shown) <= _WIDEST else f"…{shown[-_WIDEST + 1 :]}"
 
 
 def _goes_on(text: str) -> bool:
-    """A question is a line in any case: its quotes are those of a sentence."""
+    """Whether the line is incomplete. A question never is: its quotes are those of a sentence."""
     return not text.startswith(("@", "!")) and unfinished(text)
 
 
@@ -112,6 +112,6 @@ def _keys() -> KeyBindings:
 
     @keys.add("c-z")
     def _(event: KeyPressEvent) -> None:
-        """Nothing runs that could go into the background."""
+        """Ignore Ctrl-Z at the prompt: there is no foreground job."""
 
     return keys

@@ -1,4 +1,4 @@
-"""What one line of the shell shows: its output as it comes, then what did not come before the end."""
+"""Live view of one shell line: its output as it arrives, then the rest at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STATUSES = {"done": 0, "failed": 1, "refused": REFUSED, "parked": WAITS}
 
 
 class Screen(Live):
-    """Unlike a single command it shows what comes in a pipe too: a script is read as it goes on."""
+    """View of one shell line. Unlike a single command, it shows output as it arrives in a pipe too."""
 
     def __init__(self) -> None:
         super().__init__(as_json=False)
@@ -41,7 +41,7 @@ class Screen(Live):
             self._seen[notice.stream] += len(notice.text)
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        """The rest of what a line wrote: what came by pieces was the beginning of it."""
+        """Write the rest of the output, after the pieces that are already shown."""
         self.rest_of("stdout", str(result.get("stdout", "")))
         self.rest_of("stderr", str(result.get("stderr", "")))
         self.rest()
@@ -56,7 +56,7 @@ class Screen(Live):
         self._put(notice.text, notice.stream == "stderr")
 
     def _put(self, text: str, err: bool) -> None:
-        """On a terminal nothing that was written may move the cursor; in a pipe it goes on just as it is."""
+        """Write text: escaped on a terminal, so that it cannot move the cursor; unchanged in a pipe."""
         if (sys.stderr if err else sys.stdout).isatty():
             self.write(_fitting(safe(text)) if err else safe(text), err=err)
         else:
@@ -64,15 +64,15 @@ class Screen(Live):
 
 
 def _fitting(text: str) -> str:
-    """Complaints are sentences, so their lines are broken between words."""
+    """Wrap error messages between words."""
     return "\n".join(indented(line, columns(), 0) for line in text.split("\n"))
 
 
 def exit_code(status: str, code: str) -> int:
-    """What a shell would give for a line that the gate did not let through, or that did not end by itself."""
+    """Return the shell exit code for a line that the gate refused or that was stopped."""
     return _CODES.get(code, _STATUSES[status])
 
 
 def told(line: str) -> None:
-    """A word of the shell itself, beside what commands write."""
+    """Print a message of the shell itself, dimmed, on standard error."""
     click.echo("\n".join(click.style(one, dim=True) for one in line.split("\n")), err=True)

@@ -1,4 +1,4 @@
-"""A whole session of the shell: from the first prompt, or the first line of a script, to the last."""
+"""The main loops of `doorward shell`: the interactive prompt, and scripts."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from doorward.cli.wrapping import columns, indented
 from doorward.home import Home
 from doorward.settings import home_folder
 
-_GREETING = "Doorward's shell: every command passes the gate. `help` lists them, `@` takes plain words, Ctrl-D leaves."
-_SERVED = "A server keeps the house now."
-_ALONE = "No server runs, so the house is open while this shell is. `doorward up` also opens the console."
+_GREETING = "Doorward shell: every command passes the gate. `help` lists them, `@` takes plain words, Ctrl-D leaves."
+_SERVED = "A server is running now."
+_ALONE = "No server is running; Doorward runs in this process while the shell is open. `doorward up` starts a server."
 
 
 _NEVER_WHOLE = (
-    "shell: What begins in line {first} goes on for more than {most:,} characters: a quote or bracket in it is never"
-    " closed. Neither it nor anything behind it was run."
+    "shell: The command that starts in line {first} has more than {most:,} characters: a quote or bracket is not"
+    " closed. It and the lines after it were not run."
 )
 
 
-_NO_TEXT = "shell: Line {number} is not text in UTF-8. Neither it nor anything behind it was run."
+_NO_TEXT = "shell: Line {number} is not UTF-8 text. It and the lines after it were not run."
 
 
 async def talk(room: str, session: str) -> int:
-    """At a terminal, until the person leaves."""
+    """Run the interactive shell until the person leaves, and return the exit code."""
     home = Home(home_folder())
     stopping = asyncio.Event()
     way = ShellWay(home, stopping.set, room)
@@ -64,7 +64,7 @@ async def _held(
 
 
 async def script(room: str, session: str, lines: Iterable[str] | AsyncIterator[str]) -> int:
-    """Without a terminal: each line as it comes, in one session; the exit code is that of the last."""
+    """Run lines without a terminal, in one session, and return the exit code of the last."""
     stopping = asyncio.Event()
     way = ShellWay(Home(home_folder()), stopping.set, room)
     console = Console(way, Known(way), None)
@@ -79,7 +79,7 @@ async def script(room: str, session: str, lines: Iterable[str] | AsyncIterator[s
 
 
 async def _entered(console: Console, coming: AsyncIterator[str], stopping: asyncio.Event) -> None:
-    """Enter lines that come by themselves, each once it is whole."""
+    """Run the lines of a script, each once it is complete."""
     begun, first, number = Gathered(), 1, 0
     async for line in coming:
         number += 1
@@ -102,7 +102,7 @@ async def _entered(console: Console, coming: AsyncIterator[str], stopping: async
 
 
 def _is_text(line: str) -> bool:
-    """Whether all of it was UTF-8; what was not stands in it as half a character."""
+    """Whether a line was valid UTF-8 without NUL bytes. Invalid bytes are surrogates here."""
     try:
         line.encode()
     except UnicodeEncodeError:
@@ -147,7 +147,7 @@ async def _prompted(way: ShellWay, known: Known, console: Console, prompt: Promp
 
 
 async def _until(stopping: asyncio.Event, lines: AsyncIterator[str]) -> AsyncGenerator[str, None]:
-    """Lines as they come, until there are no more or somebody has had enough, also while none comes."""
+    """Yield lines until they end or `stopping` is set, even while waiting for one."""
     stopped = asyncio.ensure_future(stopping.wait())
     try:
         while not stopping.is_set():
@@ -175,7 +175,7 @@ async def _each(lines: Iterable[str] | AsyncIterator[str]) -> AsyncIterator[str]
 
 @contextmanager
 def _without_echo() -> Iterator[None]:
-    """What is typed while a line runs stands at the next prompt, and not in the middle of what the line prints."""
+    """Turn echo off, so that what is typed while a line runs appears at the next prompt, not in its output."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
@@ -188,9 +188,9 @@ def _without_echo() -> Iterator[None]:
 
 
 def _heed(stopping: asyncio.Event, console: Console) -> None:
-    """Whoever ends this process or its terminal ends it in good order, with what runs at this moment.
+    """Handle signals: SIGTERM and SIGHUP stop the current job and end the shell cleanly.
 
-    At a prompt Ctrl-C is a key like others; in a script there is nobody to type on, and it is the end.
+    Ctrl-C ends a script; at a prompt it is an ordinary key.
     """
 
     def stop() -> None:

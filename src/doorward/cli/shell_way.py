@@ -1,4 +1,4 @@
-"""The way from the shell to the house: what a person types, asked over the owner's socket and followed to its end."""
+"""Transport of `doorward shell`: runs commands over the owner's socket and follows them to their end."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _notice = msgspec.json.Decoder(Notice).decode
 
 
 def refused(outcome: Outcome) -> DoorwardError:
-    """An outcome that is no good, as the error that it tells of."""
+    """Return the error that an unsuccessful outcome describes."""
     return told({"code": outcome.code, "message": outcome.message, "hint": outcome.hint})
 
 
 class ShellWay(Way):
-    """As `doorward chat` goes it, in one room or outside all of them."""
+    """The chat transport, bound to one room or to none."""
 
     def __init__(self, home: Home, stop: Callable[[], None], room: str) -> None:
         super().__init__(home, stop)
         self.room = room
 
     async def knock(self) -> None:
-        """Reach the house once, so that whatever keeps one out of it is known before anything is typed."""
+        """Connect once, so that a connection problem shows before the first prompt."""
         (await self.reach()).close()
 
     async def put(self, command: str, /, **params: Any) -> Outcome:
-        """A command of the person at this terminal, where the shell is."""
+        """Run a command as the person at this terminal, in the shell's room."""
         body = msgspec.json.encode(Ask(command=command, params=params, room=self.room))
         return msgspec.convert(await self._post("/api/run", body), Outcome)
 
     async def watched(self, command: str, params: dict[str, Any], watch: Watch) -> Outcome:
-        """The same, telling what goes on while it does. Whoever cancels this hangs up, which cancels the work."""
+        """Run a command and pass its notices to `watch`. Cancelling this task closes the connection and cancels it."""
         return await self._streamed(Ask(command=command, params=params, room=self.room, stream=True), watch)
 
     async def resumed(self, ticket: str, watch: Watch) -> Outcome:
-        """What waited for a person, and may run now."""
+        """Run an approved call by its ticket."""
         return await self._streamed(Ask(ticket=ticket, room=self.room, stream=True), watch)
 
     async def _streamed(self, ask: Ask, watch: Watch) -> Outcome:
@@ -67,17 +67,19 @@ class ShellWay(Way):
                     watch(_notice(line))
         except msgspec.MsgspecError as error:
             raise silent(error) from error
-        raise Unreachable("Doorward hung up in the middle of it.", hint="Whether it ran is in: doorward audit tail")
+        raise Unreachable(
+            "Doorward closed the connection before the outcome.", hint="To see whether it ran: doorward audit tail"
+        )
 
     async def cancel(self, execution: str) -> bool:
-        """Whether it stops, or has ended."""
+        """Cancel an execution; True when it stops or has already ended."""
         try:
             return (await self.ask("execution/cancel", execution=execution)).code in ("ok", "conflict", "not_found")
         except DoorwardError:
             return False
 
     async def words(self) -> list[Word]:
-        """All that a command can begin with here and now; nothing when that cannot be known at this moment."""
+        """Return the words that a line can start with; empty when they cannot be loaded."""
         head = f"GET {PATH}?room={quote(self.room, safe='')} HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n\r\n"
         try:
             whole = b"\n".join([line async for line in self._answered(head.encode())])

@@ -1,7 +1,7 @@
-"""A line of the shell as a person types it: where its words are and what each of them is, finished or not.
+"""Tolerant lexer for a shell line while it is typed: its words, and the role of each.
 
-What a line means is for the language of sessions to say, once it is entered. Here it is only looked at while it is
-written, so nothing in it can be wrong: what does not make sense yet is a word like any other.
+The session language parses a line once it is entered. This lexer serves highlighting and completion, so it never
+fails: text that makes no sense yet is an ordinary word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PartKind = Literal["plain", "string", "variable", "operator", "comment", "blank"
 Role = Literal["command", "option", "argument", "assignment", "target"]
 
 LONGEST = 65_536
-"""Characters beyond which a line is not looked at: the language takes none that is longer."""
+"""Maximum characters of a line, as in the session language. Longer lines are not analysed."""
 _TOKEN = re.compile(
     r"(?P<blank>[^\S\n]+)"
     r"|(?P<operator>\n|\|\||&&|;|&>>?|[0-9]?>>?(?:&[12])?|<<<|<|\||&|\$\(|[()])"
@@ -25,11 +25,11 @@ _TOKEN = re.compile(
 )
 _BEGINS_A_COMMAND = frozenset({"\n", "||", "&&", ";", "|", "&", "$(", "("})
 _GOES_ON = frozenset({"||", "&&", "|"})
-"""What cannot be the end of a line."""
+"""Operators that need another command after them."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WITHIN = {"'": re.compile(r"[^']*+"), '"': re.compile(r"(?:[^\"\\]|\\.)*+", re.DOTALL)}
-"""The inside of a quote, up to its end or as far as there is any."""
+"""The inside of a quote, up to its end or the end of the text."""
 
 
 class Part(NamedTuple):
@@ -46,7 +46,7 @@ class Word(NamedTuple):
     role: Role
     parts: tuple[Part, ...]
     command: str
-    """The command whose word it is; empty for the command itself."""
+    """The command it belongs to; empty for the command itself."""
     before: tuple[str, ...] = ()
     """The words between the command and this one."""
 
@@ -60,12 +60,12 @@ class Word(NamedTuple):
 
     @property
     def value(self) -> str:
-        """What it stands for, with quotes taken off; variables are left as they are written."""
+        """The word without its quotes; variables are not expanded."""
         return "".join(_unquoted(part) for part in self.parts)
 
 
 def parts(text: str, at: int = 0) -> Iterator[Part]:
-    """All of a text from a place on, part by part."""
+    """Yield the parts of a text from position `at` on."""
     if len(text) > LONGEST:
         yield Part("plain", at, text[at:])
         return
@@ -82,7 +82,7 @@ def parts(text: str, at: int = 0) -> Iterator[Part]:
 
 
 def words(text: str) -> list[Word]:
-    """The words of a text, each with its place in the command it belongs to."""
+    """Return the words of a text, each with its role in its command."""
     found: list[Word] = []
     collected: list[Part] = []
     command, target = "", False
@@ -115,19 +115,19 @@ def words(text: str) -> list[Word]:
 
 
 def unfinished(text: str) -> bool:
-    """Whether a line wants to go on in the next one: a quote or a bracket is open, or it ends where none can end."""
+    """Whether a line needs a continuation: a quote or bracket is open, or it ends with an operator."""
     return len(text) <= LONGEST and Gathered().goes_on(text)
 
 
 class Gathered:
-    """A line that grows by lines, of which each is looked at once, however many they become."""
+    """A command that grows by continuation lines. Each line is scanned only once."""
 
     def __init__(self) -> None:
         self.text = ""
         self._quote = ""
-        """The quote that is open at the end."""
+        """The quote that is open at the end, if any."""
         self._kept = ""
-        """A backslash at the end, which the next character belongs to."""
+        """A trailing backslash, which escapes the next character."""
         self._depth = 0
         self._seen = self._stops = False
 
@@ -136,7 +136,7 @@ class Gathered:
         return len(self.text) > LONGEST
 
     def goes_on(self, line: str) -> bool:
-        """Put a line behind what there is; whether it wants another one."""
+        """Append a line; returns whether another one is needed."""
         new = f"\n{line}" if self.text else line
         self.text += new
         text, self._kept = self._kept + new, ""
@@ -148,7 +148,7 @@ class Gathered:
         return self._seen and (bool(self._quote or self._kept) or self._depth > 0 or self._stops)
 
     def _within(self, text: str) -> int:
-        """Go through what an open quote holds; gives the place behind it."""
+        """Skip the inside of an open quote, and return the position after it."""
         match = _WITHIN[self._quote].match(text)
         end = match.end() if match is not None else 0
         if end < len(text) and text[end] == self._quote:
@@ -172,7 +172,7 @@ class Gathered:
 
 
 def quoted(value: str) -> str:
-    """A word as it must be typed to stand for this value."""
+    """Quote a value for the command line."""
     if value and re.fullmatch(r"[\w@%+=:,./~-]+", value, re.ASCII):
         return value
     return "'" + value.replace("'", "'\\''") + "'"
@@ -195,7 +195,7 @@ def _closed(text: str) -> bool:
 
 
 def _odd_backslashes(text: str) -> bool:
-    """Whether the last character takes its meaning from the one that is still to come."""
+    """Whether the text ends with a backslash that escapes the next character."""
     return (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 

@@ -1,4 +1,4 @@
-"""`doorward status`: how Doorward is doing."""
+"""`doorward status`: show the status of Doorward."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from doorward.cli.asking import as_owner, json_option
 @click.command("status")
 @json_option
 def command(as_json: bool) -> None:
-    """Say how Doorward is doing, from the ledger and the log."""
+    """Show the status of Doorward, from the ledger and the log."""
     as_owner("system/status", as_json)

@@ -1,4 +1,4 @@
-"""Results as tables on a terminal."""
+"""Prints results as tables on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doorward.visible import visible
 _LONGEST_CELL = 200
 _LONGEST_NAME = 20
 _LONGEST_WORD = 12
-"""Characters of a longer word that stand on one line of a narrow column; it is folded then."""
+"""Minimum width of a column with longer words; those are folded."""
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -59,7 +59,7 @@ def _table(columns: list[str], items: list[dict[str, Any]]) -> Table:
 
 
 def _least_width(columns: list[str], items: list[dict[str, Any]]) -> int:
-    """How wide a table must be for most words to stand in one piece; narrower, nobody can read it."""
+    """Return the least width at which the table is readable, with most words unbroken."""
     widths = [2 * (len(columns) - 1)]
     for column in columns:
         words = (len(word) for item in items for word in _cell(item.get(column)).split())
@@ -68,7 +68,7 @@ def _least_width(columns: list[str], items: list[dict[str, Any]]) -> int:
 
 
 def _fields(console: Console, fields: dict[str, Any]) -> None:
-    """Name and value; a word too long for a line, such as a token, stands below in one piece, to be copied."""
+    """Print names and values. A word too long for a line, such as a token, is printed below, unbroken for copying."""
     words = {key: value for key, value in fields.items() if _is_long_word(value, console.width - _LONGEST_NAME)}
     console.print(_table_of({key: value for key, value in fields.items() if key not in words}))
     for key, word in words.items():
@@ -81,7 +81,7 @@ def _is_long_word(value: Any, longest: int) -> bool:
 
 
 def _table_of(fields: dict[str, Any]) -> Table:
-    """Name and value, line by line; a value that has fields of its own becomes a table in its place."""
+    """Return a table of names and values; a nested object becomes a nested table."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")

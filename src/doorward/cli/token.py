@@ -1,4 +1,4 @@
-"""`doorward token`: tokens for agents and programs, and what people log in with."""
+"""`doorward token`: manage tokens, passwords and invitations."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ KINDS = click.Choice(["human", "ai", "service"])
 
 @click.group("token")
 def command() -> None:
-    """Make and revoke tokens for agents and programs, and let people log in over the network."""
+    """Manage tokens for agents and programs, and passwords and invitations for people."""
 
 
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List tokens: whose they are and until when; never the tokens themselves."""
+    """List tokens with their owner and expiry. The tokens themselves are never shown."""
     as_owner("token/list", as_json)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--user", help="Whose token it is; by default yours.")
-@click.option("--tenant", help="The tenant of that user; by default yours.")
-@click.option("--kind", type=KINDS, default="ai", show_default=True)
-@click.option("--access", type=LEVELS, default="edit", show_default=True)
-@click.option("--room", "rooms", multiple=True, help="A room it is good for; may be repeated. By default all.")
-@click.option("--days", type=float, default=30, show_default=True)
+@click.option("--user", help="Owner of the token. By default, you.")
+@click.option("--tenant", help="Tenant of that user. By default, yours.")
+@click.option("--kind", type=KINDS, default="ai", show_default=True, help="Who uses the token.")
+@click.option("--access", type=LEVELS, default="edit", show_default=True, help="Access level.")
+@click.option("--room", "rooms", multiple=True, help="Room the token is valid in; repeatable. By default, all rooms.")
+@click.option("--days", type=float, default=30, show_default=True, help="Days until it expires.")
 @json_option
 def create(
     name: str,
@@ -43,7 +43,7 @@ def create(
     days: float,
     as_json: bool,
 ) -> None:
-    """Make a token. It is shown this once."""
+    """Create a token. It is shown only once."""
     as_owner(
         "token/create",
         as_json,
@@ -61,27 +61,27 @@ def create(
 @click.argument("id")
 @json_option
 def revoke(id: str, as_json: bool) -> None:
-    """Make a token worthless at once."""
+    """Revoke a token at once."""
     as_owner("token/revoke", as_json, id=id)
 
 
 @command.command()
-@click.option("--tenant", help="The only tenant it is good for; by default any new one.")
-@click.option("--hours", type=float, help="How long it can be used; by default three days.")
+@click.option("--tenant", help="Tenant it may register. By default, any new one.")
+@click.option("--hours", type=float, help="Hours until it expires. By default, three days.")
 @json_option
 def invite(tenant: str | None, hours: float | None, as_json: bool) -> None:
-    """Make a passcode with which somebody may register one new tenant. It is shown this once."""
+    """Create a passcode that registers one new tenant. It is shown only once."""
     as_owner("user/invite", as_json, tenant=tenant, hours=hours)
 
 
 @command.command()
-@click.option("--user", help="Whose password it is; by default yours.")
-@click.option("--stdin", "from_stdin", is_flag=True, help="Read it from the standard input instead of asking for it.")
+@click.option("--user", help="User to set the password for. By default, you.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the password from standard input instead of prompting.")
 @json_option
 def password(user: str | None, from_stdin: bool, as_json: bool) -> None:
-    """Set a password, with which a person logs in over the network. It is asked for, so that nobody sees it."""
+    """Set the password a person logs in with over the network. You are prompted for it; it is not displayed."""
     if from_stdin:
         text = sys.stdin.readline().rstrip("\n")
     else:
-        text = click.prompt("New password", hide_input=True, confirmation_prompt="Once more")
+        text = click.prompt("New password", hide_input=True, confirmation_prompt="Repeat password")
     as_owner("user/password", as_json, password=text, user=user)

@@ -1,4 +1,4 @@
-"""`doorward up`: the server on this machine."""
+"""`doorward up`: start the server on this machine."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from doorward.settings import Settings, home_folder, load
 
 
 @click.command("up")
-@click.option("--host", default=None, help="The address to listen on; by default that of the settings.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=None, help="The port; 0 takes any free one.")
+@click.option("--host", default=None, help="Address to listen on. By default, as in the settings.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=None, help="Port to listen on; 0 for any free port.")
 def command(host: str | None, port: int | None) -> None:
-    """Start Doorward on this machine, and say where to look. Ctrl-C stops it in good order."""
+    """Start the Doorward server on this machine. Ctrl-C stops it cleanly."""
     home = Home(home_folder())
     home.make()
     with Lock(home) as lock:
@@ -52,12 +52,12 @@ def command(host: str | None, port: int | None) -> None:
 
 
 def _held(home: Home, lock: Lock) -> Overloaded:
-    """Why this home cannot be served here; where a server serves it already, that is all that was wanted."""
+    """Return the error for a home folder that is in use, with the URL of its server if one is running."""
     busy = lock.busy()
     with contextlib.suppress(OSError):
         busy.hint = (
-            f"Doorward is up already: {home.address.read_text().strip()}. For a login link: doorward login. To stop "
-            "it: Ctrl-C where it runs. Another one beside it needs another home folder: DOORWARD_HOME."
+            f"Doorward is already running: {home.address.read_text().strip()}. For a login link: doorward login. To "
+            "stop it: Ctrl-C in its terminal. To run a second server, set DOORWARD_HOME to another home folder."
         )
     return busy
 
@@ -84,30 +84,30 @@ async def _up(home: Home, settings: Settings) -> None:
             finally:
                 home.address.unlink(missing_ok=True)
                 home.socket.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # where the terminal itself has ended, nobody can be told
+    with contextlib.suppress(OSError):  # the terminal may be gone
         click.echo("Doorward has stopped.")
 
 
 def _listening(house: House) -> socket.socket:
-    """Where the server listens. Should that fail, whoever began today learns what was made already."""
+    """Open the listening socket. If that fails, say that the home folder was created nevertheless."""
     try:
         return listen(house.settings.server.host, house.settings.server.port)
     except DoorwardError:
         if house.made:
-            click.echo(f"A new home for Doorward was made all the same: {house.home.path}", err=True)
+            click.echo(f"The home folder was created: {house.home.path}", err=True)
         raise
 
 
 @contextlib.asynccontextmanager
 async def _line_door(house: House) -> AsyncIterator[str]:
-    """The line door, if the settings open it; gives what people should be told of it."""
+    """Open the line door if the settings enable it, and yield a line about it for the welcome text."""
     line = house.settings.line
     if not line.enabled:
         yield ""
         return
     async with opened(house.gate, house.services) as (host, port):
         if not line.certificate and not ipaddress.ip_address(host).is_loopback:
-            warning = f"The line door on {host} is not encrypted: tokens can be read on the way. Set line.certificate."
+            warning = f"The line door on {host} is not encrypted: tokens can be read in transit. Set line.certificate."
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
         if warning := Openness(house.services).warning:
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
@@ -122,15 +122,15 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     login = f"{home} {program} login".strip()
     lines = [*(f"  {line}" for line in house.made), ""] if house.made else []
     if house.made:
-        lines.insert(0, "Made a new home for Doorward:")
+        lines.insert(0, "Created the home folder:")
     if house.recovered:
-        lines.append(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger says which.")
+        lines.append(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger lists them.")
     if _in_a_log():
         lines += [f"For a login link: {login}", ""]
     else:
         minutes = f"{house.settings.console.link_minutes:.0f}"
         lines += [
-            f"Open this to begin: {_link(house, f'http://{where}:{port}')}",
+            f"Open this link to log in: {_link(house, f'http://{where}:{port}')}",
             f"  (it works once, within {minutes} minutes; for another: {login})",
             "",
         ]
@@ -155,22 +155,22 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
         "Ctrl-C stops it.",
     ]
     for problem in house.services.recipes.problems.values():
-        lines.append(f"A recipe is not valid, its last good version is in force: {problem}")
+        lines.append(f"A recipe is not valid; its last valid version stays in force: {problem}")
     if house.services.catalogue.problem:
-        lines.append(f"The catalogue of programs cannot be used: {house.services.catalogue.problem}")
+        lines.append(f"The program catalogue cannot be used: {house.services.catalogue.problem}")
     if house.services.servers.problem:
         lines.append(f"{house.services.servers.problem} {house.services.servers.consequence}")
     click.echo("\n".join(lines))
 
 
 def _in_a_log() -> bool:
-    """Whether a service manager takes down what we say: others may read that, and a link is for one person alone.
+    """Whether a service manager logs our output. Others may read that log, and a login link is for one person.
 
-    Terminals of some desktops are services themselves, so a person may see such a variable, too.
+    Some desktop terminals are services themselves and set these variables too, so a terminal is checked first.
     """
     return not sys.stdout.isatty() and any(os.environ.get(name) for name in ("INVOCATION_ID", "JOURNAL_STREAM"))
 
 
 def _link(house: House, address: str) -> str:
-    """A way into the console for whoever started this: the code stands behind the #, which browsers send to nobody."""
+    """Return a login link for the console. The code is in the fragment, which browsers never send."""
     return f"{address}/console/#login={house.services.browsers.link(LOCAL, OWNER)}"

@@ -1,4 +1,4 @@
-"""Long lines, broken between words where a terminal would break them anywhere."""
+"""Wraps long lines between words, for terminals that would break them anywhere."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from collections.abc import Iterator
 
 _WORDS = re.compile(r"\s*\S+|\s+$")
 _NARROWEST = 16
-"""However little room an indentation leaves, so many characters stand on a line."""
+"""Least characters per line, however deep the indentation."""
 
 
 def columns() -> int:
-    """How wide the terminal is; 0 where there is none, and lines stay as they are."""
+    """Return the width of the terminal; 0, for no wrapping, when there is none."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def cells(text: str) -> int:
-    """How many columns a text takes."""
+    """Return the number of columns that a text takes."""
     if text.isascii():
         return len(text)
     return sum(map(_cell, text))
 
 
 def wrapped(text: str, width: int, first: int, rest: int) -> list[str]:
-    """One line as several, without their indentation: before the first are `first` columns, before others `rest`."""
+    """Wrap a line. `first` and `rest` are the columns taken before the first and the other lines."""
     if not width or first + cells(text) <= width:
         return [text]
     return list(_broken(text, max(width - first, _NARROWEST), max(width - rest, _NARROWEST)))
 
 
 def indented(text: str, width: int, rest: int) -> str:
-    """A line, and what of it does not fit on lines below that are indented so far."""
+    """Wrap a line and indent its continuation lines by `rest` columns."""
     return f"\n{' ' * rest}".join(wrapped(text, width, 0, rest))
 
 
@@ -56,7 +56,7 @@ def _broken(text: str, room: int, later: int) -> Iterator[str]:
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters fit, at least one."""
+    """Return how many characters fit; at least one."""
     taken = 0
     for place, char in enumerate(text):
         taken += _cell(char)

@@ -1,11 +1,11 @@
-"""A client for programs: everything that Doorward's REST door offers, blocking and asynchronous.
+"""The Python client for Doorward's REST API, blocking and asynchronous.
 
     from doorward.client import Client
 
     with Client("http://127.0.0.1:8642", token="…", room="general") as doorward:
         print(doorward.run("shell/ls").text)
 
-It stands on nothing of the server, so that a program that uses it starts quickly.
+It imports nothing of the server, so programs that use it start quickly.
 """
 
 from doorward.client.awaiting import AsyncClient

@@ -1,4 +1,4 @@
-"""Who the client is: logging in with a password, and out again."""
+"""Account operations of the client: log in, register, log out."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from doorward.client.session import Session
 class Account(Session):
     @operation
     def login(self, tenant: str, user: str, password: str) -> Flow[None]:
-        """Act as this person from now on. The access token is renewed by itself; the password is not kept."""
+        """Log in with a password. The access token is renewed automatically; the password is not stored."""
         yield from self._enter("login", {"tenant": tenant, "user": user, "password": password})
 
     @operation
     def register(self, tenant: str, user: str, password: str, *, passcode: str = "", name: str = "") -> Flow[None]:
-        """Make a new tenant with this person as its first user, and act as them from now on.
+        """Create a tenant with this person as its first user, and log in as them.
 
-        Where the server wants a passcode, its owner makes one with the command `user/invite`; it works once.
+        If the server requires a passcode, its owner creates one with the command `user/invite`. It works once.
         """
         given = {"tenant": tenant, "user": user, "password": password, "passcode": passcode, "name": name}
         yield from self._enter("register", {key: value for key, value in given.items() if value})
 
     @operation
     def logout(self) -> Flow[None]:
-        """End the login on the server too. A token that the client was made with counts again."""
+        """Log out, on the server too. The client then uses the token it was created with, if any."""
         login, self._login = self._login, None
         if login is not None and login.refresh:
             body = encoded({"refreshToken": login.refresh})
@@ -36,7 +36,7 @@ class Account(Session):
 
     @operation
     def me(self) -> Flow[dict[str, Any]]:
-        """Whom the server takes this client for."""
+        """Return the current identity."""
         return dict((yield from self._get("/api/me")))
 
     def _enter(self, how: str, given: dict[str, str]) -> Flow[None]:

@@ -1,4 +1,4 @@
-"""Everything that a client can ask, written once for both kinds of client."""
+"""All operations of the client, written once for the blocking and the asynchronous client."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from doorward.client.thinking import Thinking
 
 
 class Api(Running, Thinking, Observing, Governing, Account):
-    """The operations. On a `Client` each returns its answer; on an `AsyncClient` each is awaited.
+    """The operations. On a `Client` each returns its result; on an `AsyncClient` each is awaited.
 
-    What is refused or fails is raised as one of the errors of `doorward.errors`, and what waits for a person as
-    `Parked`. What an agent does too (running, looking) is done in the client's room unless another is given; what only
-    people do (approving, making rooms and tokens) is done outside rooms.
+    A refused or failed call raises one of the errors of `doorward.errors`; a call that waits for approval raises
+    `Parked`. Operations that agents use too (running and reading) act in the client's room unless you give another.
+    Operations for people only (approvals, rooms, tokens) act outside rooms.
     """

@@ -1,4 +1,4 @@
-"""The client whose methods are awaited."""
+"""The asynchronous client."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ T = TypeVar("T")
 
 
 class AsyncClient(Api, Awaiting):
-    """A client of one Doorward server: `async with AsyncClient(url) as doorward: await doorward.run("shell/ls")`.
+    """An asynchronous client: `async with AsyncClient(url) as doorward: await doorward.run("shell/ls")`.
 
-    Without a URL or a token it takes those of the environment, DOORWARD_URL and DOORWARD_TOKEN. Tasks may share it.
+    The URL and the token default to DOORWARD_URL and DOORWARD_TOKEN. Tasks may share a client.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class AsyncClient(Api, Awaiting):
         self._lock = asyncio.Lock()
 
     async def aclose(self) -> None:
-        """Close its connections; an `async with` block does so at its end."""
+        """Close the connections. An `async with` block does so at its end."""
         self._closed = True
         await self._http.aclose()
 
@@ -106,7 +106,7 @@ class AsyncClient(Api, Awaiting):
             case Alone():
                 async with self._lock:
                     return await self._finish(effect.flow)
-        raise TypeError(f"an awaiting client cannot do {effect!r}")
+        raise TypeError(f"the asynchronous client does not support {effect!r}")
 
     async def _send(self, send: Send, channels: contextlib.AsyncExitStack) -> Reply | Channel:
         with unanswered(begun=False):

@@ -1,4 +1,4 @@
-"""The client whose methods return when they are done."""
+"""The blocking client."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ T = TypeVar("T")
 
 
 class Client(Api, Blocking):
-    """A client of one Doorward server: `with Client(url) as doorward: doorward.run("shell/ls")`.
+    """A blocking client: `with Client(url) as doorward: doorward.run("shell/ls")`.
 
-    Without a URL or a token it takes those of the environment, DOORWARD_URL and DOORWARD_TOKEN. Threads may share it.
+    The URL and the token default to DOORWARD_URL and DOORWARD_TOKEN. Threads may share a client.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Client(Api, Blocking):
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close its connections; a `with` block does so at its end."""
+        """Close the connections. A `with` block does so at its end."""
         self._closed = True
         self._http.close()
 
@@ -107,7 +107,7 @@ class Client(Api, Blocking):
             case Alone():
                 with self._lock:
                     return self._finish(effect.flow)
-        raise TypeError(f"a blocking client cannot do {effect!r}")
+        raise TypeError(f"the blocking client does not support {effect!r}")
 
     def _send(self, send: Send, channels: contextlib.ExitStack) -> Reply | Channel:
         with unanswered(begun=False):

@@ -1,4 +1,4 @@
-"""What is sent: values that JSON has a form for, and the names of those that it has none for."""
+"""Encodes request bodies as JSON, and names the values that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from doorward.errors import BadParams
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """A body as JSON. What has no form there is refused: the encoder would write NaN as null, and null be stored."""
+    """Encode a body as JSON. Raises for NaN and infinity, which the encoder would silently write as null."""
     for name, value in body.items():
         _written(value, f"The value of {name!r}")
     return _written(dict(body), "This")
 
 
 def parameters(command: str, given: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a call, each given once and each with a form in JSON."""
+    """Merge the parameters of a call. Raises for a parameter given twice or not representable in JSON."""
     twice = set(given or {}) & set(named)
     if twice:
-        raise BadParams(f"{command}: given both by name and in params: {', '.join(sorted(twice))}.")
+        raise BadParams(f"{command}: parameters given both by name and in params: {', '.join(sorted(twice))}.")
     params = {**(given or {}), **named}
     for name, value in params.items():
         _written(value, f"{command}: the parameter {name!r}")
@@ -30,31 +30,31 @@ def parameters(command: str, given: Mapping[str, Any] | None, named: Mapping[str
 
 
 def text(value: Any, what: str, such_as: str) -> str:
-    """A name that must be text; anything else is what a program gives that lost it on the way."""
+    """Return a value that must be a string; raises otherwise."""
     if not isinstance(value, str):
-        raise BadParams(f"{what} is given as text, such as {such_as!r}; given was {_shown(value)}.")
+        raise BadParams(f"{what} must be a string, such as {such_as!r}; given: {_shown(value)}.")
     return value
 
 
 def _written(value: Any, what: str) -> bytes:
-    """A value as JSON, if it can be written so without a loss."""
+    """Encode a value as JSON; raises when it cannot be represented exactly."""
     try:
         plain = msgspec.to_builtins(value, str_keys=True)
         written = msgspec.json.encode(plain)
         odd = _odd_number(plain)
     except RecursionError as error:
-        raise BadParams(f"{what} cannot be written as JSON: it nests too deeply, or holds itself.") from error
+        raise BadParams(f"{what} cannot be written as JSON: it is nested too deeply or contains itself.") from error
     except (TypeError, ValueError) as error:
         raise BadParams(f"{what} cannot be written as JSON: {str(error).removesuffix('.')}.") from error
     if odd is not None:
         where, number = odd
         inside = f" at {where}" if where else ""
-        raise BadParams(f"{what} cannot be written as JSON: valid are finite numbers; given{inside} was {number}.")
+        raise BadParams(f"{what} cannot be written as JSON: numbers must be finite; given{inside}: {number}.")
     return written
 
 
 def _odd_number(value: Any, where: str = "") -> tuple[str, float] | None:
-    """Where there is a number without an end, or none at all, and which."""
+    """Find a NaN or an infinity; returns its path and value."""
     if isinstance(value, float):
         return None if math.isfinite(value) else (where, value)
     inner: list[tuple[str, Any]] = []

@@ -1,15 +1,15 @@
-"""Server-sent events, read as they come in pieces."""
+"""Incremental parser for server-sent events."""
 
 from __future__ import annotations
 
 import msgspec
 
 LARGEST = 32 * 1024 * 1024
-"""The most bytes of one event; a server that sends more without an end is not listened to."""
+"""Maximum bytes of one event."""
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One event; without a name it is a mere sign of life."""
+    """One event. An event without a name is a heartbeat."""
 
     name: str = ""
     data: str = ""
@@ -20,11 +20,11 @@ SIGN_OF_LIFE = Event()
 
 
 class TooLarge(ValueError):
-    """An event went on and on."""
+    """An event is larger than the maximum."""
 
 
 class Reader:
-    """Takes bytes in whatever pieces they come, and gives the events that are whole."""
+    """Parses events from bytes that arrive in arbitrary pieces."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -34,7 +34,7 @@ class Reader:
         self._id = ""
 
     def feed(self, piece: bytes) -> list[Event]:
-        """The events that end in this piece."""
+        """Return the events completed by this piece."""
         self._rest += piece
         self._size += len(piece)
         if self._size > LARGEST:

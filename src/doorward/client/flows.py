@@ -1,7 +1,7 @@
-"""What a client does, told without doing it: steps that a blocking and an awaiting client carry out alike.
+"""Sans-I/O core of the client: operations as generators of effects, which either client performs.
 
-An operation of the client is a generator. It yields what it wants done (send this, wait so long) and is given what came
-of it, so that retries, logging in and waiting for people are written once, for both kinds of client.
+An operation is a generator. It yields effects (send this request, pause for a second) and receives their results. So
+retries, logins and waiting for approval are written once for the blocking and the asynchronous client.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request. The answer is a `Reply`, or a `Channel` where `listen` asks for events and they come."""
+    """One HTTP request. The result is a `Reply`, or a `Channel` when `listen` is set and the server sends events."""
 
     method: str
     path: str
@@ -23,11 +23,11 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     body: bytes | None = None
     timeout: float | None = None
-    """Seconds to wait for the answer; None leaves it to the client."""
+    """Seconds to wait for the response; None uses the client's timeout."""
     listen: bool = False
 
     def __repr__(self) -> str:
-        """Without the token and what is sent: what is printed ends up in logs."""
+        """Without the token and the body, because reprs end up in logs."""
         return f"<Send {self.method} {self.path}>"
 
 
@@ -36,7 +36,7 @@ class Pause(msgspec.Struct, frozen=True):
 
 
 class Next(msgspec.Struct, frozen=True):
-    """The next event of a channel, or None when the server ended it."""
+    """Read the next event of a channel; the result is None when the server ended it."""
 
     channel: Channel
 
@@ -46,52 +46,52 @@ class Close(msgspec.Struct, frozen=True):
 
 
 class Alone(msgspec.Struct, frozen=True):
-    """Steps that no other call of the same client may take meanwhile."""
+    """Run a flow under the client's lock."""
 
     flow: Generator[Any, Any, Any]
 
 
 class Emit(msgspec.Struct, Generic[T], frozen=True):
-    """Something for whoever iterates."""
+    """A value for the caller who iterates."""
 
     value: T
 
 
 Effect = Send | Pause | Next | Close | Alone
 Flow = Generator[Effect, Any, T]
-"""Steps that end with a result."""
+"""A generator of effects that returns a result."""
 Emitting = Generator[Effect | Emit[T], Any, None]
-"""Steps that give something on their way."""
+"""A generator of effects that emits values."""
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer that came whole."""
+    """A complete HTTP response."""
 
     status: int
     headers: Mapping[str, str]
-    """Names in small letters."""
+    """Names are in lower case."""
     body: bytes
 
 
 class Channel:
-    """An answer that goes on: server-sent events. Each kind of client has its own."""
+    """A response of server-sent events. Each client has its own subclass."""
 
 
 class NoAnswer(Exception):
-    """There is no whole answer. `sent` is whether the server may have got the request."""
+    """There is no complete response. `sent` says whether the server may have received the request."""
 
     def __init__(self, reason: str, *, sent: bool, slow: bool = False, mute: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.sent = sent
         self.slow = slow
-        """Whether it merely took too long."""
+        """Whether the request timed out."""
         self.mute = mute
-        """Whether something took the request, and said nothing that is HTTP."""
+        """Whether the peer accepted the request but did not answer with HTTP."""
 
 
 class Course(Generic[T]):
-    """A flow on its way: `effect` is what it wants done now, and None once it has its `result`."""
+    """Drives a flow. `effect` is the effect to perform next; None once the `result` is there."""
 
     def __init__(self, flow: Generator[Effect | Emit[Any], Any, T]) -> None:
         self._flow = flow
@@ -100,14 +100,14 @@ class Course(Generic[T]):
         self.answer(None)
 
     def answer(self, value: Any) -> None:
-        """What came of the effect."""
+        """Pass the result of the effect to the flow."""
         try:
             self.effect = self._flow.send(value)
         except StopIteration as end:
             self.effect, self.result = None, end.value
 
     def fail(self, error: NoAnswer) -> None:
-        """The effect came to nothing."""
+        """Raise the failure of the effect in the flow."""
         try:
             self.effect = self._flow.throw(error)
         except StopIteration as end:

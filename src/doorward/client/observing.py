@@ -1,4 +1,4 @@
-"""Looking at what runs, what ran, and what happens."""
+"""Observation operations of the client: executions, the ledger and events."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ View = Literal["result", "output", "stdout", "stderr"]
 class Observing(Session):
     @operation
     def executions(self, *, live: bool = False, limit: int = 50, after: int = 0, room: str | None = None) -> Flow[Page]:
-        """Your executions: those that wait or run now, then those that ended, newest first."""
+        """List your executions: queued and running ones first, then ended ones, newest first."""
         query = {"live": live, "limit": limit, "after": after, "room": self._in(room)}
         return Page.of((yield from self._get("/api/executions", **query)))
 
     @operation
     def execution(self, execution: str, /, *, room: str | None = None) -> Flow[dict[str, Any]]:
-        """Where an execution stands."""
+        """Show the state of an execution."""
         return dict((yield from self._get(f"/api/executions/{part(execution)}", room=self._in(room))))
 
     @operation
@@ -40,13 +40,13 @@ class Observing(Session):
         length: int | None = None,
         room: str | None = None,
     ) -> Flow[dict[str, Any]]:
-        """A page of what an execution wrote, or of a result that was too long to show whole; `next` reads on."""
+        """Read a page of an execution's output, or of a result that was truncated; `next` is the next offset."""
         query = {"stream": stream, "offset": offset, "length": length, "room": self._in(room)}
         return dict((yield from self._get(f"/api/executions/{part(execution)}/output", **query)))
 
     @operation
     def cancel(self, execution: str, /, *, room: str | None = None) -> Flow[dict[str, Any]]:
-        """Stop an execution that waits or runs, with every process it started."""
+        """Cancel an execution and every process it started."""
         path = f"/api/executions/{part(execution)}/cancel"
         return dict((yield from self._post(path, {}, room=self._in(room))))
 
@@ -59,7 +59,7 @@ class Observing(Session):
         cursor: str | None = None,
         room: str | None = None,
     ) -> Flow[Page]:
-        """The record of what was asked, newest first, as far as you may see it.
+        """List the ledger records you may see, newest first.
 
         `filters` are those of the server: command, caller, call, inRoom, door, status, code, since and until.
         """
@@ -68,20 +68,20 @@ class Observing(Session):
 
     @operation
     def record(self, number: int | str, /, *, room: str | None = None) -> Flow[dict[str, Any]]:
-        """One record of the ledger, by its number."""
+        """Show one ledger record by its number."""
         return dict((yield from self._get(f"/api/audit/{part(str(number))}", room=self._in(room))))
 
     @operation
     def verify(self, *, room: str | None = None) -> Flow[dict[str, Any]]:
-        """Whether any record of the ledger was changed, dropped, moved or cut off."""
+        """Check that no ledger record was changed, removed, reordered or truncated."""
         return dict((yield from self._get("/api/audit/verify", room=self._in(room))))
 
     @streaming
     def events(self, *, only: str = "", room: str | None = None) -> Emitting[Happened]:
-        """What happens on the server, as far as you may see it, from now on and without an end.
+        """Iterate over the server events you may see, from now on, without end.
 
-        The first event is `ready`. After a dropped connection it goes on where it was, and `ready` comes again; when
-        its data say `missed`, the server no longer has all that happened in between.
+        The first event is `ready`. After a dropped connection, the stream resumes and `ready` comes again. If its data
+        has `missed`, the server no longer has all the events in between.
         """
         feed = Feed(self, self._in(room), only)
         yield from feed.open()

@@ -1,4 +1,4 @@
-"""An operation is declared once; on a blocking client it is a method that returns, on an awaiting one a coroutine."""
+"""Descriptors that turn one generator into a blocking method and a coroutine method."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class Stream(ABC, Iterator[T]):
-    """Something that goes on, one piece after the other. Leaving the loop, or the `with` block, ends it."""
+    """An iterator over a running operation. Leaving the loop or the `with` block ends it."""
 
     @abstractmethod
     def close(self) -> None:
-        """End it now; what runs on the server only for this stream is cancelled."""
+        """End the stream, and cancel what runs on the server only for it."""
 
     def __enter__(self) -> Stream[T]:
         return self
@@ -28,11 +28,11 @@ class Stream(ABC, Iterator[T]):
 
 
 class AsyncStream(ABC, AsyncIterator[T]):
-    """Something that goes on, one piece after the other. Leaving the `async with` block ends it."""
+    """An asynchronous iterator over a running operation. Leaving the `async with` block ends it."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """End it now; what runs on the server only for this stream is cancelled."""
+        """End the stream, and cancel what runs on the server only for it."""
 
     async def __aenter__(self) -> AsyncStream[T]:
         return self
@@ -42,7 +42,7 @@ class AsyncStream(ABC, AsyncIterator[T]):
 
 
 class Blocking(ABC):
-    """A client whose methods return when they are done."""
+    """Base of clients whose methods block."""
 
     @abstractmethod
     def _finish(self, flow: Flow[T]) -> T: ...
@@ -52,7 +52,7 @@ class Blocking(ABC):
 
 
 class Awaiting(ABC):
-    """A client whose methods are awaited."""
+    """Base of clients whose methods are awaited."""
 
     @abstractmethod
     async def _finish(self, flow: Flow[T]) -> T: ...
@@ -62,7 +62,7 @@ class Awaiting(ABC):
 
 
 class operation(Generic[P, T]):
-    """A method that sends and is answered."""
+    """A method that returns one result."""
 
     def __init__(self, flow: Callable[Concatenate[Any, P], Flow[T]]) -> None:
         self.flow = flow
@@ -87,7 +87,7 @@ class operation(Generic[P, T]):
 
 
 class streaming(Generic[P, T]):
-    """A method whose answer is iterated."""
+    """A method that returns a stream of results."""
 
     def __init__(self, flow: Callable[Concatenate[Any, P], Emitting[T]]) -> None:
         self.flow = flow

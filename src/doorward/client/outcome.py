@@ -1,4 +1,4 @@
-"""How a call ended, and what is told on its way, as the server writes them."""
+"""The outcome of a call, and the notices while it runs, in the server's wire format."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import msgspec
 from doorward.errors import DoorwardError, Effect, Retry, leaves
 
 _NO_LIMITS = ("looping", "not_approved")
-"""Refusals that may say when to come back, and are about something else than how much one asks for."""
+"""Refusals with a `retry_after` that are not rate limits."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a call ended."""
+    """The outcome of a call."""
 
     status: Literal["done", "refused", "failed", "parked"]
     code: str
     message: str = ""
     call: str = ""
-    """Its id: the execution, and the name of its records in the ledger."""
+    """Id of the call: its execution, and the key of its ledger records."""
     command: str = ""
     result: Any = None
     text: str = ""
-    """The result as a model reads it."""
+    """The result as text for a model."""
     retry: Retry = "never"
     effect: Effect = "none"
-    """Whether anything changed; `unknown` when nobody can say."""
+    """Whether anything changed; `unknown` when that cannot be determined."""
     hint: str = ""
     rule: str = ""
     retry_after: float | None = None
     ticket: str = ""
-    """What to come back with: for a parked call once a person has said yes, and for one that a limit stopped then."""
+    """Resumes the call: after an approval, or after a limit stopped an approved call."""
     cached: bool = False
     dry_run: bool = False
     truncated: int = 0
-    """The full size in characters when the text was cut, else 0."""
+    """Full size in characters when the text was truncated, else 0."""
 
     @property
     def done(self) -> bool:
@@ -46,7 +46,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.status == "parked"
 
     def error(self) -> DoorwardError | None:
-        """Why it is not done, as the error that `run` raises for it; None when it is done."""
+        """Return the error that `run` raises for this outcome; None when it is done."""
         if self.done:
             return None
         if self.parked:
@@ -57,12 +57,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return with_ticket(error, self.ticket) if self.ticket else error
 
     def limited(self) -> bool:
-        """Whether a limit refused it that says when to come back."""
+        """Whether a rate limit refused it, with a time to retry."""
         return self.status == "refused" and self.retry_after is not None and self.code not in _NO_LIMITS
 
 
 class Parked(DoorwardError):
-    """The call waits for a person. `outcome.ticket` resumes it after a yes; `outcome.result` says what would run."""
+    """The call is waiting for approval. `ticket` resumes it once approved; `outcome.result` says what would run."""
 
     code = "approval_needed"
     retry = "later"
@@ -74,7 +74,7 @@ class Parked(DoorwardError):
 
 
 class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
-    """The call was let in. One that has to wait is told of twice: when it waits, and when it begins."""
+    """The call was accepted. A queued call sends this twice: when it is queued, and when it starts."""
 
     execution: str
     command: str
@@ -88,7 +88,7 @@ class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
 
 class Progress(msgspec.Struct, frozen=True, tag_field="type", tag="progress"):
     fraction: float | None
-    """How much is done, from 0 to 1; None when nobody can know."""
+    """Fraction done, from 0 to 1; None when unknown."""
     message: str = ""
 
 
@@ -96,7 +96,7 @@ Notice = Started | Output | Progress
 
 
 class Happened(msgspec.Struct, frozen=True):
-    """Something happened on the server."""
+    """An event on the server."""
 
     name: str
     """Such as `approval:requested`."""
@@ -106,12 +106,12 @@ class Happened(msgspec.Struct, frozen=True):
 
 
 def with_ticket(error: DoorwardError, ticket: str) -> DoorwardError:
-    """An error that kept an approved call from running, with the `ticket` that still resumes it, as `Parked` has one.
+    """Attach the ticket to an error that kept an approved call from running.
 
-    Trying twice is safe: an approval is good for one run, so what did run is not run again.
+    Resuming again is safe: an approval is valid for one run, so a call that did run is not run twice.
     """
     vars(error)["ticket"] = ticket
-    how = f"The ticket still holds: resume({ticket!r}) runs what a person approved, if it did not run yet."
+    how = f"The ticket is still valid: resume({ticket!r}) runs the approved call, unless it has already run."
     if how not in error.hint:
         error.hint = f"{error.hint} {how}".strip()
     return error
@@ -130,6 +130,6 @@ def told(
     rule: str = "",
     result: Any = None,
 ) -> DoorwardError:
-    """An error as the server told it; one with a code that this version does not know is taken for `otherwise`."""
+    """Rebuild an error from the server's response; an unknown code becomes `otherwise`."""
     kind = _KINDS.get(code) or _KINDS[otherwise]
     return kind(message, hint=hint, retry_after=retry_after, rule=rule, result=result)

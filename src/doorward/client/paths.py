@@ -1,4 +1,4 @@
-"""Paths of the server's resources, and the pages of its lists."""
+"""URL paths of the server's resources, and pages of its lists."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from doorward.errors import BadParams, Unreachable
 
 
 def part(name: str, *, deep: bool = False) -> str:
-    """A name or an id as a part of a path. One that goes `deep` may hold slashes."""
+    """Quote a name or an id for a URL path. With `deep`, it may contain slashes."""
     text(name, "A name or an id", "shell/ls" if deep else "general")
     pieces = name.split("/") if deep else [name]
     if any(piece in ("", ".", "..") for piece in pieces):
-        raise BadParams(f"This names nothing on the server: {name!r}; valid is a name or an id.")
+        raise BadParams(f"Invalid name {name!r}; valid: a name or an id, without empty parts, '.' or '..'.")
     return "/".join(quote(piece, safe="") for piece in pieces)
 
 
 class Page(list[dict[str, Any]]):
-    """Some items of a list. `next` says how to ask for those that follow, and is None at the end."""
+    """One page of a list. `next` is the cursor of the following page, and None on the last one."""
 
     next: Any = None
     total: int | None = None
@@ -27,7 +27,7 @@ class Page(list[dict[str, Any]]):
     @classmethod
     def of(cls, said: Any) -> Page:
         if not isinstance(said, dict) or not isinstance(said.get("items"), list):
-            raise Unreachable("The answer is no list, as Doorward writes one.")
+            raise Unreachable("The response is not a Doorward list.")
         page = cls(said["items"])
         page.next, page.total = said.get("next", said.get("cursor")), said.get("total")
         return page

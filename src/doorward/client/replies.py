@@ -1,4 +1,4 @@
-"""What the server's answers mean: a value, an outcome, or the error that it tells of."""
+"""Decodes the server's responses: values, outcomes, events and errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROBLEM = "application/problem+json"
 
 
 def value(answer: Reply | Channel) -> Any:
-    """What a successful answer holds; raises the error that another one tells of."""
+    """Return the value of a successful response; raises the error of any other."""
     reply = _whole(answer)
     if reply.status == 202:
         raise Parked(_outcome(_json(reply)))
@@ -31,7 +31,7 @@ def value(answer: Reply | Channel) -> Any:
 
 
 def outcome(answer: Reply | Channel) -> Outcome:
-    """How a call ended, whatever the status of the answer says about it."""
+    """Return the outcome of a call, whatever the HTTP status."""
     reply = _whole(answer)
     if 200 <= reply.status < 300:
         return _outcome(_json(reply))
@@ -43,19 +43,19 @@ def outcome(answer: Reply | Channel) -> Outcome:
 
 
 def error(reply: Reply) -> DoorwardError:
-    """Why there is no value, from the problem that the answer describes, or else from its status alone."""
+    """Return the error from the response's problem document, or else from its status."""
     problem = _problem(reply)
     if problem is None:
         if reply.status in range(300, 400):
             where = reply.headers.get("location", "nowhere")
             return Unreachable(
-                f"The server answered with a redirect to {where[:200]}, which is not followed with a token.",
-                hint="Give the address that it leads to, if you trust it.",
+                f"The server redirects to {where[:200]}; redirects are not followed, to protect the token.",
+                hint="If you trust that address, use it as the URL.",
             )
         begins = reply.body[:100].decode("utf-8", "replace")
         return Unreachable(
-            f"The answer, with status {reply.status}, is not Doorward's; it begins {begins!r}.",
-            hint="Is this the address of Doorward itself, or of something in front of it?",
+            f"The response, with status {reply.status}, is not from Doorward; it starts with {begins!r}.",
+            hint="Check the URL: it may point to a proxy or another server.",
         )
     return told(
         problem.get("code", ""),
@@ -69,7 +69,7 @@ def error(reply: Reply) -> DoorwardError:
 
 
 def retry_after(reply: Reply) -> float | None:
-    """In how many seconds it is worth asking again, of an answer that says so and that nothing ran for."""
+    """Return the seconds after which a retry is safe and useful; None when the response gives no such time."""
     given = reply.headers.get("retry-after", "")
     if reply.status not in (429, 503) or not given.isdecimal():
         return None
@@ -80,7 +80,7 @@ def retry_after(reply: Reply) -> float | None:
 
 
 def notice(event: Event) -> Notice | Outcome | None:
-    """What an event of a running call says; None for one that this version does not know."""
+    """Decode an event of a running call; None for a kind that this version does not know."""
     said = read(event)
     if event.name == "outcome":
         return _outcome(said.get("outcome"))
@@ -92,39 +92,39 @@ def notice(event: Event) -> Notice | Outcome | None:
 
 
 def happened(event: Event) -> Happened:
-    """What an event of the server's tells."""
+    """Decode a server event."""
     said = read(event)
     data = said.get("data", said)
     return Happened(event.name, data if isinstance(data, dict) else {}, str(said.get("at", "")), event.id)
 
 
 def read(event: Event) -> dict[str, Any]:
-    """What an event says; raises the error that the last event of a broken stream tells of."""
+    """Decode an event's data; raises the error of an `error` event."""
     said = _read(event.data)
     if not isinstance(said, dict):
-        raise Unreachable("An event is not as Doorward writes one.")
+        raise Unreachable("An event of the response is not in Doorward's format.")
     if event.name == "error":
         raise told(said.get("code", ""), said.get("detail", ""), hint=said.get("hint", ""))
     return said
 
 
 def no_channel(reply: Reply) -> NoReturn:
-    """Events were asked for, and this came instead."""
-    raise error(reply) if reply.status >= 300 else Unreachable("The server answered with no events.")
+    """Raise the error for a plain response where an event stream was expected."""
+    raise error(reply) if reply.status >= 300 else Unreachable("The server did not answer with an event stream.")
 
 
 def _whole(answer: Reply | Channel) -> Reply:
     if isinstance(answer, Reply):
         return answer
-    raise Unreachable("The server answered with events where one answer was asked for.")
+    raise Unreachable("The server answered with an event stream instead of a single response.")
 
 
 def read_as(kind: type[T], said: Any) -> T:
-    """A part of an answer as what it must be."""
+    """Convert a part of a response to a type."""
     try:
         return msgspec.convert(said, kind)
     except msgspec.ValidationError as failure:
-        raise Unreachable(f"The answer is not as Doorward writes one: {failure}.") from failure
+        raise Unreachable(f"The response is not in Doorward's format: {failure}.") from failure
 
 
 def _outcome(said: Any) -> Outcome:
@@ -132,7 +132,7 @@ def _outcome(said: Any) -> Outcome:
 
 
 def _problem(reply: Reply) -> dict[str, Any] | None:
-    """The problem that an answer describes, if it is one of Doorward's."""
+    """Return the response's problem document, if it is one."""
     if reply.headers.get("content-type", "").partition(";")[0] != _PROBLEM:
         return None
     found = _json(reply)
@@ -148,6 +148,6 @@ def _read(text: str | bytes) -> Any:
         return strictjson.loads(text, max_bytes=_LARGEST, max_depth=_DEEPEST)
     except strictjson.NotJson as failure:
         raise Unreachable(
-            f"The answer is not Doorward's: {failure}.",
-            hint="Is this the address of Doorward itself, or of something in front of it?",
+            f"The response is not from Doorward: {failure}.",
+            hint="Check the URL: it may point to a proxy or another server.",
         ) from failure

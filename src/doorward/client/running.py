@@ -1,4 +1,4 @@
-"""Finding commands and running them."""
+"""Command operations of the client: find, explain and run commands."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ class Running(Session):
         wait: float = 0.0,
         **named: Any,
     ) -> Flow[Outcome]:
-        """Run a command, with its parameters by name: `run("file/read", path="notes.txt")`.
+        """Run a command with its parameters by name: `run("file/read", path="notes.txt")`.
 
-        A parameter that has the name of one of this method's own goes into `params`. With `wait`, a call that a person
-        must approve is resumed when they say yes, and the limits let it, within so many seconds of the question; an
-        error that keeps it from running then has the `ticket` for `resume`. With `check=False` nothing is raised for
-        what is refused, fails or is parked: the outcome says it.
+        Use `params` for a parameter whose name clashes with an argument of this method.
+
+        With `wait`, a call that needs approval waits up to that many seconds and is resumed once it is approved. An
+        error that keeps the approved call from running has a `ticket` attribute for `resume`.
+
+        With `check=False`, a refused, failed or waiting call raises nothing; check the outcome's status.
         """
         body = {**self._body(command, room, params, named), "cache": cache}
         return (yield from self._run(body, check, wait))
@@ -45,7 +47,7 @@ class Running(Session):
     def resume(
         self, ticket: str, /, *, room: str | None = None, check: bool = True, wait: float = 0.0
     ) -> Flow[Outcome]:
-        """Run what was parked with this ticket, once a person has said yes. Every check is made again."""
+        """Run an approved call by its ticket. Every check is made again."""
         body = {"ticket": text(ticket, "A ticket", "1m7gxw9dfxgnxm43"), "room": self._in(room)}
         return (yield from self._run(body, check, wait))
 
@@ -53,7 +55,7 @@ class Running(Session):
     def dry_run(
         self, command: str, /, *, room: str | None = None, params: Mapping[str, Any] | None = None, **named: Any
     ) -> Flow[dict[str, Any]]:
-        """What would be decided and done: the rule, the cost, the approval it needs and, where known, the effect."""
+        """Show what would happen: the rule, the cost, the required approval and, if known, the effect."""
         outcome = yield from self._run({**self._body(command, room, params, named), "dryRun": True}, True, 0.0)
         return dict(outcome.result)
 
@@ -68,7 +70,7 @@ class Running(Session):
         check: bool = True,
         **named: Any,
     ) -> Emitting[Notice | Outcome]:
-        """Run a command and iterate over what it says meanwhile; its outcome comes last. Leaving early cancels it."""
+        """Run a command and iterate over its notices; the outcome comes last. Leaving early cancels the call."""
         body = encoded(self._body(command, room, params, named))
         send = Send(method="POST", path=_RUN, body=body, listen=True, timeout=SILENCE)
         attempt = 0
@@ -92,7 +94,7 @@ class Running(Session):
 
     @operation
     def explain(self, command: str, /, *, room: str | None = None) -> Flow[dict[str, Any]]:
-        """Whether a command would be allowed, and which rule decides. Nothing runs, and nothing is written."""
+        """Show whether a command is allowed, and which rule decides. Nothing is executed or recorded."""
         body = {"command": _name(command), "room": self._in(room)}
         return dict((yield from self._post("/api/explain", body)))
 
@@ -100,13 +102,13 @@ class Running(Session):
     def commands(
         self, *, search: str | None = None, room: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> Flow[Page]:
-        """The commands that may be run here: all by name, or those that fit a search, best first."""
+        """List the commands you may run: all by name, or those matching `search`, best first."""
         query = {"search": search, "room": self._in(room), "limit": limit, "cursor": cursor}
         return Page.of((yield from self._get("/api/commands", **query)))
 
     @operation
     def describe(self, command: str, /, *, room: str | None = None) -> Flow[dict[str, Any]]:
-        """Everything about a command: parameters, effects, examples, undo."""
+        """Describe a command: parameters, effects, examples, undo."""
         return dict((yield from self._get(f"/api/commands/{part(command, deep=True)}", room=self._in(room))))
 
     def _body(
@@ -115,7 +117,7 @@ class Running(Session):
         return {"command": _name(command), "params": parameters(command, params, named), "room": self._in(room)}
 
     def _told(self, channel: Channel) -> Flow[Notice | Outcome]:
-        """The next that a running call says, as far as this version knows it."""
+        """Return the next notice or outcome, skipping kinds that this version does not know."""
         while True:
             event = yield from self._next(channel)
             if event is None:
@@ -125,7 +127,7 @@ class Running(Session):
                 return said
 
     def _run(self, body: dict[str, Any], check: bool, wait: float) -> Flow[Outcome]:
-        """The outcome, after people had `wait` seconds to decide where they must."""
+        """Return the outcome, waiting up to `wait` seconds for an approval if one is needed."""
         outcome = replies.outcome((yield from self._ask(posted(_RUN, body))))
         ticket = outcome.ticket or body.get("ticket", "")
         if ticket and wait > 0:

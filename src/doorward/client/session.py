@@ -1,4 +1,4 @@
-"""Asking the server as somebody: tokens, logins that renew themselves, and asking again where that is safe."""
+"""Authenticated requests: tokens, login renewal, and retries where they are safe."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from doorward.client.flows import Alone, Channel, Flow, Next, NoAnswer, Pause, R
 from doorward.errors import BadParams, Conflict, NotAuthenticated, Unreachable
 
 _LONGEST_WAIT = 10.0
-"""Seconds that a limit is waited for; whoever is told to wait longer is told so."""
+"""Longest `retry_after` in seconds that is waited for; a longer one is raised as an error."""
 _FIRST_WAIT = 0.2
 _SHORTEST_WAIT = 0.05
 _MARGIN = 30.0
-"""An access token is renewed so many seconds before its end."""
+"""Seconds before its expiry at which an access token is renewed."""
 SILENCE = 60.0
-"""Seconds without any sign of life after which a stream counts as lost."""
+"""Seconds without a heartbeat after which a stream counts as lost."""
 _KEY = "Idempotency-Key"
 
 
 class Login(msgspec.Struct, frozen=True):
-    """Tokens as the server gave them for a password."""
+    """The tokens of a password login."""
 
     access: str
     refresh: str
     renew_at: float
-    """On the steady clock."""
+    """On the monotonic clock."""
 
     def __repr__(self) -> str:
         return "<Login>"
 
 
 _OVER = Login("", "", math.inf)
-"""A login that has ended. A token that the client had before does not count instead: that would be somebody else."""
+"""An ended login. The client's own token does not replace it, because that may be another identity."""
 
 
 class _Grant(msgspec.Struct, frozen=True, rename="camel"):
-    """What the server answers to a login."""
+    """The server's response to a login."""
 
     access_token: str
     refresh_token: str
@@ -53,14 +53,14 @@ class _Grant(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Session:
-    """What every operation stands on: who asks, where, and how often."""
+    """Base of all operations: identity, server, room and retries."""
 
     def __init__(
         self, url: str | None, *, token: str | None, room: str | None, timeout: float, retries: int, plain_http: bool
     ) -> None:
         if retries < 0 or timeout <= 0:
             raise BadParams(
-                f"A client takes retries from 0 on and a timeout above 0; given retries={retries}, timeout={timeout:g}."
+                f"retries must be at least 0 and timeout above 0; given retries={retries}, timeout={timeout:g}."
             )
         self._url: Address = address(url, plain_http=plain_http)
         self._token = token_for(self._url, token)
@@ -70,16 +70,16 @@ class Session:
         self._closed = False
 
     def __repr__(self) -> str:
-        """Without the token: what is printed ends up in logs."""
+        """Without the token, because reprs end up in logs."""
         how = "with a token" if self._token else "with no token"
         who = how if self._login is None else "logged in" if self._login.access else "logged out"
         where = f", room={self._room!r}" if self._room else ""
         return f"<{type(self).__name__} {self._url.url!r}{where}, {who}>"
 
     def _ask(self, send: Send, until: float | None = None) -> Flow[Reply | Channel]:
-        """The answer to a request of somebody known, with an access token that is renewed when it has to be.
+        """Send an authenticated request, renewing the access token when needed.
 
-        With `until`, on the steady clock, limits are waited for until then, however often, and no longer.
+        With `until`, on the monotonic clock, rate limits are waited for until that time, any number of times.
         """
         login = self._login
         if login is not None and time.monotonic() >= login.renew_at:
@@ -94,7 +94,7 @@ class Session:
         return answer
 
     def _attempts(self, send: Send, until: float | None = None) -> Flow[Reply | Channel]:
-        """The answer, after asking again as often as is useful and cannot do anything twice."""
+        """Send a request, retrying where that is useful and cannot run anything twice."""
         attempt = 0
         while True:
             self._must_be_open()
@@ -117,7 +117,7 @@ class Session:
             yield Pause(wait)
 
     def _waits_for(self, seconds: float, attempt: int, until: float | None = None) -> bool:
-        """Whether a limit that says to come back in so many seconds is waited for."""
+        """Whether to wait for a rate limit with this `retry_after`."""
         if until is not None:
             return seconds < until - time.monotonic()
         return seconds <= _LONGEST_WAIT and attempt < self._retries
@@ -125,25 +125,25 @@ class Session:
     def _must_be_open(self) -> None:
         if self._closed:
             raise Conflict(
-                f"This client of {self._url.url} is closed, and nothing was sent; valid is one that is open.",
-                hint="Make a new one, or stay inside its with block.",
+                f"This client of {self._url.url} is closed; nothing was sent.",
+                hint="Create a new client, or stay inside its with block.",
             )
 
     def _get(self, path: str, **query: Any) -> Flow[Any]:
-        """The value of a resource."""
+        """Read a resource."""
         known = {name: value for name, value in query.items() if value not in (None, "")}
         return replies.value((yield from self._ask(Send(method="GET", path=path, query=known))))
 
     def _post(self, path: str, body: Any, *, method: str = "POST", room: str = "") -> Flow[Any]:
-        """What came of changing something."""
+        """Change a resource and return the response's value."""
         return replies.value((yield from self._ask(posted(path, body, method=method, room=room))))
 
     def _delete(self, path: str) -> Flow[Any]:
-        """What came of removing something."""
+        """Delete a resource and return the response's value."""
         return replies.value((yield from self._ask(Send(method="DELETE", path=path))))
 
     def _next(self, channel: Channel) -> Flow[Event | None]:
-        """The next event that says something; None when the server ended the channel."""
+        """Return the next event that is not a heartbeat; None when the server ended the channel."""
         try:
             event: Event | None = SIGN_OF_LIFE
             while event == SIGN_OF_LIFE:
@@ -153,11 +153,11 @@ class Session:
         return event
 
     def _in(self, room: str | None) -> str:
-        """The room to act in: the one given, else the client's own; an empty one is outside rooms."""
+        """Return the room to act in: the given one, else the client's. An empty name means outside rooms."""
         return text(self._room if room is None else room, "A room", "general")
 
     def _renew(self, login: Login) -> Flow[None]:
-        """New tokens for the refresh token, which works once: so two calls never renew at the same time."""
+        """Renew the login. The refresh token works once, so two calls must never renew at the same time."""
         if self._login is not login:
             return
         body = encoded({"refreshToken": login.refresh})
@@ -186,31 +186,31 @@ class Session:
     def _unreachable(self, error: NoAnswer) -> Unreachable:
         if self._closed:
             return Unreachable(
-                f"This client of {self._url.url} was closed before the answer came.",
-                hint="Whether it ran is in the ledger: doorward audit tail",
+                f"This client of {self._url.url} was closed before the response arrived.",
+                hint="To see whether it ran: doorward audit tail",
             )
         if error.slow:
             return Unreachable(
                 f"Doorward at {self._url.url} did not answer in time.",
-                hint="Whether it ran is in the ledger: doorward audit tail. A longer timeout=… waits longer.",
+                hint="To see whether it ran: doorward audit tail. To wait longer, give a longer timeout=….",
             )
         if error.mute:
             return Unreachable(
-                f"What listens at {self._url.url} gave no HTTP answer, as Doorward does: {error.reason}.",
-                hint="Is this the address that doorward up prints? The line door, on port 9000 unless it is set "
-                "otherwise, speaks no HTTP. Should it be Doorward, the ledger has what ran: doorward audit tail",
+                f"The server at {self._url.url} did not answer with HTTP: {error.reason}.",
+                hint="Use the address that doorward up prints. The line door (port 9000 by default) does not speak "
+                "HTTP. To see whether the call ran: doorward audit tail",
             )
         if error.sent:
             return lost(self._url.url, error.reason)
-        start = "Start it with: doorward up" if self._url.local else "Is it up, and is this its address?"
+        start = "Start it with: doorward up" if self._url.local else "Check that it is running and the URL is right"
         return Unreachable(
             f"Doorward cannot be reached at {self._url.url}: {error.reason}.",
-            hint=f"{start}. Another address goes into DOORWARD_URL, or Client(url).",
+            hint=f"{start}. For another address, set DOORWARD_URL or use Client(url).",
         )
 
 
 def posted(path: str, body: Any, *, method: str = "POST", room: str = "") -> Send:
-    """A request to do something. Its key lets the server know it again, should the answer be lost on the way."""
+    """Build a request with a body. A POST gets an idempotency key, so that it can be retried safely."""
     key = {_KEY: _new_key()} if method == "POST" else {}
     query = {"room": room} if room else {}
     return Send(method=method, path=path, query=query, headers=key, body=encoded(body))
@@ -218,8 +218,8 @@ def posted(path: str, body: Any, *, method: str = "POST", room: str = "") -> Sen
 
 def lost(url: str, reason: str) -> Unreachable:
     return Unreachable(
-        f"The connection to Doorward at {url} was lost before the answer came: {reason}.",
-        hint="Whether it ran is in the ledger: doorward audit tail",
+        f"The connection to Doorward at {url} was lost before the response arrived: {reason}.",
+        hint="To see whether it ran: doorward audit tail",
     )
 
 
@@ -232,5 +232,5 @@ def _with(send: Send, headers: Mapping[str, str]) -> Send:
 
 
 def _repeatable(send: Send, error: NoAnswer) -> bool:
-    """Whether asking again cannot do it twice: the server never got it, only reads, or knows it by its key."""
+    """Whether a retry is safe: the server never got the request, only reads, or knows its idempotency key."""
     return not error.sent or (not error.slow and (send.method == "GET" or _KEY in send.headers))

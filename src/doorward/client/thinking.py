@@ -1,4 +1,4 @@
-"""Saying in plain words what is wanted: the keeper of the house does it, and answers."""
+"""Keeper operations of the client: requests in plain words."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from doorward.errors import Unreachable
 
 _PATH = "/api/agent/ai"
 _LONGEST = 930.0
-"""Seconds; the keeper itself takes less, however it is set up."""
+"""Timeout in seconds, above the keeper's own maximum."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that the keeper did."""
+    """One tool call of the keeper."""
 
     name: str
     """`run_command`, `read_file` or `write_file`."""
@@ -28,32 +28,32 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     execution: str = ""
     ticket: str = ""
-    """The approval that it waits for, where it does."""
+    """The approval that it is waiting for, if any."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the keeper answered, and everything that it did for that."""
+    """The keeper's answer, with every tool call it made."""
 
     success: bool
     response: str
     tool_calls: list[ToolCall]
     error: str = ""
-    """Why it was not done; empty when it was."""
+    """Why the request failed; empty on success."""
     ended: str = "answered"
     session_id: str = ""
-    """Give it again as `session` to go on."""
+    """Pass it as `session` to continue."""
     model: str = ""
     turns: int = 0
     notes: list[str] = []
 
     @property
     def ticket(self) -> str:
-        """The approval that it waits for; empty when it waits for none."""
+        """The approval that the answer is waiting for; empty when there is none."""
         return next((one.ticket for one in self.tool_calls if one.ticket), "") if self.ended == "waiting" else ""
 
 
 class Doing(msgspec.Struct, frozen=True):
-    """What the keeper does at this moment."""
+    """One step of the keeper's work."""
 
     kind: str
     """Such as `thinking`, `tool_started`, `tool_finished` and `text`."""
@@ -65,10 +65,10 @@ class Thinking(Session):
     def ai(
         self, prompt: str = "", /, *, session: str = "", room: str | None = None, model: str = "", ticket: str = ""
     ) -> Flow[Answer]:
-        """Say what you want: `ai("how many rooms do we have").response`.
+        """Ask the keeper in plain words: `ai("how many rooms do we have").response`.
 
-        An answer that is no success is not raised: its `error` says why. One that waits for a person has a `ticket`;
-        once that is approved, the same `session` and the `ticket` go on with it.
+        A failed answer is not raised; its `error` says why it failed. An answer that is waiting for approval has a
+        `ticket`. Once it is approved, pass the same `session` and the `ticket` to continue.
         """
         send = posted(_PATH, self._wanted(prompt, session, room, model, ticket))
         answer = yield from self._ask(msgspec.structs.replace(send, timeout=_LONGEST))
@@ -78,7 +78,7 @@ class Thinking(Session):
     def ai_stream(
         self, prompt: str = "", /, *, session: str = "", room: str | None = None, model: str = "", ticket: str = ""
     ) -> Emitting[Doing | Answer]:
-        """The same, and iterate over what the keeper does meanwhile; its answer comes last. Leaving early stops it."""
+        """Ask the keeper and iterate over its steps; the answer comes last. Leaving early stops the keeper."""
         body = encoded(self._wanted(prompt, session, room, model, ticket))
         channel = yield from self._ask(Send(method="POST", path=_PATH, body=body, listen=True, timeout=SILENCE))
         if not isinstance(channel, Channel):
@@ -97,11 +97,11 @@ class Thinking(Session):
     def _wanted(self, prompt: str, session: str, room: str | None, model: str, ticket: str) -> dict[str, Any]:
         named = {"sessionId": session, "model": model, "ticket": ticket, "room": self._in(room)}
         given = {name: text(value, f"`{name}`", "house") for name, value in named.items() if value}
-        return {"prompt": text(prompt, "What you want", "how many rooms do we have") if prompt else "", **given}
+        return {"prompt": text(prompt, "`prompt`", "how many rooms do we have") if prompt else "", **given}
 
 
 def _answer(said: Any) -> Answer:
     try:
         return msgspec.convert(said, Answer)
     except msgspec.ValidationError as error:
-        raise Unreachable(f"The answer is not as Doorward's keeper gives one: {error}.") from error
+        raise Unreachable(f"The answer is not in the keeper's format: {error}.") from error

@@ -1,4 +1,4 @@
-"""What both kinds of client ask of the HTTP library, and what they make of its answers."""
+"""HTTP library settings, requests and errors that both clients share."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _CONNECTING = 5.0
 
 
 def options(address: Address, timeout: float) -> dict[str, Any]:
-    """How the HTTP library is set up.
+    """Return the HTTP library's options.
 
-    Redirects are never followed, so that no token goes where its owner did not send it; and what this machine says to
-    itself goes through no proxy, whatever the environment says. A client of an http address, which never needs TLS,
-    trusts nobody there, and so is spared reading all certificates there are.
+    Redirects are never followed, so that a token is not sent to another server. Requests to this machine use no proxy,
+    whatever the environment says. For an http:// URL, an empty TLS context avoids loading all certificates.
     """
     return {
         "verify": True if address.origin[0] == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
@@ -61,9 +60,9 @@ def reply(response: httpx2.Response) -> Reply:
 
 @contextlib.contextmanager
 def unanswered(*, begun: bool = True) -> Iterator[None]:
-    """Every way in which the HTTP library says that there is no answer, as one error.
+    """Map every HTTP library error about a missing response to `NoAnswer`.
 
-    `begun` is whether an answer had begun, and so whoever gives it speaks HTTP.
+    `begun` says whether a response has started, which proves that the peer speaks HTTP.
     """
     try:
         yield
@@ -77,7 +76,7 @@ def unanswered(*, begun: bool = True) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """In the library's words, without a full stop: they become part of a sentence."""
+    """Return the library's message without its full stop, for use inside a sentence."""
     return str(error).strip().rstrip(".") or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Listening to the server's events, and waiting among them for what a person decides."""
+"""The server's event feed, and waiting in it for the decision about an approval."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SHORTEST = 0.05
 _REOPENINGS, _LONGEST_PAUSE = 12, 5.0
 _FIRST_LOOK, _BETWEEN_LOOKS = 0.5, 10.0
 SIGNS = 15.0
-"""Seconds after which a server that has nothing to tell gives a sign of life."""
+"""Seconds between two heartbeats of the server."""
 _LATE = 1.0
-"""Seconds by which the end of a wait may be noticed late, where being in time would cost a call."""
+"""Seconds by which the end of a wait may be noticed late, to save a call."""
 _ALL = "0"
-"""The place behind which all events are that the server still has. A decision may come before one listens for it."""
+"""Cursor before all events that the server still has. A decision may come before the client listens for it."""
 
 
 class Feed:
-    """The server's events, from now on or behind another. After a drop it is opened again where it was."""
+    """The server's events, from now on or after a cursor. After a dropped connection it resumes."""
 
     def __init__(self, session: Session, room: str, only: str = "", *, after: str = "") -> None:
         self._session = session
@@ -40,7 +40,7 @@ class Feed:
         self._last = after
 
     def open(self, silence: float = SILENCE, *, until: float | None = None) -> Flow[None]:
-        """Open it, or open it again; `silence` is for how long nothing at all may come."""
+        """Open or reopen the feed; `silence` is the longest time without any data."""
         if self._channel is not None:
             yield Close(self._channel)
         resume = {"Last-Event-ID": self._last} if self._last else {}
@@ -49,7 +49,7 @@ class Feed:
         self._channel = answer if isinstance(answer, Channel) else replies.no_channel(answer)
 
     def reopen(self) -> Flow[None]:
-        """Open it again after a drop. A server that is started anew is given a minute."""
+        """Reopen the feed after a drop, retrying for about a minute in case the server restarts."""
         for attempt in range(_REOPENINGS):
             yield Pause(min(_AFTER_A_DROP * 2**attempt, _LONGEST_PAUSE))
             try:
@@ -59,9 +59,9 @@ class Feed:
                     raise
 
     def next(self) -> Flow[Event | None]:
-        """The next event, or a sign of life; None when the connection dropped, or the server wants it made anew."""
+        """Return the next event or heartbeat; None when the connection dropped or the server ended it."""
         if self._channel is None:
-            raise TypeError("a feed is opened before it is read")
+            raise TypeError("the feed must be opened before it is read")
         try:
             event: Event | None = yield Next(self._channel)
         except NoAnswer:
@@ -72,16 +72,15 @@ class Feed:
 
 
 class Watch:
-    """Waits until people decided about a call that was parked, and resumes it then.
+    """Waits for the decision about a parked call, then resumes it.
 
-    The limits of the caller's room count everything it asks, so waiting asks for little. It listens to the server's
-    events, which costs one call when it begins, and comes back with the ticket when it is told of the decision, or when
-    the time to decide is over. Not everybody may listen; whoever may not comes back every now and then instead, ever
-    more rarely, and is told each time that nobody decided yet.
+    The room's limits count every request, so waiting makes few. It listens to the server's events, which costs one
+    call, and tries the ticket when the decision arrives or the approval expires. A caller who may not listen polls the
+    ticket instead, with increasing pauses.
     """
 
     def __init__(self, session: Session, room: str, ticket: str, asked: Outcome, seconds: float) -> None:
-        """`asked` is what came of the call so far."""
+        """`asked` is the outcome of the call so far."""
         self._session = session
         self._again = {"ticket": ticket, "room": room}
         self._ticket = ticket
@@ -95,7 +94,7 @@ class Watch:
         self._expires = now + _open_for(asked.result)
 
     def outcome(self) -> Flow[Outcome]:
-        """How it ended; what was asked is still open when the time is up before that."""
+        """Return the final outcome, or the pending one when the time is up."""
         outcome = self._asked
         try:
             if outcome.limited() and self._session._waits_for(outcome.retry_after or 0.0, 0, self._end):
@@ -114,11 +113,11 @@ class Watch:
         return outcome
 
     def _resumed(self) -> Flow[Outcome]:
-        """What the ticket gives now. A limit is waited for as long as there is time: people may have said yes."""
+        """Try the ticket. Waits for rate limits while there is time, because it may be approved already."""
         return replies.outcome((yield from self._session._ask(posted(_RUN, self._again), self._end)))
 
     def _due(self) -> Flow[bool]:
-        """Whether it is time to come back with the ticket; False when the time is up, and the question still open."""
+        """Wait until the ticket should be tried; False when the time is up and nothing is decided."""
         until = min(self._end, self._expires)
         while (left := self._end - time.monotonic()) > 0:
             if not self._listens or time.monotonic() >= until:
@@ -138,14 +137,14 @@ class Watch:
         return False
 
     def _blind(self, until: float) -> bool:
-        """Whether nothing may come before the time is up, so that the end would be noticed too late.
+        """Whether the time may end before the next heartbeat, so that it would be noticed too late.
 
-        For how long a channel may be silent is set when it is opened, and so it is opened once more near the end.
+        A channel's timeout is set when it is opened, so the channel is reopened once near the end.
         """
         return not self._closely and until - time.monotonic() < SIGNS - _LATE
 
     def _listen(self, until: float) -> Flow[None]:
-        """Listen until then, unless something comes."""
+        """Open the feed with a timeout at `until`."""
         left = max(until - time.monotonic(), _SHORTEST)
         self._closely = left < SIGNS
         try:
@@ -153,12 +152,12 @@ class Watch:
         except NotAuthenticated:
             raise
         except Unreachable:
-            if time.monotonic() < until:  # else the time was up before the server could answer
+            if time.monotonic() < until:  # otherwise the time was up before the server answered
                 raise
         except (TooFast, OutOfEnergy) as limit:
             if limit.retry_after is None:
                 self._listens = False
-            else:  # a look would be refused as well
+            else:  # polling would be refused too
                 yield Pause(min(limit.retry_after, max(self._end - time.monotonic(), 0.0)))
         except DoorwardError:
             self._listens = False
@@ -167,22 +166,22 @@ class Watch:
 
 
 def _growing(first: float, times: int) -> float:
-    """Twice as long each time, up to what is long enough."""
+    """Return an exponential back-off, up to a maximum."""
     return float(min(first * 2 ** min(times, 10), _BETWEEN_LOOKS))
 
 
 def _is_pending(outcome: Outcome) -> bool:
-    """Whether a ticket was refused only because nobody decided about it yet."""
+    """Whether a ticket was refused only because it is not decided yet."""
     return outcome.code == "not_approved" and outcome.retry_after is not None
 
 
 def _is_answer(said: dict[str, Any], ticket: str) -> bool:
-    """Whether this is the decision about it; one of several people who must say yes has not decided it yet."""
+    """Whether an event is the final decision about the ticket. With several approvers, earlier ones are not final."""
     return said.get("approval") == ticket and said.get("state") != "pending"
 
 
 def _open_for(question: Any) -> float:
-    """For how many more seconds people can answer, by this machine's clock; for ever if the server does not say."""
+    """Return the seconds until the approval expires, by this machine's clock; infinite if the server gives none."""
     try:
         return max(0.0, (datetime.fromisoformat(question["expiresAt"]) - datetime.now(UTC)).total_seconds())
     except (TypeError, KeyError, ValueError):

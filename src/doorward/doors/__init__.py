@@ -1,1 +1,1 @@
-"""Ways in. A door translates; it decides nothing."""
+"""Doors: how people and programs reach Doorward. A door translates requests for the gate and decides nothing itself."""

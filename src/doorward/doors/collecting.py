@@ -1,16 +1,19 @@
-"""How often Python looks for garbage in a process that serves many calls."""
+"""Garbage collection settings for a process that serves many calls."""
 
 from __future__ import annotations
 
 import gc
 
 _OFTEN = 50_000, 20, 100
-"""By Python's own numbers a collection begins after every few calls, and costs them a tenth of their time."""
+"""With Python's defaults a collection starts every few calls and takes about a tenth of their time."""
 
 
 def settle() -> None:
-    """To be called once a house is open. What it is made of stays as long as the process does, so nobody needs to look
-    through it again and again; what calls leave behind is nearly always freed without a collection."""
+    """Exclude start-up objects from garbage collection, and collect less often. Call this once the server is open.
+
+    Start-up objects live as long as the process, so scanning them is wasted work. Reference counting already frees
+    nearly everything that a call leaves behind.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_OFTEN)

@@ -1,7 +1,7 @@
-"""One HTTP connection, and what it may cost: time for each part, size, and whether its client reads what it asked for.
+"""HTTP connections with limits on time, size and unread output.
 
-The HTTP server that Doorward is built on reads requests well and sets few limits. These come on top, for every route at
-once and before any of them sees the request. A connection holds no timer: all of them are looked at once a second.
+uvicorn parses requests well but sets few limits. The limits here apply to every route, before a route sees the request.
+A connection has no timer of its own: the server checks all connections once a second.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from doorward.doors.connections import Connections
 
 _MOST_WAITING = 32
-"""How many requests may wait behind one that is being answered before no more are read."""
+"""Pipelined requests that may wait behind the current one; at this number reading pauses."""
 _SLICE = 8_192
-"""How many bytes are read at once, since each few of them may be a request that waits."""
+"""Bytes parsed at once. Small, because a slice can hold many pipelined requests."""
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 1024 * 1024
-"""What is still read, and thrown away, of a client that was refused: closing at once would take the answer from it."""
+"""Bytes discarded after a refusal. Closing at once could reset the connection before the client reads the answer."""
 _ASGI: ASGIVersions = {"version": "3.0", "spec_version": "2.3"}
 _WEIGHED = frozenset({b"expect", b"content-length", b"transfer-encoding"})
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that is refused, timed out or cut off when it costs more than one may."""
+    """A connection that is refused, timed out or closed when it exceeds a limit."""
 
     server_state: Connections
     flow: Flow
 
     _since = 0.0
-    """When it began to wait for whatever it waits for now."""
+    """When the current wait began."""
     _in_head = True
     _head_bytes = 0
     _in_body = False
@@ -48,26 +48,26 @@ class Connection(HttpToolsProtocol):
     _chunked = False
     _refusal: heads.Fault | None = None
     _deaf = False
-    """Whether what still comes is thrown away."""
+    """Whether further input is discarded."""
     _thrown_away = 0
     _lingers = False
     _put_off = b""
-    """What came and is read when fewer requests wait."""
+    """Received bytes that are parsed when fewer requests wait."""
     _unsent = 0
     _unsent_since = 0.0
     _known: heads.Known | None = None
-    """Heads that came before, since the next request may begin with the same bytes; None: there was none."""
+    """Cache of earlier request heads; None until the first. The next request often begins with the same bytes."""
     _running: RequestResponseCycle | None = None
-    """The request that is being answered, while `cycle` is the newest that came."""
+    """The request being answered. `cycle` is the newest request received."""
 
-    # What the transport says.
+    # Transport callbacks.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._since = self.loop.time()
         if len(self.connections) >= self.server_state.most:
             self.transport = transport
             self._deaf = True
-            self._say(TOO_MANY, f"All {self.server_state.most} connections are taken; try again in a few seconds.")
+            self._say(TOO_MANY, f"All {self.server_state.most} connections are in use. Try again in a few seconds.")
             transport.close()
             return
         super().connection_made(transport)
@@ -106,13 +106,13 @@ class Connection(HttpToolsProtocol):
                 return
 
     def _read(self, data: bytes) -> bool:
-        """Read a slice; False when nothing that follows it shall be read."""
+        """Parse a slice. Returns False when nothing after it may be parsed."""
         newest, in_body, body_bytes = self.cycle, self._in_body, self._body_bytes
         between = not in_body and not (self._in_head and self._head_bytes)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._deaf = True  # whatever follows is in a protocol that we do not speak
+            self._deaf = True  # the rest is in a protocol that we do not speak
         except httptools.HttpParserError as error:
             if self._refusal is None:
                 self._refusal = NOT_HTTP, f"The request is not valid HTTP: {_why(error)}."
@@ -120,10 +120,10 @@ class Connection(HttpToolsProtocol):
             self._refuse(*self._refusal)
             return False
         if self._in_head:
-            # Where a head began behind another request is not known, and matters little in one slice.
+            # The head's offset behind another request is unknown, and matters little within one slice.
             self._head_bytes += len(data) if self.cycle is newest and not in_body else 1
         elif self._in_body:
-            # Fields may follow a body, and come without end like those before it.
+            # Trailer fields follow a body, and can be endless like header fields.
             self._head_bytes = self._head_bytes + len(data) if in_body and self._body_bytes == body_bytes else 0
         elif between and self.cycle is not newest and self.cycle.keep_alive and not self.expect_100_continue:
             self._known = self._known or heads.Known()
@@ -133,9 +133,9 @@ class Connection(HttpToolsProtocol):
         return not self._deaf
 
     def _repeated(self, again: heads.Again, data: bytes) -> None:
-        """Take a request that differs from an earlier one in nothing but its body, as the parser would find it.
+        """Accept a request whose head equals an earlier one, without parsing it again.
 
-        What the parser makes of a head depends on nothing but its bytes, and it stands between two requests.
+        This is safe because the parser is between two requests, and its result depends only on the bytes of the head.
         """
         if self._running is None:
             self._since = self.loop.time()
@@ -147,7 +147,7 @@ class Connection(HttpToolsProtocol):
         cycle.more_body = False
         self._begin(cycle, before)
 
-    # What the parser finds.
+    # Parser callbacks.
 
     def on_message_begin(self) -> None:
         if self._refusal is not None:
@@ -168,7 +168,7 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_head or self._refusal is not None:
-            return  # a field behind the body, which must not pass for one that was looked at before it
+            return  # a trailer field; it must not pass for a checked header field
         name = name.lower()
         if name in _WEIGHED:
             self._weigh(name, value)
@@ -179,7 +179,7 @@ class Connection(HttpToolsProtocol):
             self.expect_100_continue = value.lower() == b"100-continue"
         elif name == b"transfer-encoding":
             if self._chunked or value.lower() != b"chunked":
-                self._refusal = NO_SUCH_CODING, "The Transfer-Encoding of a request can only be `chunked`, given once."
+                self._refusal = NO_SUCH_CODING, "Transfer-Encoding must be `chunked`, given once."
             self._chunked = True
         elif int(value) > self.server_state.limits.largest_body:
             self._refusal = self._too_large()
@@ -209,7 +209,7 @@ class Connection(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, self.app))
 
     def _scope(self, version: str) -> HTTPScope:
-        """The request as applications see it."""
+        """The ASGI scope of the request."""
         target = httptools.parse_url(self.url)
         path = target.path.decode("ascii")
         return {
@@ -244,9 +244,9 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def _too_large(self) -> heads.Fault:
-        return TOO_LARGE, f"The body of a request has at most {self.server_state.limits.largest_body} bytes."
+        return TOO_LARGE, f"A request body may have at most {self.server_state.limits.largest_body} bytes."
 
-    # How requests are answered.
+    # Responses.
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
@@ -254,7 +254,7 @@ class Connection(HttpToolsProtocol):
         self.tasks.add(task)
 
     async def _answered(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Let the application answer. A callback at the end of the task would cost more than this does."""
+        """Run the application. This is cheaper than a callback at the end of the task."""
         try:
             await cycle.run_asgi(app)
         finally:
@@ -275,12 +275,12 @@ class Connection(HttpToolsProtocol):
             self.flow.release()
             self.loop.call_soon(self.data_received, put_off)
         elif self._in_body and (self.expect_100_continue or not heads.ends_soon(self.headers, self._body_bytes)):
-            self._linger()  # the answer was there before the request was: nobody wants the rest of it
+            self._linger()  # answered before the request was complete: the rest is not needed
 
-    # How connections end.
+    # Closing.
 
     def look(self, now: float) -> None:
-        """Whether it has waited for too long, be it for its client to send or to read."""
+        """Close the connection if its client takes too long to send or to read."""
         limits = self.server_state.limits
         unsent = self.transport.get_write_buffer_size()
         if unsent:
@@ -296,26 +296,26 @@ class Connection(HttpToolsProtocol):
                 self.transport.abort()
         elif self._running is not None:
             if self.flow.held and waited > limits.unread_seconds:
-                self._end("impatient")  # it may be gone, which nobody hears of while nothing is read
+                self._end("impatient")  # the client may be gone, which goes unnoticed while nothing is read
             elif self._in_body and waited > limits.body_seconds:
-                detail = f"The body did not come whole within {limits.body_seconds:g} s; {self._body_bytes} bytes came."
+                detail = f"The body was incomplete after {limits.body_seconds:g} s; got {self._body_bytes} bytes."
                 self._refuse(TOO_SLOW, detail)
         elif self._in_body:
             if waited > _LINGER_SECONDS:
                 self.transport.close()
         elif self._in_head:
             if waited > limits.head_seconds:
-                self._refuse(TOO_SLOW, f"The head of the request did not come within {limits.head_seconds:g} s.")
+                self._refuse(TOO_SLOW, f"The request head was incomplete after {limits.head_seconds:g} s.")
         elif waited > limits.idle_seconds:
             self.transport.close()
 
     @property
     def streams(self) -> bool:
-        """Whether an answer has begun and goes on."""
+        """Whether a response has started and is not complete."""
         return self._running is not None and self._running.response_started
 
     def hang_up(self) -> None:
-        """End it from our side, as if its client had left: what runs for it is cancelled."""
+        """Close the connection from our side and cancel its running request."""
         self._deaf = True
         self._forget()
         self.transport.close()
@@ -327,7 +327,7 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
     def _refuse(self, problem: Problem, detail: str) -> None:
-        """Take nothing more from this client: answer with the problem, unless another answer is on its way."""
+        """Stop reading from this client, and answer with the problem unless a response has started."""
         self._deaf = True
         refused = self.cycle if self._in_body else None
         if refused is not None and self.pipeline and self.pipeline[0][0] is refused:
@@ -338,7 +338,7 @@ class Connection(HttpToolsProtocol):
         self._in_body = False
         if self._running is not None and self._running is not refused:
             self.server_state.ended[problem.code] += 1
-            self.cycle.keep_alive = False  # the requests before it are answered, and then it ends
+            self.cycle.keep_alive = False  # answer the earlier requests, then close
             self._put_off = b""
             self.flow.release()
             return
@@ -351,7 +351,7 @@ class Connection(HttpToolsProtocol):
             self._linger()
 
     def _forget(self) -> None:
-        """Let whoever works for this client know that it is gone."""
+        """Tell the running and waiting requests that the client is gone."""
         for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
                 cycle.disconnected = True
@@ -377,7 +377,7 @@ class Connection(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[problem.status] + head + b"\r\n" + body)
 
     def _linger(self) -> None:
-        """Say that nothing more comes, and throw away what the client still sends until it has noticed."""
+        """Close our side, and discard further input until the client notices."""
         self._deaf = self._lingers = True
         self._since = self.loop.time()
         self._put_off = b""
@@ -387,7 +387,7 @@ class Connection(HttpToolsProtocol):
 
 
 def _why(error: httptools.HttpParserError) -> str:
-    """The parser's own words, which repeat nothing of the request."""
+    """The parser's message, which quotes nothing of the request."""
     if isinstance(error, httptools.HttpParserCallbackError):
-        return "its target cannot be read"
+        return "the request target cannot be parsed"
     return str(error).rstrip(".")

@@ -1,4 +1,4 @@
-"""All connections of one socket: how many there may be, and a look at each of them once a second."""
+"""All connections of one socket: their limits, and a check of each one every second."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ log = logging.getLogger(__name__)
 
 
 class Connections(ServerState):
-    """All connections of one socket and what they may do; `most` may be below the setting where files are scarce."""
+    """All connections of one socket. `most` is below the setting when the process may open too few files."""
 
     def __init__(self, limits: Server, most: int) -> None:
         super().__init__()
         self.limits = limits
         self.most = most
         self.ended: Counter[str] = Counter()
-        """Why connections were ended since somebody last looked."""
+        """Why connections were closed since the last check, counted by reason."""
 
     def sweep(self, now: float) -> None:
-        """End whatever took too long. A flood of them makes one line in the log, not one each."""
+        """Close connections that exceed a time limit. Many closed at once make one log line."""
         for connection in list(self.connections):
             if isinstance(connection, Connection):
                 connection.look(now)
         if self.ended:
             reasons = ", ".join(f"{count} x {code}" for code, count in sorted(self.ended.items()))
             self.ended.clear()
-            log.warning("connections were ended: %s", reasons)
+            log.warning("closed connections: %s", reasons)
 
     def leave(self, *, all_of_them: bool) -> None:
-        """At the end of Doorward: hang up on answers that go on, or on every connection."""
+        """At shutdown, close the connections that still stream, or all of them."""
         for connection in list(self.connections):
             if isinstance(connection, Connection) and (all_of_them or connection.streams):
                 connection.hang_up()

@@ -1,6 +1,6 @@
-"""One request and its answer on a connection, as an application sees them.
+"""One request and its response on a connection, as the ASGI application sees them.
 
-An answer that is whole at once leaves in one piece and costs no more than that; any other takes the usual way.
+A complete response is sent in one write. Every other response takes uvicorn's usual path.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Cycle(RequestResponseCycle):
     expected_content_length = 0
     waiting_for_100_continue = False
     whole: bytes | None = None
-    """The body of a request that came in one piece, until the application has taken it."""
+    """The body of a request that arrived in one piece, until the application receives it."""
 
     def __init__(self, connection: Any, scope: HTTPScope, keep_alive: bool) -> None:
-        """What a request begins with, as its base class has it; most of that is the same for all."""
+        """Set only the attributes that differ between requests; the class holds the others."""
         self.scope = scope
         self.transport = connection.transport
         self.flow = connection.flow
@@ -38,12 +38,12 @@ class Cycle(RequestResponseCycle):
 
     @functools.cached_property
     def message_event(self) -> asyncio.Event:  # type: ignore[override]
-        """Set when there is something new for the application; made when somebody waits for that."""
+        """Set when there is something new for the application. Created on first use."""
         return asyncio.Event()
 
     @functools.cached_property
     def body(self) -> bytearray:  # type: ignore[override]
-        """What has come of a body in pieces and was not taken yet."""
+        """Received parts of a body that the application has not read yet."""
         return bytearray()
 
     async def receive(self) -> ASGIReceiveEvent:
@@ -53,9 +53,9 @@ class Cycle(RequestResponseCycle):
         return await super().receive()
 
     def answer(self, status: int, fields: bytes, body: bytes) -> bool:
-        """Answer with all of it; False, and nothing done, when it must go the usual way.
+        """Send a complete response at once. Returns False, and sends nothing, when the usual path is needed.
 
-        `fields` are lines of the head, which the caller vouches for; the length is added to them.
+        `fields` are header lines that the caller has checked. The content length is added.
         """
         if self.flow.write_paused or not self.keep_alive or self.response_started or self.disconnected:
             return False
@@ -74,6 +74,6 @@ class Cycle(RequestResponseCycle):
 
 
 def at_once(send: Send, status: int, fields: bytes, body: bytes) -> bool:
-    """The same for an application that was given only a way to send, where that is a request's own and not wrapped."""
+    """Send a complete response through an unwrapped ASGI `send`. Returns False when the usual path is needed."""
     cycle = getattr(send, "__self__", None)
     return type(cycle) is Cycle and cycle.answer(status, fields, body)

@@ -1,4 +1,4 @@
-"""How many files this process may have open, since every connection is one."""
+"""The limit on open files. Every connection is one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import resource
 SOCKETS = 2
 """The public address and the owner's socket."""
 _KEPT_BACK = 1_024
-"""For everything that is no connection: the database, helpers, logs, the other doors."""
+"""Files reserved for everything else: the database, helper processes, logs, other doors."""
 
 
 def make_room(connections: int) -> tuple[int, str]:
-    """Raise the limit as far as `connections` on each socket need.
+    """Raise the limit on open files for `connections` on each socket.
 
-    Returns how many there can be on each, and a sentence when that is less than was wanted. Without it a flood of
-    connections would take the files that the database and the sandbox need.
+    Returns how many connections each socket can have, and a warning when that is fewer. Without this limit, many
+    connections could use up the files that the database and the sandbox need.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = SOCKETS * connections + _KEPT_BACK
@@ -27,6 +27,6 @@ def make_room(connections: int) -> tuple[int, str]:
         return connections, ""
     most = max(allowed // 2, allowed - _KEPT_BACK) // SOCKETS
     return most, (
-        f"This account may have only {allowed} files open, so each socket takes {most} connections at once instead of "
-        f"{connections}; `ulimit -Hn {needed}` before the start would be enough for all."
+        f"This account may open only {allowed} files, so each socket accepts {most} connections instead of "
+        f"{connections}. To allow all of them, run `ulimit -Hn {needed}` before you start Doorward."
     )

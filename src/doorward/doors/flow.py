@@ -1,4 +1,4 @@
-"""Whether a connection is read from at this moment."""
+"""Flow control of an HTTP connection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class Flow(FlowControl):
-    """Reading that stays paused while too many requests wait, whoever asks for more."""
+    """Flow control that keeps reading paused while it is held, even when uvicorn resumes it."""
 
     held = False
 

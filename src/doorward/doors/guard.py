@@ -1,7 +1,7 @@
-"""Who may address this server: Host and Origin checked on every request, whatever address it listens on.
+"""Host and Origin checks for every request, on every listening address.
 
-A page on another site can make a browser send requests here, and by a trick with names (DNS rebinding) even read the
-answers. The browser says truly which name it asked for and which page asks, so both are compared with what is ours.
+A page on another site can make a browser send requests here. With DNS rebinding it can even read the answers. Browsers
+send the true Host and Origin headers, so both are compared with the names of this server.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class HostGuard:
-    """Refuses requests for other names than ours, and from pages that are not ours."""
+    """Refuses requests for other host names and from pages of other origins."""
 
     def __init__(self, app: ASGIApp, allowed: Collection[str], origins: Collection[str] = ()) -> None:
         self._app = app
         self._allowed = frozenset(name.lower() for name in allowed)
         self._origins = frozenset(origin.lower() for origin in origins)
         self._known: set[bytes] = set()
-        """Host headers that were found good; most clients send the same."""
+        """Host headers that passed before; most clients send the same one."""
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] not in ("http", "websocket"):
@@ -49,7 +49,7 @@ class HostGuard:
         return self._app(scope, receive, send)
 
     def _judged(self, scope: Scope) -> ASGIApp:
-        """What answers: the application, or a refusal."""
+        """The application, or a response that refuses the request."""
         fields = [field for field in scope["headers"] if field[0] in _WEIGHED]
         if len(fields) == 1 and fields[0][1] in self._known and fields[0][0] == b"host":
             return self._app
@@ -58,47 +58,49 @@ class HostGuard:
         address = _address(hosts[0], scope.get("scheme", "http")) if len(hosts) == 1 else None
         if address is None or address[0] not in self._allowed:
             valid = ", ".join(sorted(self._allowed))
-            said = f"The Host header must name this server, as one of: {valid}; the setting is allowed_hosts."
+            said = f"The Host header must be one of {valid}. To add a name, change the setting server.allowed_hosts."
             return _refuse(OTHER_HOST, said)
         if origins and not (len(origins) == 1 and self._is_ours(origins[0], scope.get("scheme", "http"), address)):
             return _refuse(
-                OTHER_ORIGIN, "Requests from pages of another origin are not taken; the setting is allowed_origins."
+                OTHER_ORIGIN,
+                "Requests from pages of another origin are refused. To allow one, change the setting "
+                "server.allowed_origins.",
             )
         if len(self._known) < _MOST_KNOWN:
             self._known.update(value for name, value in fields if name == b"host")
         return self._app
 
     def _is_ours(self, origin: str, scheme: str, address: tuple[str, int]) -> bool:
-        """Whether a page of this very server asks, or one that the settings name."""
+        """Whether the origin is this server or one that the settings allow."""
         found, _, rest = origin.partition("://")
         return origin.lower() in self._origins or (found.lower() == scheme and _address(rest, scheme) == address)
 
 
 def names(server: Server) -> tuple[str, ...]:
-    """What this server may be called: the names in the settings, and the one address that it listens on."""
+    """The names of this server: those in the settings, and the address it listens on."""
     for name in server.allowed_hosts:
         if not re.fullmatch(_NAME, name, re.IGNORECASE | re.ASCII):
             raise Unusable(
-                f"The setting server.allowed_hosts must hold plain names, such as `doorward.example`; given {name!r}.",
-                hint="Leave out schemes, ports and wildcards; an IPv6 address stands in brackets.",
+                f"The setting server.allowed_hosts takes plain host names such as `doorward.example`; given {name!r}.",
+                hint="Leave out schemes, ports and wildcards. Write an IPv6 address in brackets.",
             )
     own = f"[{server.host}]" if ":" in server.host else server.host
     return server.allowed_hosts if is_everywhere(server.host) else (*server.allowed_hosts, own)
 
 
 def who_is_refused(server: Server) -> str:
-    """What to say at the start on all addresses of this machine, where nobody said under which names they are used."""
+    """A warning for a server that listens on every address while allowed_hosts has its default; else empty."""
     if not is_everywhere(server.host) or server.allowed_hosts != Server().allowed_hosts:
         return ""
     return (
-        f"Doorward listens on every address of this machine, but takes only requests for "
-        f"{', '.join(server.allowed_hosts)}; all others are refused. The setting server.allowed_hosts in doorward.toml "
-        "names more, such as the name or address that other machines use."
+        f"Doorward listens on every address of this machine but accepts only requests for "
+        f"{', '.join(server.allowed_hosts)}. Add the name or address that other machines use to the setting "
+        "server.allowed_hosts in doorward.toml."
     )
 
 
 def is_everywhere(host: str) -> bool:
-    """Whether that is no address of its own but all of this machine's."""
+    """Whether a host is a wildcard address, such as 0.0.0.0, which stands for every address of this machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -106,7 +108,7 @@ def is_everywhere(host: str) -> bool:
 
 
 def _address(text: str, scheme: str) -> tuple[str, int] | None:
-    """The name and port that stand in a header of exactly this form."""
+    """The name and port in a Host header; None when its form is wrong."""
     match = _HOST.fullmatch(text)
     if match is None:
         return None

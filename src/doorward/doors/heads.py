@@ -1,6 +1,6 @@
-"""The head of a request: what forbids to take it, be it too much of it or two ways to read it, and what was read of it.
+"""Request heads: checks for size and ambiguity, and a cache of parsed heads.
 
-A client that stays sends the same few heads again and again, to the last byte. Reading each once is enough then.
+A client that keeps its connection sends the same few heads again, byte for byte. Parsing each one once is enough.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ MOST_FIELDS = 100
 _END = b"\r\n\r\n"
 _MOST_KNOWN = 16
 _SHORT_REST = 65_536
-"""How much of a request that was answered early is read past, so that its connection can be used again."""
+"""Bytes of an early-answered request that are skipped, so that its connection can be reused."""
 
 Fault = tuple[Problem, str]
 
 
 class Fields(list[tuple[bytes, bytes]]):
-    """The fields of a head, and what applications have read from them, which is the same whenever the head is.
+    """Header fields, with values that applications derived from them.
 
-    Nothing may be noted here that anything but the bytes of the head decides.
+    These objects are reused for identical heads, so store only values that depend on nothing but the head's bytes.
     """
 
     __slots__ = ("passed", "read")
@@ -32,23 +32,23 @@ class Fields(list[tuple[bytes, bytes]]):
     def __init__(self) -> None:
         super().__init__()
         self.passed: object = None
-        """The guard that let it pass."""
+        """The guard that accepted this head."""
         self.read: Any = None
-        """What the MCP endpoint has read."""
+        """The value that the MCP endpoint parsed from it."""
 
 
 class Again(NamedTuple):
-    """A head that came with a whole request in one piece."""
+    """The head of a request that arrived in one piece."""
 
     head: int
-    """How many bytes it has."""
+    """The length of the head in bytes."""
     length: int
-    """How many bytes the whole request had, body included, which its head tells."""
+    """The length of the whole request in bytes, as its head announces it."""
     scope: HTTPScope
 
 
 class Known:
-    """The heads of one connection, each by its bytes; few, as they differ only in the lengths of bodies."""
+    """Cache of one connection's heads by their bytes. They are few, because only the content length varies."""
 
     __slots__ = ("_heads",)
 
@@ -56,12 +56,12 @@ class Known:
         self._heads: dict[bytes, Again] = {}
 
     def begun(self, data: bytes) -> Again | None:
-        """The known head that these bytes begin with, if they are one whole request and nothing else."""
+        """The cached head that these bytes begin with, if they are exactly one whole request."""
         again = self._heads.get(data[: data.find(_END) + len(_END)])
         return again if again is not None and again.length == len(data) else None
 
     def note(self, data: bytes, body: int, scope: HTTPScope) -> None:
-        """Know a request by its head, if these bytes were one whole request with a body of the length it told."""
+        """Cache the head of a request, if these bytes were exactly one request of the announced length."""
         size = len(data) - body
         told = [int(value) for name, value in scope["headers"] if name == b"content-length"]
         if told != [body] or data.find(_END) != size - len(_END):
@@ -72,29 +72,29 @@ class Known:
 
 
 def fault(url: bytes, fields: Sequence[tuple[bytes, bytes]], version: str, chunked: bool, most: int) -> Fault | None:
-    """The first thing that is wrong, where `fields` have lower-case names and `most` is the largest head in bytes."""
+    """The first fault of a head, or None. Names in `fields` are lower-case; `most` is the size limit in bytes."""
     size = len(url) + 4 * len(fields)
     for name, value in fields:
         size += len(name) + len(value)
     if len(fields) > MOST_FIELDS or size > most:
         return too_large(most)
     if version not in ("1.1", "1.0"):
-        return NO_SUCH_VERSION, f"Requests must be of HTTP/1.1 or HTTP/1.0; given HTTP/{version}."
+        return NO_SUCH_VERSION, f"The HTTP version must be 1.1 or 1.0; given {version}."
     if version == "1.0" and chunked:
-        return NOT_HTTP, "A request of HTTP/1.0 cannot have a Transfer-Encoding."
+        return NOT_HTTP, "An HTTP/1.0 request cannot have a Transfer-Encoding."
     if not url.isascii() or b"#" in url:
-        return NOT_HTTP, "The target of a request must be a path in ASCII, without a fragment."
+        return NOT_HTTP, "The request target must be an ASCII path without a fragment."
     if not url.startswith(b"/") and url != b"*" and not _is_for_its_host(url, fields):
-        return NOT_HTTP, "The target of a request must be a path, or a whole address of the same server as in Host."
+        return NOT_HTTP, "The request target must be a path, or a URL whose host equals the Host header."
     return None
 
 
 def too_large(most: int) -> Fault:
-    return HEAD_TOO_LARGE, f"The head of a request has at most {MOST_FIELDS} fields and {most} bytes."
+    return HEAD_TOO_LARGE, f"A request may have at most {MOST_FIELDS} header fields and {most} bytes of head."
 
 
 def _is_for_its_host(url: bytes, fields: Sequence[tuple[bytes, bytes]]) -> bool:
-    """Whether a target that is a whole address names just what the Host header names."""
+    """Whether an absolute request target names the same server as the Host header."""
     scheme, found, rest = url.partition(b"://")
     authority = rest.partition(b"/")[0].partition(b"?")[0]
     hosts = [value.lower() for name, value in fields if name == b"host"]
@@ -102,9 +102,9 @@ def _is_for_its_host(url: bytes, fields: Sequence[tuple[bytes, bytes]]) -> bool:
 
 
 def ends_soon(fields: Sequence[tuple[bytes, bytes]], came: int) -> bool:
-    """Whether only a little is missing of a request that is answered already, and of whose body so much came.
+    """Whether little of the body is missing, given the `came` bytes received so far.
 
-    It is read past: many clients send a body behind its head, and go on with the same connection after a refusal.
+    The rest is then skipped, because many clients send the whole body and reuse the connection after a refusal.
     """
     told = [int(value) for name, value in fields if name == b"content-length"]
     return len(told) == 1 and told[0] - came <= _SHORT_REST

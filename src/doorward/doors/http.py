@@ -1,4 +1,4 @@
-"""HTTP: all doors that programs come in by over the network, and the terminal's on an owner-only socket."""
+"""The HTTP applications: the public one for the network, and the terminal's on the owner-only socket."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Server:
-    """The two applications of one house: `public` for the network, `private` for the owner's socket."""
+    """The two ASGI applications: `public` for the network, `private` for the owner's socket."""
 
     def __init__(self, gate: Gate, services: Services) -> None:
         self._services = services
@@ -68,16 +68,16 @@ class Server:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """What the routes refuse: a path that is not there, or a method that it does not take."""
+    """Answer unknown paths and methods."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     if status == 405:
         allowed = dict(getattr(error, "headers", None) or {})
-        detail = f"{request.url.path} does not take {request.method}; valid: {allowed.get('Allow', 'GET')}."
+        detail = f"{request.url.path} does not accept {request.method}; valid: {allowed.get('Allow', 'GET')}."
         return HttpProblem("method_not_allowed", detail, headers=allowed).response()
     there = "/api, /console, /docs, /health, /mcp, /metrics and /openapi.json"
-    return HttpProblem("no_such_path", f"There is no {request.url.path[:200]}; there are {there}.").response()
+    return HttpProblem("no_such_path", f"Unknown path {request.url.path[:200]}. The server has {there}.").response()
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    log.error("a request broke", exc_info=error)
+    log.error("a request failed with a defect", exc_info=error)
     return of_error(Broken(DEFECT))

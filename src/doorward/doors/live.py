@@ -1,4 +1,4 @@
-"""Work for a client that may hang up: then the work is cancelled, and leaves its record like any other."""
+"""Calls run for an HTTP client. If the client disconnects, the call is cancelled and recorded like any other."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 
 JSON_LINES = "application/x-ndjson"
 HUNG_UP = 499
-"""The status of an answer that nobody is there to read."""
+"""The status when the client closed the connection before the answer (nginx's 499)."""
 _encode = msgspec.json.Encoder().encode
 
 
 async def attended(receive: Receive, work: Coroutine[Any, Any, Outcome]) -> Outcome | None:
-    """The outcome of some work, or None when the client hung up before there was one."""
+    """Run `work`. Returns its outcome, or None when the client disconnected first, which cancels it."""
     working = asyncio.ensure_future(work)
     leaving = _cancelled_by_leaving(working, receive)
     try:
@@ -36,9 +36,9 @@ async def attended(receive: Receive, work: Coroutine[Any, Any, Outcome]) -> Outc
 
 
 class Live(Response):
-    """An answer in lines of JSON: what goes on, as it goes on, and at the end the outcome.
+    """A response in lines of JSON: notices while the call runs, then its outcome.
 
-    Its status is always 200, since it is sent before the outcome is known, which says how it ended.
+    The status is always 200, because it is sent before the outcome is known. The outcome tells how the call ended.
     """
 
     media_type = JSON_LINES
@@ -65,10 +65,10 @@ class Live(Response):
 
 
 class Feed:
-    """Notices on their way to a client. One that reads slowly gets fewer and larger ones, and no less output."""
+    """Buffers notices for a client. A slow client gets fewer, larger notices, but all of the output."""
 
     def __init__(self, frame: Callable[[Notice], bytes] | None = None) -> None:
-        """`frame` says how a notice is written; by default as a line of JSON."""
+        """`frame` encodes a notice; the default is a line of JSON."""
         self._frame = frame or _line
         self._pending: list[Notice | _Text] = []
         self._more = asyncio.Event()
@@ -92,7 +92,7 @@ class Feed:
         self._more.set()
 
     async def take(self) -> bytes:
-        """All lines that wait, as soon as there are any; nothing once it is closed and empty."""
+        """Wait for notices and return all of them encoded; empty once the buffer is closed and drained."""
         while not self._pending and not self._closed:
             self._more.clear()
             await self._more.wait()
@@ -101,7 +101,7 @@ class Feed:
 
 
 class _Text:
-    """Output that grows while nobody takes it."""
+    """Output that grows until it is taken."""
 
     __slots__ = ("stream", "text")
 
@@ -114,7 +114,7 @@ class _Text:
 
 
 def _cancelled_by_leaving(working: asyncio.Future[Outcome], receive: Receive) -> asyncio.Task[None]:
-    """A task that waits for the client to hang up, and then cancels the work."""
+    """A task that waits for the client to disconnect, then cancels the work."""
 
     async def leave() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -128,7 +128,7 @@ def _last_line(working: asyncio.Future[Outcome]) -> bytes:
     try:
         return _line({"type": "outcome", "outcome": working.result()})
     except Exception:
-        log.exception("a request broke")
+        log.exception("a request failed with a defect")
         broken = Broken(DEFECT)
         return _line({"type": "error", "error": {"code": broken.code, "message": broken.message, "hint": ""}})
 

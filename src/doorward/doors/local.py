@@ -1,4 +1,4 @@
-"""The terminal's door: what `doorward` commands ask, in the same words with and without a running server."""
+"""Requests of the `doorward` CLI, in the same form with and without a running server."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from doorward.registry import Registry
 
 DOOR = "terminal"
 NOBODY = ""
-"""As `speak_as`: the person at the terminal, and no agent of theirs."""
+"""Value of `speak_as` for the person at the terminal, rather than one of their agents."""
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """One request of the person who owns this home folder, or of somebody who shows a token."""
+    """A request of the owner of this home folder, or of the holder of a token."""
 
     command: str = ""
     words: list[str] | None = None
-    """What was typed behind the command: `--key=value`, or the words of a program, as the command takes them."""
+    """The words typed after the command: `--key=value`, or a program's arguments."""
     params: dict[str, Any] | None = None
     room: str = ""
     speak_as: str = NOBODY
@@ -31,10 +31,10 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     dry_run: bool = False
     cache: bool = False
     stream: bool = False
-    """Whether the answer tells what goes on, line by line, before it ends with the outcome."""
+    """Whether to stream notices as lines before the outcome."""
 
     def request(self, registry: Registry) -> Request:
-        """As the gate takes it. Only this door, which the operating system guards, vouches for the owner."""
+        """The request for the gate. Only this door may claim to be the owner: the system guards its socket."""
         room, speak_as, params, args = self.room, self.speak_as, self.params, None
         if self.words is not None:
             command = _meant(registry, self.command)
@@ -60,11 +60,11 @@ def parse(body: Any) -> Ask:
     try:
         return msgspec.convert(body, Ask)
     except msgspec.ValidationError as error:
-        raise BadParams(f"The request is not as it should be: {error}.") from error
+        raise BadParams(f"The request is not valid: {error}.") from error
 
 
 def _meant(registry: Registry, name: str) -> Command | None:
-    """The command, as far as the terminal must know it; whether there is one is for the gate to say."""
+    """The command, or None. The gate reports unknown commands."""
     try:
         return registry.resolve(name, ())
     except UnknownCommand:
@@ -72,7 +72,7 @@ def _meant(registry: Registry, name: str) -> Command | None:
 
 
 def _own_options(command: Command | None, room: str, speak_as: str, words: list[str]) -> tuple[str, str, list[str]]:
-    """People write `--room` and `--as` behind the command too; there they count unless the command has them itself."""
+    """Take `--room` and `--as` from the words after the command, unless the command declares them itself."""
     declared = command.arguments if command is not None else {}
     kept = []
     for word in words:
@@ -87,7 +87,7 @@ def _own_options(command: Command | None, room: str, speak_as: str, words: list[
 
 
 def _beside(command: Command, words: list[str]) -> dict[str, Any]:
-    """The words of a program, and what stands among them by name but is meant for Doorward, up to a `--`."""
+    """A program's arguments, with Doorward's own named options (before a `--`) taken out of them."""
     end = words.index("--") if "--" in words else len(words)
     named, rest = {}, []
     for word in words[:end]:
@@ -100,5 +100,5 @@ def _beside(command: Command, words: list[str]) -> dict[str, Any]:
 
 
 def _all_named(command: Command, words: list[str]) -> bool:
-    """Whether these are the command's own parameters by name, rather than the words of its program."""
+    """Whether all words are the command's own named parameters rather than a program's arguments."""
     return all(word.startswith("--") and word[2:].partition("=")[0] in command.arguments for word in words)

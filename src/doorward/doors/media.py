@@ -1,4 +1,4 @@
-"""Media types in headers: how much a client likes one in its answer, and whether a body comes in one that is read."""
+"""Media types in Accept, Content-Type and Content-Encoding headers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ _UTF_8 = frozenset({"", "utf-8", "utf8"})
 
 
 def liking(accept: str, kind: str) -> float:
-    """How much an Accept header likes a media type, from 0 to 1: the most exact part that names it counts. One that
-    says nothing takes all."""
+    """The quality (0 to 1) that an Accept header gives a media type. The most specific range counts; an empty header
+    accepts everything."""
     if not accept.strip():
         return 1.0
     liked = [_range(part) for part in accept.split(",")]
@@ -19,12 +19,12 @@ def liking(accept: str, kind: str) -> float:
 
 
 def plain(content_type: str) -> str:
-    """The media type that a Content-Type header names, without its parameters."""
+    """The media type of a Content-Type header, without parameters."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def is_utf_8(content_type: str) -> bool:
-    """Whether a Content-Type header leaves its body in UTF-8, as JSON is."""
+    """Whether a Content-Type header names UTF-8 or no charset."""
     options = (part.partition("=") for part in content_type.split(";")[1:])
     return all(
         value.strip().strip('"').lower() in _UTF_8 for name, _, value in options if name.strip().lower() == "charset"
@@ -32,12 +32,12 @@ def is_utf_8(content_type: str) -> bool:
 
 
 def is_encoded(content_encoding: str) -> bool:
-    """Whether a Content-Encoding header says that a body comes compressed, or otherwise not as it is."""
+    """Whether a Content-Encoding header says that the body is compressed or otherwise encoded."""
     return content_encoding.strip().lower() not in ("", "identity")
 
 
 def _range(text: str) -> tuple[str, float]:
-    """One part of an Accept header: which formats, and how much they are liked."""
+    """One range of an Accept header, with its quality."""
     kind, *options = [part.strip().lower() for part in text.split(";")]
     weight = next((option[2:] for option in options if option.startswith("q=")), "1")
     try:

@@ -1,4 +1,4 @@
-"""Prometheus metrics, fed by events: a few plain numbers that every call adds to, dressed when somebody asks."""
+"""Prometheus metrics: plain counters that events update, formatted on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Metrics(Collector):
         self._ledger_records = ledger_records
         self._calls: dict[tuple[str, str], int] = {}
         self._took = [0] * (len(_BOUNDS) + 1)
-        """How many calls took at most as long as each bound, and longer than the one before."""
+        """Calls per histogram bucket, not cumulative."""
         self._seconds = 0.0
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -36,16 +36,16 @@ class Metrics(Collector):
             self._seconds += event.seconds
 
     def collect(self) -> Iterator[Metric]:
-        calls = CounterMetricFamily("doorward_calls", "Calls by how they ended", labels=["status", "code"])
+        calls = CounterMetricFamily("doorward_calls", "Calls by status and code", labels=["status", "code"])
         for ending, count in self._calls.items():
             calls.add_metric(ending, count)
         yield calls
-        seconds = HistogramMetricFamily("doorward_call_seconds", "How long commands ran")
+        seconds = HistogramMetricFamily("doorward_call_seconds", "Run time of commands in seconds")
         names = [*map(str, _BOUNDS), "+Inf"]
         seconds.add_metric([], list(zip(names, map(float, accumulate(self._took)), strict=True)), self._seconds)
         yield seconds
         yield GaugeMetricFamily("doorward_running", "Commands running now", value=self._running())
-        yield GaugeMetricFamily("doorward_ledger_records", "Records ever written", value=self._ledger_records())
+        yield GaugeMetricFamily("doorward_ledger_records", "Records in the ledger", value=self._ledger_records())
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

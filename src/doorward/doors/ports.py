@@ -1,4 +1,4 @@
-"""Listening on an address, or a sentence that says who has it and what to do."""
+"""TCP listeners, and a clear error when a port is in use."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from doorward.errors import Unusable
 from doorward.visible import visible
 
 _PATIENCE = 1.0
-"""Seconds that whoever has the port is given to say whether it is Doorward."""
+"""Seconds to wait for the process on a port to say whether it is Doorward."""
 _BACKLOG = 2_048
 
 
 class Holder(NamedTuple):
-    """The process that has a port; 0 where this account may not see which."""
+    """The process that uses a port. `process` is 0 when this account cannot see it."""
 
     process: int
     name: str
@@ -30,11 +30,11 @@ class Holder(NamedTuple):
 
 
 def listen(host: str, port: int, another: str = "doorward up --port") -> socket.socket:
-    """Listen on a TCP address; `another` is what to type for another port, which is appended."""
+    """Listen on a TCP address. `another` is the hint for choosing another port; the number is appended."""
     sock = None
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Only where the protocol is named does asyncio send small pieces at once; else answers wait for 40 ms.
+        # asyncio disables Nagle's algorithm only when the protocol is named; otherwise answers wait 40 ms.
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
@@ -46,17 +46,17 @@ def listen(host: str, port: int, another: str = "doorward up --port") -> socket.
         if getattr(error, "errno", None) == errno.EADDRINUSE:
             raise _in_use(host, port, another) from error
         raise Unusable(
-            f"Cannot listen on {host}:{port}: {error}.", hint="Choose another with --host and --port."
+            f"Cannot listen on {host}:{port}: {error}.", hint="Choose another address with --host and --port."
         ) from error
 
 
 def near(host: str) -> str:
-    """The address under which this machine itself reaches what listens there, also where that is on all of them."""
+    """The address at which this machine reaches a listener, also one on a wildcard address."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
 
 
 def who_listens(port: int) -> Holder:
-    """The process that has a TCP port, as far as this account may see."""
+    """The process that listens on a TCP port, as far as this account can see."""
     inodes = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
@@ -77,18 +77,18 @@ def _in_use(host: str, port: int, another: str) -> Unusable:
     free = f"{another} {port + 1 if port < 65_535 else 0}"
     version = _doorward_there(host, port)
     if not version:
-        return Unusable(f"Port {port} on {host} is in use by {holder}.", hint=f"Stop it, or take another port: {free}")
+        return Unusable(f"Port {port} on {host} is in use by {holder}.", hint=f"Stop it, or use another port: {free}")
     home = _home_of(holder)
-    reach = f"It answers at {_url(near(host), port)}"
-    reach += f", and to commands with its home folder: DOORWARD_HOME={home} doorward status." if home else "."
+    reach = f"It answers at {_url(near(host), port)}."
+    reach += f" To use it from the terminal: DOORWARD_HOME={home} doorward status." if home else ""
     return Unusable(
         f"Port {port} on {host} is in use by {holder}, which is another Doorward ({version}).",
-        hint=f"{reach} Stop it, or take another port: {free}",
+        hint=f"{reach} Stop it, or use another port: {free}",
     )
 
 
 def _doorward_there(host: str, port: int) -> str:
-    """The version of the Doorward that has a port, or "" when it is something else or silent."""
+    """The version of the Doorward on a port, or "" when another program has it or does not answer."""
     connection = http.client.HTTPConnection(near(host), port, timeout=_PATIENCE)
     try:
         connection.request("GET", "/health")
@@ -100,7 +100,7 @@ def _doorward_there(host: str, port: int) -> str:
 
 
 def version_in(health: bytes) -> str:
-    """The version in what Doorward says of its health, or "" when that is nothing that Doorward would say."""
+    """The version in a `/health` response, or "" when it is not Doorward's."""
     try:
         told = strictjson.loads(health)
     except strictjson.NotJson:
@@ -110,7 +110,7 @@ def version_in(health: bytes) -> str:
 
 
 def _home_of(holder: Holder) -> str:
-    """The home folder that a process was given, where the system lets this account see it."""
+    """The DOORWARD_HOME of a process, if this account may see it; else ""."""
     with contextlib.suppress(OSError):
         for entry in Path(f"/proc/{holder.process}/environ").read_bytes().split(b"\0"):
             if entry.startswith(b"DOORWARD_HOME="):

@@ -1,4 +1,4 @@
-"""Answering on one public address and on the socket in the home folder, and an end in good order."""
+"""The HTTP server on the public address and the owner's socket, with a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from doorward.doors.http import Server
 from doorward.executions.executions import Executions
 
 _PATIENCE = 5
-"""Seconds that open connections are given at the end."""
+"""Seconds that open connections have at shutdown."""
 _LAST_CALLS = 1.0
-"""Seconds that calls are given at the end to come to theirs by themselves."""
+"""Seconds that running calls have to finish at shutdown before they are cancelled."""
 _LAST_WORDS = 0.3
-"""Seconds that answers are given to leave once no call runs any more."""
+"""Seconds to send the last answers after all calls have ended."""
 _TICKS = 10
-"""The HTTP server looks around ten times a second; once a second is enough for connections."""
+"""uvicorn ticks ten times a second; connections are checked once a second."""
 
 
 class _Listener(uvicorn.Server):
-    """A server that leaves signals to us, since two of them share this process, and says when it is up."""
+    """A uvicorn server that leaves signals to us, because two share this process, and reports when it is up."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
@@ -57,9 +57,9 @@ class _Listener(uvicorn.Server):
 
 
 def stop_on_signals(stopping: asyncio.Event) -> None:
-    """Let Ctrl-C, the usual signal for the end and the end of the terminal set `stopping`.
+    """Set `stopping` on SIGINT, SIGTERM and SIGHUP.
 
-    Whoever started it with `nohup` wants it to outlive the terminal.
+    SIGHUP stays ignored under `nohup`, so that the server outlives the terminal.
     """
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -75,9 +75,9 @@ async def serve(
     ready: Callable[[], None],
     most: int | None = None,
 ) -> None:
-    """Answer on both sockets, or on the owner's alone, until `stopping` is set.
+    """Serve both sockets, or only the owner's, until `stopping` is set.
 
-    `most` is how many connections each may hold, where that must be fewer than the settings say.
+    `most` limits the connections of each socket when the settings' number is too high for this process.
     """
     limits = server.settings
     doors: list[tuple[ASGIApp, socket.socket]] = [(server.private, private)]
@@ -101,9 +101,9 @@ async def serve(
 
 
 async def _end(calls: Executions) -> None:
-    """Let calls end, stop those that do not, and leave their answers a moment to go out.
+    """Wait for calls to end, cancel the rest, and leave time to send their answers.
 
-    Streams without an end of their own, such as one of events, wait for no call and so end almost at once.
+    Endless streams, such as the event stream, wait for no call, so they are closed almost at once.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LAST_CALLS):

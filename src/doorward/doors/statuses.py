@@ -1,4 +1,4 @@
-"""Each outcome's code as an HTTP status; a test proves that none is missing."""
+"""HTTP status of each outcome code. A test proves that none is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terminal's way in over the owner's socket: what `doorward` commands ask, as JSON over HTTP."""
+"""Routes of the `doorward` CLI on the owner's socket: JSON over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Terminal:
-    """What is asked is translated by `local`, whether or not there is a server to ask."""
+    """Runs and explains commands for the CLI."""
 
     def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
@@ -50,7 +50,7 @@ class Terminal:
         return _answer(await self._gate.explain(await self._meant(ask)), 200)
 
     async def _meant(self, ask: local.Ask) -> Asked:
-        """As the gate takes it, once a server that is still starting and whose tool it may be has said what it has."""
+        """The request for the gate. Waits for an MCP server that is still starting and may provide the command."""
         await self._services.upstreams.look_for(ask.command)
         return ask.request(self._services.registry)
 
@@ -77,9 +77,9 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    log.error("a request broke", exc_info=error)
+    log.error("a request failed with a defect", exc_info=error)
     return await _refused(request, Broken(DEFECT))
 
 
 HANDLERS: dict[Any, Any] = {DoorwardError: _refused, HTTPException: _http_error, Exception: _broken}
-"""How errors are told to the terminal."""
+"""Error responses for the terminal."""

@@ -1,6 +1,6 @@
-"""Rooms over the owner's socket: what a page of the console follows, for a terminal.
+"""Rooms over the owner's socket: the console's stream, for a terminal.
 
-The handlers are those of the REST door. Only who asks is another matter: whoever can open this socket is the owner.
+The handlers are those of the REST door. The caller is always the owner, because only the owner can open this socket.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from doorward.model import Credential
 
 class _OfTheOwner(Governed):
     async def vouched(self, request: Request, command: str) -> Credential:
-        """The operating system lets nobody else open the socket, so nothing has to be shown."""
+        """The operating system lets only the owner open the socket, so no token is needed."""
         return Credential(owner=True)
 
 

@@ -1,6 +1,6 @@
-"""What can be typed in the shell at this moment, for whoever types it: told over the owner's socket, never recorded.
+"""Completion words for the shell, served over the owner's socket.
 
-It looks and runs nothing, like `explain`. What it tells is exactly what the gate would let this caller run.
+The words are exactly the commands that the gate would let the caller run. Nothing runs and nothing is recorded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Words:
 
 
 def words(offered: Iterable[Command], builtins: Mapping[str, str]) -> list[Word]:
-    """Built-ins, then programs, then every other command by its own name: in this order a word is looked up as well."""
+    """Built-ins, then programs, then all other commands: the order in which the shell looks up a word."""
     by_name = {command.name: command for command in offered}
     found = {
         word: Word(word, name, by_name[name].summary, list(_of_builtin(word)))

@@ -1,4 +1,4 @@
-"""The words that can be typed in the shell, in the form in which the house tells them to it."""
+"""Shell completion words, as the server sends them to the shell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATH = "/api/shell/words"
 
 class Option(msgspec.Struct, frozen=True):
     spelling: str
-    """As it is typed; one that ends with `=` goes on with its value."""
+    """As it is typed. One that ends with `=` is followed by its value."""
     help: str = ""
     choices: list[str] = []
 

@@ -1,1 +1,4 @@
-"""What the files that people edit by hand have in common: how they are read, written, checked and watched."""
+"""Configuration: hand-edited files (reading, writing, validating, watching), the settings and the home folder.
+
+Recipes, personas, the catalogue and upstream servers have their own packages, which use the watched files of this one.
+"""

@@ -1,4 +1,4 @@
-"""A file that people edit and that cannot be used as it is."""
+"""The error for an invalid configuration file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from doorward.errors import Unusable
 
 
 class BadFile(Unusable):
-    """The message names file, field and reason."""
+    """An invalid configuration file; the message names the file, the field and the reason."""
 
     what: ClassVar[str] = "file"
     hint_of: ClassVar[str] = ""

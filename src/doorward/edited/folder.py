@@ -1,4 +1,4 @@
-"""A folder of JSON files, one noun in each. Everything here blocks, so it runs on a thread."""
+"""Access to a folder of JSON configuration files. All functions block, so call them on a thread."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from doorward.home import sync_folder
 
 
 def shipped(package: str) -> dict[str, bytes]:
-    """What comes with Doorward in the folder `shipped` of a package, by id."""
+    """The files that ship with Doorward in the folder `shipped` of a package, by id."""
     files = resources.files(package).joinpath("shipped").iterdir()
     return {file.name.removesuffix(".json"): file.read_bytes() for file in files if file.name.endswith(".json")}
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Hidden files are left out: they are editors' locks and our own unfinished writes."""
+    """List the JSON files, without hidden ones: those are editors' locks and our own unfinished writes."""
     return sorted(folder / name for name in os.listdir(folder) if concerns(name))
 
 
@@ -29,7 +29,7 @@ def concerns(name: str) -> bool:
 
 
 def read(file: Path, largest: int, bad: type[BadFile]) -> bytes:
-    """The text of one file; `bad` when it is no ordinary, readable file of a sensible size."""
+    """Read one file; raise `bad` unless it is a regular, readable file of at most `largest` bytes."""
     try:
         return read_whole(file, largest)
     except Unreadable as error:

@@ -1,4 +1,4 @@
-"""What the files of a folder say, kept up to date with it: recipes, personas."""
+"""A watched folder of configuration files, such as recipes or personas, that keeps the last good versions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _VALID = "lower-case letters, digits and hyphens, a letter first, at most 63 cha
 
 
 class LastGood(NamedTuple):
-    """A version as it is remembered for the time when its file is broken."""
+    """A stored version, used while its file is invalid."""
 
     body: str
     digest: str
 
 
 class Memory(Protocol):
-    """Where the last good versions outlive this process."""
+    """Storage that keeps the last good versions across restarts."""
 
     async def all(self) -> dict[str, LastGood]: ...
 
@@ -36,7 +36,7 @@ class Memory(Protocol):
 
 
 class Version(Generic[T]):
-    """What one file says, as it is in force."""
+    """The parsed content of one file that is in force."""
 
     __slots__ = ("digest", "made", "text")
 
@@ -51,26 +51,26 @@ class _Reading(Generic[T]):
         self.versions: dict[str, Version[T]] = {}
         self.problems: dict[str, str] = {}
         self.absent = absent
-        """Those whose files are known to be gone."""
+        """Ids whose files no longer exist."""
 
 
 class FolderBook(Generic[T]):
-    """What is in force. A bad file never replaces a good version, not even across a restart."""
+    """The versions in force. An invalid file never replaces a good version, not even across a restart."""
 
     what: ClassVar[str]
-    """What a file holds, in words that stand in a sentence."""
+    """The noun for one file in messages, such as "recipe"."""
     key: ClassVar[str]
-    """The field that holds the id, which is the file's name as well."""
+    """The field that holds the id; the file has the same name."""
     package: ClassVar[str]
-    """Where those are that come with Doorward."""
+    """The package whose folder `shipped` holds the files that come with Doorward."""
     largest: ClassVar[int]
     bad: ClassVar[type[BadFile]]
     log: ClassVar[logging.Logger]
 
     def __init__(self, folder: Path, memory: Memory, make: Callable[[bytes, str], T]) -> None:
-        """`make` reads the text of a file by its name, and raises `bad` when it is not valid."""
+        """`make` parses the text of a file with a given name and raises `bad` when it is invalid."""
         self.problems: dict[str, str] = {}
-        """What is wrong with the folder now: file name to message."""
+        """Current problems in the folder: file name to message."""
         self.folder = folder
         self.versions: dict[str, Version[T]] = {}
         self._memory = memory
@@ -79,12 +79,12 @@ class FolderBook(Generic[T]):
         self._loading = asyncio.Lock()
 
     def text(self, id: str) -> bytes | None:
-        """The text that is in force, which is not the file's when the file is bad."""
+        """The text in force. It differs from the file's while the file is invalid."""
         version = self.versions.get(id)
         return version.text if version else None
 
     async def load(self) -> None:
-        """Read the folder; put good files in force, keep the last good of bad ones, drop those without a file."""
+        """Read the folder: apply valid files, keep the last good version of invalid ones, drop those without a file."""
         async with self._loading:
             stored = await self._memory.all()
             reading = await asyncio.to_thread(self._read, stored)
@@ -95,42 +95,42 @@ class FolderBook(Generic[T]):
             await self._remember(stored, reading.absent)
 
     async def watch(self) -> None:
-        """Load on every change of the folder, until cancelled."""
+        """Reload on every change of the folder, until cancelled."""
         await watching.watch(self.folder, files.concerns, self._load_or_log)
 
     async def save(self, id: str, text: bytes) -> None:
-        """Check a text, write it to its file and put it in force; `bad` when it is not valid."""
+        """Validate a text, write it to its file and apply it; raise `bad` when it is invalid."""
         await asyncio.to_thread(self._check_and_write, id, text)
         await self.load()
 
     async def remove(self, id: str) -> None:
-        """Delete a file and what it says."""
+        """Delete a file and drop its version."""
         if not self.is_id(id):
             raise NotFound(f"There is no {self.what} {id[:80]!r}; nothing was removed.")
         await asyncio.to_thread(files.remove, self._file(id), self.what)
         await self.load()
 
     async def install_shipped(self) -> list[str]:
-        """Write the shipped files that are missing; returns their ids. `load` puts them in force."""
+        """Write the shipped files that are missing and return their ids. `load` applies them."""
         return await asyncio.to_thread(self._install)
 
     def is_id(self, id: str) -> bool:
         raise NotImplementedError
 
     def rejected(self, id: str, message: str) -> None:
-        """A file is not valid; told once."""
+        """Called once when a file becomes invalid."""
         raise NotImplementedError
 
     def loaded(self, id: str) -> None:
-        """Something is in force that was not before."""
+        """Called when a new version is in force."""
         raise NotImplementedError
 
     def gone(self, id: str) -> None:
-        """Something has no file any more."""
+        """Called when a file was removed."""
         raise NotImplementedError
 
     async def taken_over(self, stored: Mapping[str, LastGood]) -> None:
-        """What is in force has changed, perhaps, from what was stored; done before it is remembered."""
+        """Called after each load, before the versions in force are stored; they may differ from `stored`."""
 
     def _file(self, id: str) -> Path:
         return self.folder / f"{id}.json"
@@ -151,7 +151,7 @@ class FolderBook(Generic[T]):
         try:
             found = files.files_in(self.folder)
         except OSError as error:
-            # No folder is no order to drop everything: it may be a disk that is not mounted.
+            # A missing folder does not drop everything: its disk may not be mounted.
             reading = _Reading[T](frozenset())
             for id in known:
                 self._keep(reading, id, stored)
@@ -176,19 +176,19 @@ class FolderBook(Generic[T]):
         return Version(self._make(text, name), text)
 
     def _keep(self, reading: _Reading[T], id: str, stored: Mapping[str, LastGood]) -> None:
-        """Put the last good version into a reading, if there is one."""
+        """Add the last good version to a reading, if there is one."""
         version = self.versions.get(id)
         if version is None and id in stored:
             try:
                 version = self._version(stored[id].body.encode(), f"{id}.json")
             except self.bad as error:
-                message = "the stored last good version of %s %s cannot be used any more: %s"
+                message = "the stored last good version of %s %s is no longer valid: %s"
                 self.log.warning(message, self.what, id, error)
         if version is not None:
             reading.versions[id] = version
 
     def _announce(self, versions: Mapping[str, Version[T]], problems: Mapping[str, str]) -> None:
-        """Tell what differs from these earlier versions and problems."""
+        """Report the differences from these earlier versions and problems."""
         for name, message in self.problems.items():
             if problems.get(name) == message:
                 continue
@@ -205,7 +205,7 @@ class FolderBook(Generic[T]):
             self.gone(id)
 
     async def _remember(self, stored: Mapping[str, LastGood], absent: frozenset[str]) -> None:
-        """Bring the store to what is in force. What cannot be stored now is made up for by a later load."""
+        """Store the versions in force. When that fails, a later load tries again."""
         changed = {
             id: LastGood(version.text.decode(), version.digest)
             for id, version in self.versions.items()
@@ -218,13 +218,13 @@ class FolderBook(Generic[T]):
             self._remembered = True
         except LedgerUnavailable as error:
             self._remembered = False
-            self.log.warning("the %ss in force could not be stored as the last good ones: %s", self.what, error)
+            self.log.warning("the %ss in force could not be stored as last good versions: %s", self.what, error)
 
     async def _load_or_log(self) -> bool:
-        """Whether nothing is left to be done."""
+        """Load; return whether everything was loaded and stored."""
         try:
             await self.load()
         except DoorwardError as error:
-            self.log.warning("the %ss could not be loaded and will be tried again: %s", self.what, error)
+            self.log.warning("the %ss could not be loaded; trying again soon: %s", self.what, error)
             return False
         return self._remembered

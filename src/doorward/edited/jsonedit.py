@@ -1,4 +1,4 @@
-"""Changes of a JSON text that leave every byte alone which they do not concern, in the style of the rest."""
+"""Edits of a JSON text that keep all other bytes and follow the layout of the file."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 def inserted(text: str, node: Node, key: str, value: Any, depth: int) -> str:
-    """The text with one more member of this object, behind the last. `depth` is how deep the object itself lies."""
+    """Add a member at the end of this object. `depth` is the nesting depth of the object itself."""
     return _added(text, node, f"{json.dumps(key, ensure_ascii=False)}: ", value, depth)
 
 
 def appended(text: str, node: Node, value: Any, depth: int) -> str:
-    """The text with one more element of this list, behind the last."""
+    """Add an element at the end of this list."""
     return _added(text, node, "", value, depth)
 
 
 def replaced(text: str, node: Node, value: Any, depth: int, *, lines: bool = False) -> str:
-    """The text with another value in the place of this one."""
+    """Replace this value by another."""
     written = _Style(text).written(value, depth, lines or has_lines(text, node))
     return text[: node.start] + written + text[node.end :]
 
 
 def without(text: str, node: Node, place: int) -> str:
-    """The text without one member of an object or one element of a list, and without the comma that it needed."""
+    """Remove one member of an object or one element of a list, with its comma."""
     inner = _inside(node)
     ours, (start, _) = inner[place], _span(inner[place])
     begin = len(text[:start].rstrip(" \t\r\n"))
@@ -49,7 +49,7 @@ def has_lines(text: str, node: Node) -> bool:
 
 
 class _Style:
-    """How the file is laid out: its line ends and its indentation."""
+    """The layout of the file: line ends and indentation."""
 
     def __init__(self, text: str) -> None:
         found = _INDENT.search(text)

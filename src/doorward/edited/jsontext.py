@@ -1,6 +1,6 @@
-"""JSON as people keep it, with comments and trailing commas, read with the place of every value.
+"""A parser for JSON with comments and trailing commas (JSONC) that records the position of every value.
 
-Only with the places can one entry be changed and every other byte of the file stay as it is.
+The positions allow one entry to be edited while every other byte of the file stays the same.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def unreadable(text: str, place: int, problem: str) -> Unreadable:
 
 
 class Node(msgspec.Struct):
-    """One value: where it stands, what it is and, of an object or a list, what is in it."""
+    """One value with its position and, for an object or a list, its members or elements."""
 
     start: int
     end: int
     value: Any
     members: list[Member] | None = None
     elements: list[Node] | None = None
-    """Of a list, its values in their order."""
+    """The values of a list, in order."""
     comma: bool = False
-    """Whether a comma stands behind the last member or element."""
+    """Whether a comma follows the last member or element."""
 
     def member(self, key: str) -> Member | None:
         return next((one for one in reversed(self.members or []) if one.key == key), None)
@@ -53,12 +53,12 @@ def parse(text: str) -> Node:
     node = reader.value(start, 0)
     end = reader.skip(node.end)
     if end != len(text):
-        raise unreadable(text, end, "there is something behind the end of the JSON text")
+        raise unreadable(text, end, "unexpected text after the end of the JSON value")
     return node
 
 
 def skip(text: str, place: int) -> int:
-    """The next place that holds more than space and comments."""
+    """The next position that is neither space nor part of a comment."""
     found = _SPACE.match(text, place)
     return found.end() if found else place
 
@@ -72,7 +72,7 @@ class _Reader:
 
     def value(self, place: int, depth: int) -> Node:
         if depth > _DEEPEST:
-            raise unreadable(self._text, place, f"it nests deeper than {_DEEPEST} levels")
+            raise unreadable(self._text, place, f"nested deeper than {_DEEPEST} levels")
         sign = self._text[place : place + 1]
         if sign == "{":
             return self._object(place, depth)
@@ -84,7 +84,7 @@ class _Reader:
         try:
             return Node(place, found.end(), strictjson.loads(found[0]))
         except strictjson.NotJson as error:
-            raise unreadable(self._text, place, f"{found[0][:40]!r} is no JSON value") from error
+            raise unreadable(self._text, place, f"{found[0][:40]!r} is not a JSON value") from error
 
     def _object(self, start: int, depth: int) -> Node:
         node = Node(start, start, {}, [])
@@ -117,7 +117,7 @@ class _Reader:
         return node
 
     def _next(self, end: int, closing: str) -> tuple[int, bool]:
-        """Where the next value or the end of the list stands, and whether there was a comma."""
+        """The position of the next value or of the closing bracket, and whether there was a comma."""
         place = self.skip(end)
         sign = self._text[place : place + 1]
         if sign == ",":

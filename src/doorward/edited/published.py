@@ -1,4 +1,4 @@
-"""A published schema, and its findings as sentences that name the field."""
+"""A published JSON Schema, and its validation errors as sentences that name the field."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _OLD_TIER = "game"
 
 
 class Fault(NamedTuple):
-    """One thing that is wrong with a value: where, and a clause that says what, what is valid and what was given."""
+    """One invalid value: its path, and a clause that says what is wrong, what is valid and what was given."""
 
     path: tuple[str | int, ...]
     reason: str
 
     @property
     def field(self) -> str:
-        """The path as people write it: `strategy.aiCommands.whitelist[2]`."""
+        """The path as text, such as `strategy.aiCommands.whitelist[2]`."""
         return field(self.path)
 
 
@@ -43,18 +43,18 @@ def field(path: Sequence[str | int]) -> str:
 
 
 class Published:
-    """A JSON Schema that editors may use, and by which Doorward itself judges."""
+    """A JSON Schema for editors, which Doorward itself validates with."""
 
     def __init__(self, text: bytes) -> None:
         self.schema: dict[str, Any] = json.loads(text)
 
     @functools.cached_property
     def _validator(self) -> Validator:
-        """Made when there is something to judge, since that can take a tenth of a second."""
+        """Built on first use, because building can take a tenth of a second."""
         return validator(self.schema)
 
     def first_fault(self, value: Any) -> Fault | None:
-        """The first place where a value read from JSON does not fit."""
+        """The first fault of a value read from JSON, or None."""
         if self._validator.is_valid(value):
             return None
         return self._describe(next(self._validator.iter_errors(value)))

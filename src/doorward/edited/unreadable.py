@@ -1,9 +1,9 @@
-"""What a configuration file is that cannot be changed without risk."""
+"""Errors for configuration files that cannot be edited safely."""
 
 
 class Unreadable(ValueError):
-    """The text cannot be understood; says where or why."""
+    """The text cannot be parsed; the message says where or why."""
 
 
 class Unchangeable(Unreadable):
-    """The text is understood, but written in a way in which it cannot be changed safely; says in which."""
+    """The text can be parsed but not edited safely; the message says why."""

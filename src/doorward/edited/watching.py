@@ -1,4 +1,4 @@
-"""Watching a folder for edits, across whatever happens to the folder itself."""
+"""Watch a folder for edits, even when the folder itself is replaced."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from watchfiles._rust_notify import WatchfilesRustInternalError
 log = logging.getLogger(__name__)
 
 _ROUND_MS = 1_000
-"""How often `watch` looks whether it still watches the right folder and whether a failed load is due again."""
+"""How often `watch` checks that it still watches the right folder and retries a failed load."""
 
 Load = Callable[[], Awaitable[bool]]
-"""Reads what is there now and puts it in force; says whether nothing is left to be done."""
+"""Reads and applies the current files; returns False when it should be called again."""
 
 
 async def watch(folder: Path, concerns: Callable[[str], bool], load: Load) -> None:
-    """Load on every change of a file whose name `concerns` us, until cancelled."""
+    """Call `load` on every change of a file whose name passes `concerns`, until cancelled."""
     complaint = ""
     while True:
         try:
@@ -30,13 +30,13 @@ async def watch(folder: Path, concerns: Callable[[str], bool], load: Load) -> No
         except (OSError, WatchfilesRustInternalError) as error:
             if complaint != str(error):
                 complaint = str(error)
-                log.warning("the folder %s cannot be watched, so it is read often: %s", folder, error)
+                log.warning("the folder %s cannot be watched; polling it instead: %s", folder, error)
             await load()
             await asyncio.sleep(_ROUND_MS / 1_000)
 
 
 async def _watch_this_folder(folder: Path, concerns: Callable[[str], bool], load: Load) -> None:
-    """Returns when another folder has taken this one's place, because a watch follows the folder, not the name."""
+    """Return when another folder has taken this path, because a watch follows the folder and not its path."""
     watched = await asyncio.to_thread(_identity, folder)
     up_to_date = False
     rounds = awatch(
@@ -59,7 +59,7 @@ def _is_news(_: Change, path: str, concerns: Callable[[str], bool]) -> bool:
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
-    """What tells this folder from another that takes its place; None when there is none."""
+    """The identity of the folder at this path; None when there is none."""
     try:
         facts = folder.stat()
     except OSError:

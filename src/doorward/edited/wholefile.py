@@ -1,4 +1,4 @@
-"""Small files read and written as a whole. Everything here blocks, so it runs on a thread."""
+"""Read and write small files as a whole. All functions block, so call them on a thread."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from doorward.home import sync_folder
 
 
 class Unreadable(Exception):
-    """Why a file cannot be taken: a clause that says what is wrong and what would be valid."""
+    """The file cannot be read; the message is a clause that says what is wrong and what is valid."""
 
 
 def shown_name(file: Path) -> str:
-    """A file's name as it may be printed and stored: a name on the disk need not be text."""
+    """A file's name, escaped for printing and storing: names on disk need not be text."""
     return file.name if file.name.isprintable() else repr(file.name)[1:-1]
 
 
 def shown_place(file: Path, home: Path) -> str:
-    """A file of the home folder by its name; one that somebody put elsewhere by its whole path."""
+    """The name of a file in the home folder, or the whole path of a file elsewhere."""
     return shown_name(file) if file.parent == home else str(file.with_name(shown_name(file)))
 
 
 def read(file: Path, largest: int) -> bytes:
-    """The text of a file; Unreadable when it is no ordinary, readable file of a sensible size."""
+    """Read a file; raise Unreadable unless it is a regular, readable file of at most `largest` bytes."""
     try:
-        # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
+        # Without O_NONBLOCK, opening a pipe would wait for a writer.
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise Unreadable(f"it cannot be read: {error.strerror}") from error
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise Unreadable("it is not an ordinary file; valid: a file that holds one JSON object")
+            raise Unreadable("it is not a regular file; valid: a file that holds one JSON object")
         with open(descriptor, "rb", closefd=False) as stream:
             text = stream.read(largest + 1)
     except OSError as error:
@@ -44,17 +44,17 @@ def read(file: Path, largest: int) -> bytes:
     finally:
         os.close(descriptor)
     if len(text) > largest:
-        raise Unreadable(f"it is too large: at most {largest} bytes are valid, it has {facts.st_size}")
+        raise Unreadable(f"it is too large; valid: at most {largest} bytes; it has {facts.st_size}")
     return text
 
 
 def replace(file: Path, text: bytes) -> None:
-    """Write a file so that readers see the old text or the new one, and nothing between."""
+    """Write a file atomically: readers see either the old text or the new one."""
     _put(file, text, os.replace)
 
 
 def create(file: Path, text: bytes) -> bool:
-    """Write a file that does not exist yet, whole or not at all; False when something has that name already."""
+    """Create a file atomically; return False when the name already exists."""
     try:
         _put(file, text, os.link)
     except FileExistsError:
@@ -84,5 +84,5 @@ def _put(file: Path, text: bytes, into_place: Callable[[str, Path], None]) -> No
 def cannot_be_written(file: Path, error: OSError) -> Unusable:
     return Unusable(
         f"{file} cannot be written: {error.strerror}.",
-        hint="Make sure that the folder exists, has space and is writable for this account.",
+        hint="Check that the folder exists, has free space and is writable for this account.",
     )

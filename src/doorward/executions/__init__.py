@@ -1,1 +1,1 @@
-"""Calls that wait or run at this moment, what they have said so far, and how somebody stops one."""
+"""Executions: admitted calls that wait or run, their output, and how to watch and cancel them."""

@@ -1,8 +1,8 @@
-"""One call that was let in: where it stands, what it said, and who stopped it.
+"""One execution: the state, output and cancellation of an admitted call.
 
-An execution costs no task of its own. It remembers the task that carries its call, and cancelling it cancels that task
-at whatever the call waits for. The gate then asks `claim` whether that cancellation was this call's alone: if so the
-call ends with an outcome and the task goes on; if not, somebody further out is stopped too and must hear of it.
+An execution has no task of its own. It remembers the task that runs its call, and cancelling the execution cancels that
+task. The gate then asks `claim` whether the cancellation was for this call alone. If so, the call ends with an outcome
+and the task continues. If not, an outer call is cancelled too, and the cancellation propagates.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ ENDED = frozenset(get_args(State)) - {"queued", "running"}
 _LONGEST_MESSAGE = 200
 _MOST_READ = 2_000
 _BETWEEN_PROGRESS = 0.1
-"""Seconds between two notices of progress; what comes faster only changes what the next one says."""
+"""The minimum seconds between two progress notices; faster updates are merged into the next one."""
 
 
 class Means(msgspec.Struct, frozen=True):
-    """What all executions of a house share."""
+    """The services that all executions share."""
 
     clock: Clock
     events: Bus
     most_output: int
-    """How many bytes of each stream are kept."""
+    """The most bytes kept of each stream."""
     loop: asyncio.AbstractEventLoop | None = None
-    """The loop that all of them run on; None: it is asked for each time, which takes a system call."""
+    """The event loop of all executions. With None it is looked up each time, which costs a system call."""
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """A question of another server that holds up a call until a person answers it."""
+    """A question of an upstream server that blocks a call until a person answers it."""
 
     server: str
     seconds: float
-    """How long its operator lets a call of it take."""
+    """The configured time limit for calls of that server."""
 
 
 class Execution:
@@ -80,22 +80,22 @@ class Execution:
     def __init__(self, call: Call, means: Means, watch: Watch | None = None, parent: Execution | None = None) -> None:
         task = asyncio.current_task(means.loop)
         if task is None:
-            raise RuntimeError("a call runs in a task, or nobody could stop it")
+            raise RuntimeError("a call must run in a task, so that it can be cancelled")
         self.call = call
         self.state: State = "queued"
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.cancelled_by = ""
-        """Who stopped it; empty while nobody did."""
+        """Who cancelled it; empty if nobody did."""
         self.fraction: float | None = None
         self.unanswered: Unanswered | None = None
-        """The question of another server that it waits for at this moment."""
+        """The upstream question that it waits for now."""
         self.made_calls = False
-        """Whether it has asked for calls inside it."""
+        """Whether it made calls inside it."""
         self.hears: frozenset[Stream] = HEARS_ALL
-        """The streams that it takes over from calls inside it; what it takes over shows as its own output."""
+        """The streams of inner calls that count as its own output."""
         self.written: Written | None = None
-        """What it has written so far; None while it wrote nothing."""
+        """Its output so far; None before the first."""
         self.asked_at = means.clock.steady()
         self.began_at: float | None = None
         self.ended_at: float | None = None
@@ -121,26 +121,26 @@ class Execution:
 
     @property
     def seconds(self) -> float:
-        """How long it has run, or ran; 0 while it waits."""
+        """The running time so far or in total; 0 while it is queued."""
         if self.began_at is None:
             return 0.0
         return (self._means.clock.steady() if self.ended_at is None else self.ended_at) - self.began_at
 
     @property
     def started_at(self) -> float:
-        """When it was let in, by the wall clock."""
+        """The wall-clock time at which it was admitted."""
         return self._means.clock.now() - (self._means.clock.steady() - self.asked_at)
 
     @property
     def message(self) -> str:
-        """What it says it is doing; cut only once secrets are hidden, since half a secret looks like none."""
+        """Its progress message. Secrets are redacted before it is cut, because half a secret is not recognised."""
         if not self._doing:
             return ""
         hidden = redact.text(self._doing, self.call.secrets)
         return hidden[:_LONGEST_MESSAGE]
 
     def say(self, stream: Stream, data: bytes) -> None:
-        """A piece of output, as it is made. What belongs to a call inside another shows in both, if it is heard."""
+        """Add a piece of output. It also counts for the outer call, if that takes over this stream."""
         if not data or self.ended:
             return
         self.announce()
@@ -151,7 +151,7 @@ class Execution:
             self.parent.say(stream, data)
 
     def progress(self, fraction: float | None, message: str = "") -> None:
-        """How far it is, from 0 to 1 (None: nobody can know), and what it is doing."""
+        """Report progress from 0 to 1 (None: unknown) with a message."""
         if self.ended:
             return
         self.announce()
@@ -178,44 +178,44 @@ class Execution:
         )
 
     def log(self, server: str, level: str, text: str) -> None:
-        """What another server wrote for a log, to whoever watches. It is kept nowhere, and cut as a message is."""
+        """Pass a log line of an upstream server to watchers. It is cut like a message and not stored."""
         if self.ended:
             return
         self._tell_outwards(Logged(server, level, text[:_MOST_READ]))
 
     def step(self, kind: str, data: Mapping[str, Any]) -> None:
-        """What a call that consists of others does now, to whoever watches. It is kept nowhere."""
+        """Pass a step of a composite call to watchers. It is not stored."""
         if not self.ended:
             self._tell_outwards(Step(kind, data))
 
     def asked(self, question: Asked) -> None:
-        """Another server, which this call waits for, has a question: tell whoever watches."""
+        """Pass a question of an upstream server to watchers."""
         if self.ended:
             return
         self.announce()
         self._tell_outwards(question)
 
     def _tell_outwards(self, notice: Notice) -> None:
-        """Tell whoever watches this call, or one that it runs inside of."""
+        """Notify the watchers of this call and of its outer calls."""
         around: Execution | None = self
         while around is not None:
             around._notify(notice)
             around = around.parent
 
     def queue(self) -> None:
-        """There is no free place: tell whoever watches that it waits."""
+        """Notify the watcher that the call waits for a free slot."""
         if self._watch is not None:
             self._watch(Started(self.call.id, self.call.command.name, queued=True))
 
     def begin(self) -> None:
-        """It has its place."""
+        """Start running."""
         self.state = "running"
         self.began_at = self._means.clock.steady()
         if self._watch is not None or self._followers:
             self._notify(Started(self.call.id, self.call.command.name))
 
     def announce(self) -> None:
-        """Publish that it started, once. Reads that only look something up are not worth an event."""
+        """Publish the start event, once. Plain reads publish none."""
         if self._announced:
             return
         self._announced = True
@@ -238,7 +238,7 @@ class Execution:
         return self._announced
 
     def end(self, state: State) -> None:
-        """It is over, whether or not that is recorded yet; from here on nobody can stop it."""
+        """End the execution, before or after it is recorded. It can no longer be cancelled."""
         self.state = state
         self.ended_at = self._means.clock.steady()
         if self._doing:
@@ -248,7 +248,7 @@ class Execution:
             self._tell("stderr", self.written.finish("stderr"))
 
     def cancel(self, by: str) -> bool:
-        """Stop it. True when it is being stopped, by this or an earlier word; False when it had ended before."""
+        """Cancel it. Returns True if it is being cancelled, now or by an earlier request, and False if it had ended."""
         if self.ended:
             return False
         if not self.cancelled_by:
@@ -260,7 +260,7 @@ class Execution:
         return True
 
     def follow(self, watch: Watch) -> Callable[[], None]:
-        """Tell somebody beside whoever asked what goes on from here; returns what ends that."""
+        """Add a follower beside the caller's watcher; return a function that removes it."""
         self._followers = (*self._followers, watch)
 
         def leave() -> None:
@@ -270,22 +270,22 @@ class Execution:
 
     @property
     def is_being_stopped(self) -> bool:
-        """Whether it, or the task that carries it, was cancelled and has not ended yet."""
+        """Whether it or its task was cancelled and has not ended yet."""
         return self.task.cancelling() > self._base
 
     def claim(self) -> bool:
-        """Whether the cancellation that has arrived was for this call alone; to be asked once, at its end."""
+        """Whether the cancellation was for this call alone. Call it once, at the end."""
         return self._delivered and self.task.uncancel() <= self._base
 
     def encloses(self, other: Execution) -> bool:
-        """Whether the other runs inside this one, or is it, and so cannot outlive it."""
+        """Whether the other execution is this one or runs inside it."""
         around: Execution | None = other
         while around is not None and around is not self:
             around = around.parent
         return around is self
 
     async def closed(self) -> None:
-        """Wait until it ended and its record is stored."""
+        """Wait until it has ended and its record is stored."""
         if self._closed:
             return
         if self._waited_for is None:
@@ -293,7 +293,7 @@ class Execution:
         await asyncio.shield(self._waited_for)
 
     def close(self) -> None:
-        """Let go of everything that only a live call needs."""
+        """Release everything that only a live call needs."""
         self._closed = True
         if self._waited_for is not None:
             self._waited_for.set_result(None)
@@ -302,7 +302,8 @@ class Execution:
         self.parent = None
 
     def _deliver(self) -> None:
-        """Cancel the task where it waits. A task cannot do that to itself: it might wait for something else by then."""
+        """Cancel the task at its await. A task does not cancel itself directly, since it may await something else by
+        then."""
         if not self.ended:
             self._delivered = True
             self.task.cancel()

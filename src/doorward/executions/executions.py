@@ -1,4 +1,4 @@
-"""The calls of this process that wait or run, and for a short while those that ended and had something to say."""
+"""The executions of this process: those that wait or run, and recently ended ones with output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_BYTES = 32_000_000
 
 
 class Executions:
-    """Whatever is not here any more is in the ledger, without its output."""
+    """Live and recently ended executions. Older ones are in the ledger, without their output."""
 
     def __init__(
         self, clock: Clock, events: Bus, settings: Settings, loop: asyncio.AbstractEventLoop | None = None
@@ -32,15 +32,15 @@ class Executions:
         self._bytes = 0
 
     def __contains__(self, id: str) -> bool:
-        """Whether this call is live: it waits, it runs, or its end is being recorded."""
+        """Whether a call is live: it waits, runs, or is being recorded."""
         return id in self._live
 
     def __iter__(self) -> Iterator[Execution]:
-        """The live ones, newest first."""
+        """Iterate over the live executions, newest first."""
         return reversed(self._live.values())
 
     def get(self, id: str) -> Execution | None:
-        """A live one, or one that ended a short while ago with output."""
+        """Return a live execution, or a recently ended one with output."""
         return self._live.get(id) or self._ended.get(id)
 
     def open(self, call: Call, watch: Watch | None = None, parent: Execution | None = None) -> Execution:
@@ -48,11 +48,11 @@ class Executions:
         return execution
 
     def apart(self, call: Call) -> Execution:
-        """For work that is not the call itself, such as telling its effect: nobody can see or stop it by its id."""
+        """Create an unlisted execution for work beside the call, such as predicting its effect."""
         return Execution(call, self._means)
 
     def close(self, execution: Execution) -> None:
-        """The call is over and whatever record it leaves is on its way; keep it if there is output to read."""
+        """Remove an ended call from the live ones; keep it for a while if it has output."""
         del self._live[execution.call.id]
         if not execution.ended:
             execution.end("failed")
@@ -61,7 +61,7 @@ class Executions:
             self._keep(execution, execution.written.size)
 
     async def stop(self, by: str, patience: float) -> None:
-        """Cancel whatever still waits or runs, and wait until it has its record, for no longer than `patience`."""
+        """Cancel all live calls and wait up to `patience` seconds until they are recorded."""
         live = list(self._live.values())
         for execution in live:
             if not execution.is_being_stopped:
@@ -72,7 +72,7 @@ class Executions:
                     await execution.closed()
 
     def _keep(self, execution: Execution, size: int) -> None:
-        """Its parameters may be large and are in the ledger, so only the rest of the call stays."""
+        """Keep an ended execution without its parameters, which may be large and are in the ledger."""
         execution.call = msgspec.structs.replace(execution.call, params={})
         self._ended[execution.call.id] = execution
         self._bytes += size

@@ -1,4 +1,4 @@
-"""What whoever watches a call is told while it goes on. The last word is its outcome, which is no notice."""
+"""Notices for the watchers of a running call. Its outcome is not a notice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doorward.sandbox.program import Stream
 
 
 class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
-    """The call was let in. One that has to wait is told of twice: when it waits, and when it begins."""
+    """The call was admitted. A queued call sends it twice: when it is queued and when it begins."""
 
     execution: str
     command: str
@@ -25,42 +25,42 @@ class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
 
 class Progress(msgspec.Struct, frozen=True, tag_field="type", tag="progress"):
     fraction: float | None
-    """How much is done, from 0 to 1; None when nobody can know."""
+    """Progress from 0 to 1; None if unknown."""
     message: str = ""
 
 
 class Logged(msgspec.Struct, frozen=True, tag_field="type", tag="logged"):
-    """Another server, which this call waits for, wrote something for a log."""
+    """A log line of the upstream server that this call waits for."""
 
     server: str
     level: str
-    """One of syslog's words, such as `info` and `error`."""
+    """A syslog level, such as `info` or `error`."""
     text: str
 
 
 class Asked(msgspec.Struct, frozen=True, tag_field="type", tag="asked"):
-    """Another server, which this call waits for, wants to know something first; see `upstream/questions.py`."""
+    """A question of the upstream server that this call waits for; see `upstream/questions.py`."""
 
     question: str
-    """Its id."""
+    """The id of the question."""
     server: str
     kind: str
-    """`form` and `url` are for people; `sampling` is for the model of the client that called."""
+    """`form` and `url` are for people; `sampling` is for the calling client's model."""
     message: str
-    """The server's words, where the caller is a person; empty to anybody else."""
+    """The server's text if the caller is a person; otherwise empty."""
 
 
 class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
-    """A call that consists of others tells of one of them, or of what it is about to say."""
+    """A step of a composite call: one of its inner calls, or a part of its answer."""
 
     kind: str
     """`session`, `thinking`, `tool_started`, `tool_finished`, `text` or `note`."""
     data: Mapping[str, Any]
-    """What belongs to it, in plain values that may leave the house: as the door writes it."""
+    """Its data, as plain values that doors may send to clients."""
 
 
 Notice = Started | Output | Progress | Logged | Asked | Step
 HEARS_ALL: frozenset[Stream] = frozenset({"stdout", "stderr"})
-"""A call hears all that calls inside it write, unless it says otherwise."""
+"""By default a call takes over all output of its inner calls."""
 Watch = Callable[[Notice], None]
-"""Called at once, on the event loop: it may not wait, and what it raises would end the call."""
+"""Called synchronously on the event loop. It must not block, and an exception would end the call."""

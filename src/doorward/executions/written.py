@@ -1,4 +1,4 @@
-"""What a program has written so far: text, of each stream and of both as they came, no more than may be kept."""
+"""The output of a program as text: per stream and combined, up to a size limit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Literal
 from doorward.sandbox.program import Stream
 
 View = Literal["output", "stdout", "stderr"]
-"""`output` is both streams in the order in which their pieces came."""
+"""`output` is both streams combined in order of arrival."""
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 
 
 class Written:
-    """Bytes come in pieces that may end in the middle of a character; text goes out, and never half a character."""
+    """Decodes pieces of bytes, which may end inside a character, into text with whole characters only."""
 
     __slots__ = ("_decoders", "_kept", "_most", "_taken", "bytes")
 
@@ -27,17 +27,17 @@ class Written:
         }
         self._taken: dict[Stream, int] = {"stdout": 0, "stderr": 0}
         self.bytes: dict[Stream, int] = {"stdout": 0, "stderr": 0}
-        """All that was written, kept or not."""
+        """All bytes written, kept or not."""
 
     def add(self, stream: Stream, data: bytes) -> str:
-        """Take a piece, and give back the text that it completes, as far as it is kept."""
+        """Add a piece; return the text it completes, within the size limit."""
         self.bytes[stream] += len(data)
         piece = data[: max(0, self._most - self._taken[stream])]
         self._taken[stream] += len(piece)
         return self._keep(stream, self._decoders[stream].decode(piece))
 
     def finish(self, stream: Stream) -> str:
-        """The stream is over: a character that was never completed is shown as one that cannot be read."""
+        """End the stream; an incomplete character becomes a replacement character."""
         return self._keep(stream, self._decoders[stream].decode(b"", True))
 
     def text(self, view: View) -> str:
@@ -45,7 +45,7 @@ class Written:
 
     @property
     def size(self) -> int:
-        """How much memory the kept text takes, about."""
+        """The approximate memory of the kept text."""
         return sum(len(kept) for kept in self._kept.values())
 
     def _keep(self, stream: Stream, text: str) -> str:

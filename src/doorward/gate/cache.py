@@ -1,4 +1,4 @@
-"""Opt-in answers from a minute ago, for safe reads of the same caller in the same place only."""
+"""Opt-in cache of results for one minute: safe reads by the same caller in the same room and folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SECONDS = 60.0
 _MOST_KEPT = 512
 
 
-class Cache:
-    """The key is the call's digest: command, parameters, working folder, room and caller."""
+class ResultCache:
+    """Keyed by the call's digest: command, parameters, workspace, room and caller."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -25,7 +25,7 @@ class Cache:
         return call.command.reads_only and call.command.facts.safety is Safety.SAFE
 
     def get(self, call: Call) -> tuple[Any] | None:
-        """The kept result in a tuple, or None."""
+        """The cached result in a tuple of one, or None."""
         kept = self._kept.get(call.digest)
         if kept is None or kept[0] <= self._clock.steady() - SECONDS:
             return None

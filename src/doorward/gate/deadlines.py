@@ -1,7 +1,6 @@
-"""How long work may take: one timer for all of it, since a timer for each call would cost more than most calls do.
+"""Time limits of calls: one timer for all, since a timer for each call would cost more than most calls do.
 
-The timer is set for the deadline that comes first and looks at all others when it rings; work that ends in time never
-touches it.
+The timer is set for the earliest deadline and checks all others when it fires. Work that ends in time never touches it.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ from doorward.recipes.policy import Policy
 
 class Deadlines:
     def __init__(self) -> None:
-        self._limits: set[Limit] = set()
+        self._limits: set[TimeLimit] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, limit: Limit, loop: asyncio.AbstractEventLoop) -> None:
+    def add(self, limit: TimeLimit, loop: asyncio.AbstractEventLoop) -> None:
         self._limits.add(limit)
         if self._timer is None or self._timer.when() > limit.when:
             self._set(limit.when, loop)
 
-    def remove(self, limit: Limit) -> None:
+    def remove(self, limit: TimeLimit) -> None:
         self._limits.discard(limit)
 
     def _set(self, when: float, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_at(when, self._ring, loop)
+        self._timer = loop.call_at(when, self._expire_due, loop)
 
-    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _expire_due(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
         now = loop.time()
         for limit in [limit for limit in self._limits if limit.when <= now]:
@@ -42,8 +41,8 @@ class Deadlines:
             self._set(min(limit.when for limit in self._limits), loop)
 
 
-class Limit:
-    """Cancels the task that works in it when its time is over, and turns that cancellation into a TimeoutError."""
+class TimeLimit:
+    """Cancels its task when the time is over, and turns that cancellation into a TimeoutError."""
 
     __slots__ = ("_base", "_deadlines", "_task", "expired", "when")
 
@@ -60,7 +59,7 @@ class Limit:
         self.expired = True
         self._task.cancel()
 
-    def __enter__(self) -> Limit:
+    def __enter__(self) -> TimeLimit:
         return self
 
     def __exit__(
@@ -71,7 +70,7 @@ class Limit:
             raise TimeoutError from error
 
 
-def seconds_for(call: Call, policy: Policy | None) -> float:
-    """How long a call may take: as its command says, and less where a recipe does."""
+def timeout_for(call: Call, policy: Policy | None) -> float:
+    """The time limit of a call in seconds: the command's own, or the recipe's if that is shorter."""
     most = policy.limits.timeout if policy is not None else None
     return call.command.facts.timeout if most is None else min(most, call.command.facts.timeout)

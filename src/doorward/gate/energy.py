@@ -1,4 +1,4 @@
-"""Step 5: does the caller still have the strength. Each caller has a pool that work empties and time refills."""
+"""Step 5: reserve energy. Each caller has a pool that work empties and time refills."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from doorward.store import energy as sql
 from doorward.store.sqlite import Statement, Store
 
 Level = Literal["high", "medium", "low", "urgent"]
-Own = Callable[[str, str], tuple[float | None, float | None]]
-"""By tenant and caller, what a pool holds at first and regains each second; None is as for everybody."""
+PoolOverride = Callable[[str, str], tuple[float | None, float | None]]
+"""By tenant and caller: the start level and the recovery per second of a pool. None: the default."""
 
 
 class Energy:
-    """The pools of all callers; does nothing while energy is switched off. The keeper uses up its asker's."""
+    """The energy pools of all callers. The keeper uses the pool of the person it acts for."""
 
-    def __init__(self, store: Store, clock: Clock, settings: Settings, own: Own = lambda _, __: (None, None)) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, settings: Settings, own: PoolOverride = lambda _, __: (None, None)
+    ) -> None:
         self._own = own
         self._store = store
         self._clock = clock
@@ -34,7 +36,7 @@ class Energy:
         }
 
     def level(self, caller: Caller) -> float:
-        """What the pool holds now, recovery included."""
+        """The current level of the pool, recovery included."""
         pool = self._pools.get((caller.tenant, caller.whose))
         if pool is None:
             own, _ = self._own(caller.tenant, caller.whose)
@@ -43,19 +45,19 @@ class Energy:
         return min(self._settings.ceiling, pool.level + gained)
 
     def _rate(self, caller: Caller) -> float:
-        """What the pool regains each second."""
+        """The recovery per second."""
         _, own = self._own(caller.tenant, caller.whose)
         return self._settings.recovery_per_second if own is None else own
 
-    def shown(self, caller: Caller) -> dict[str, Any] | None:
-        """A caller's energy as people read it; None while energy is switched off."""
+    def describe(self, caller: Caller) -> dict[str, Any] | None:
+        """A caller's level and status; None when energy is disabled."""
         if not self.enabled:
             return None
         level = self.level(caller)
         return {"level": round(level, 3), "status": status(level)}
 
     def reserve(self, call: Call) -> Reservation:
-        """Set the estimated cost aside, or refuse when the pool is empty."""
+        """Reserve the estimated cost, or refuse when the pool is empty."""
         if not self.enabled:
             return Reservation(0.0)
         level = self.level(call.caller)
@@ -64,7 +66,7 @@ class Energy:
             wait = (-level + 0.001) / rate if rate else None
             when = f"; it recovers above 0 in {wait:.1f} s" if wait is not None else ""
             raise OutOfEnergy(
-                f"{call.caller.whose} has no energy left ({level:.1f}, work needs more than 0){when}.",
+                f"{call.caller.whose} has no energy left: the level is {level:.1f} and must be above 0{when}.",
                 retry_after=wait,
                 rule="house: energy",
             )
@@ -72,9 +74,9 @@ class Energy:
         return Reservation(call.command.facts.cost)
 
     def settle(self, call: Call, reservation: Reservation, seconds: float | None) -> tuple[float, list[Statement]]:
-        """Replace the estimate by the real cost of the time taken (None: it never ran), failed work included.
+        """Replace the reservation by the real cost of the time taken; failed work costs too. None: it never ran.
 
-        A reservation is settled once; later attempts change nothing.
+        A reservation is settled once. Later calls change nothing.
         """
         if not self.enabled or reservation.settled:
             return 0.0, []
@@ -91,7 +93,7 @@ class Energy:
 
 
 class Reservation:
-    """Energy set aside for one call until it is known what the call really cost."""
+    """Energy reserved for one call until its real cost is known."""
 
     __slots__ = ("amount", "settled")
 

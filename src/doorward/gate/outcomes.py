@@ -1,4 +1,4 @@
-"""Outcomes: every way a request ends, in the one shape that doors translate from."""
+"""Outcomes: every way a request can end, in the one shape that doors translate."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from doorward.clock import iso
 from doorward.command import as_builtins
 from doorward.errors import DoorwardError, Withdrawn
 from doorward.executions.execution import Execution
-from doorward.gate import present
-from doorward.model import KEEPER, Call, Caller, Outcome, Permit, Request
+from doorward.gate import result_text
+from doorward.model import Admitted, Call, Outcome, Request
 from doorward.visible import storable
 
 
-def done(permit: Permit, result: Any, text: str, most: int, *, cached: bool) -> Outcome:
-    """`text` is the result as a model reads it, cut when it is longer than `most`."""
-    call = permit.call
+def done(admitted: Admitted, result: Any, text: str, most: int, *, cached: bool) -> Outcome:
+    """`text` is the result for models, truncated when it is longer than `most`."""
+    call = admitted.call
     return Outcome(
         status="done",
         code="cached" if cached else "ok",
@@ -24,9 +24,9 @@ def done(permit: Permit, result: Any, text: str, most: int, *, cached: bool) -> 
         call=call.id,
         command=call.command.name,
         result=result,
-        text=text if len(text) <= most else present.cut(text, most, call.id),
+        text=text if len(text) <= most else result_text.truncate(text, most, call.id),
         effect="none" if call.command.reads_only else "done",
-        rule=permit.ruling.rule,
+        rule=admitted.ruling.rule,
         cached=cached,
         truncated=len(text) if len(text) > most else 0,
     )
@@ -40,7 +40,7 @@ def failed(call: Call, error: DoorwardError, text: str, most: int) -> Outcome:
         call=call.id,
         command=call.command.name,
         result=as_builtins(error.result),
-        text=text if len(text) <= most else present.cut(text, most, call.id),
+        text=text if len(text) <= most else result_text.truncate(text, most, call.id),
         retry=error.retry,
         effect="none" if call.command.reads_only else error.effect,
         hint=error.hint,
@@ -57,7 +57,7 @@ def refused(error: DoorwardError, call: Call | None, request: Request) -> Outcom
         message=error.message,
         call=call.id if call else "",
         command=call.command.name if call else storable(request.command[:200]),
-        text=present.failure(error),
+        text=result_text.render_failure(error),
         retry=error.retry,
         effect=error.effect,
         hint=error.hint,
@@ -67,17 +67,11 @@ def refused(error: DoorwardError, call: Call | None, request: Request) -> Outcom
 
 
 def waiting(approval: Approval) -> str:
-    return f"{approval.command} waits for a person's approval."
-
-
-def whose(approval: Approval, caller: Caller) -> str:
-    """What somebody can do with a ticket that was not given to them: the keeper takes up what it left off itself."""
-    theirs = approval.caller == KEEPER and approval.behalf == caller.id
-    return "It is the keeper's: ask agent/ask (doorward_agent) with its session and this ticket." if theirs else ""
+    return f"{approval.command} is waiting for approval."
 
 
 def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
-    """Also for whoever comes back while nobody has decided; then `call` and `rule` are empty: nothing was asked."""
+    """Also for a caller that returns with its ticket before anybody decided; `call` and `rule` are empty then."""
     message = waiting(approval)
     return Outcome(
         status="parked",
@@ -87,8 +81,8 @@ def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
         command=approval.command,
         text=f"{message} Ticket: {approval.id}.",
         retry="later",
-        hint=f"People can say yes for {approval.expires_at - approval.created_at:g} s; once they did, ask again with "
-        "the ticket.",
+        hint=f"It expires after {approval.expires_at - approval.created_at:g} s. When it is approved, run the call "
+        "again with this ticket.",
         rule=rule,
         ticket=approval.id,
         result={
@@ -101,7 +95,7 @@ def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
     )
 
 
-def tried_out(call: Call, shown: dict[str, Any]) -> Outcome:
+def dry_run(call: Call, shown: dict[str, Any]) -> Outcome:
     return Outcome(
         status="done",
         code="dry_run",
@@ -109,13 +103,13 @@ def tried_out(call: Call, shown: dict[str, Any]) -> Outcome:
         call=call.id,
         command=call.command.name,
         result=shown,
-        text=present.as_text(shown),
+        text=result_text.render_result(shown),
         rule=shown["rule"],
         dry_run=True,
     )
 
 
 def withdrawn(execution: Execution) -> Withdrawn:
-    """What whoever waited for a call is told that somebody else stopped."""
+    """The refusal of a queued call that somebody else cancelled."""
     name, by = execution.call.command.name, execution.cancelled_by
-    return Withdrawn(f"{name} was cancelled by {by} before it began; nothing ran.")
+    return Withdrawn(f"{name} was cancelled by {by} before it began. Nothing ran.")

@@ -1,4 +1,4 @@
-"""Step 11: tell whoever listens, once the record is stored."""
+"""Step 11: publish events, once the record is stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Publisher:
         )
 
     def ended(self, execution: Execution, seconds: float) -> None:
-        """The other half of `execution:started`; whatever had no first half has none."""
+        """Publish the end of an execution whose start was published."""
         if not execution.announced:
             return
         call = execution.call

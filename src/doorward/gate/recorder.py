@@ -1,4 +1,4 @@
-"""Steps 7 and 10: what is written down before a call runs and after it ended."""
+"""Steps 7 and 10: the ledger records of a call, before it runs and after it ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from doorward import redact
 from doorward.clock import Clock
 from doorward.command import Command
 from doorward.errors import Broken, Conflict, LedgerUnavailable, UnknownCommand, Unrecorded
-from doorward.model import ANONYMOUS, Call, Caller, Permit, Request
+from doorward.gate.run import Run
+from doorward.model import ANONYMOUS, Admitted, Call, Caller, Request
 from doorward.record import Entry, Phase, thought
 from doorward.registry import Registry
 from doorward.settings import Settings
@@ -34,35 +35,29 @@ class Recorder:
         self._clock = clock
         self._largest = settings.ledger.largest_value
 
-    @staticmethod
-    def records_start(permit: Permit) -> bool:
-        """Reads leave one record, before their answer; whatever may change something leaves its start as well."""
-        return bool(permit.approval) or not permit.call.command.reads_only
-
-    async def start(self, permit: Permit, *also: Statement) -> None:
-        """Store that this call begins. When that fails, nothing begins."""
-        entry = self._entry(permit, "start", "started", "", "", 0.0, 0, self._params(permit.call))
+    async def start(self, admitted: Admitted, approval: str, *also: Statement) -> None:
+        """Store the start of a call. When that fails, the call does not begin."""
+        entry = self._entry(admitted, approval, "start", "started", "", "", 0.0, 0, self._params(admitted.call))
         await self._store.write(*also, entries=[entry])
 
     async def end(
-        self, permit: Permit, *also: Statement, status: str, code: str, note: str, spent: float, duration: int
+        self, run: Run, *also: Statement, status: str, code: str, note: str, spent: float, duration: int
     ) -> None:
-        """Store how this call ended. When that fails the answer does not leave, and the end of a start is owed."""
-        started = self.records_start(permit)
-        params = "" if started else self._params(permit.call)
+        """Store the end of a call. When that fails the answer does not leave, and the end of a stored start is owed."""
+        started = run.records_start
+        params = "" if started else self._params(run.call)
         phase: Phase = "end" if started else "whole"
-        entry = self._entry(permit, phase, status, code, note, spent, duration, params)
+        entry = self._entry(run.admitted, run.approval_id, phase, status, code, note, spent, duration, params)
         try:
             await self._store.write(*also, entries=[entry], durable=started, owed=started)
         except LedgerUnavailable as error:
             if not started:
                 raise
             raise Unrecorded(
-                f"{permit.call.command.name} ran, but how it ended could not be recorded: {error.message}",
-                hint=error.hint,
+                f"{run.call.command.name} ran, but its end could not be recorded: {error.message}", hint=error.hint
             ) from error
         except (Conflict, Broken) as refusal:
-            log.warning("what call %s leaves beside its record was not stored: %s", permit.call.id, refusal)
+            log.warning("statements stored with the end of call %s failed: %s", run.call.id, refusal)
             if not started:
                 await self._store.write(entries=[entry], durable=False)
 
@@ -78,10 +73,10 @@ class Recorder:
         rule: str,
         approval: str = "",
     ) -> None:
-        """Store a request that did not run, as far as it was understood."""
+        """Store a request that did not run, as far as the gate got with it."""
         who = caller or ANONYMOUS
         given = call.params if call else request.params if request.params is not None else dict(request.args or ())
-        command = call.command if call else self._meant(request.command)
+        command = call.command if call else self._named_command(request.command)
         known = call.hides if call else (*request.hides, *(command.secrets_in(given) if command else ()))
         entry = Entry(
             at=self._clock.wall_us(),
@@ -110,8 +105,8 @@ class Recorder:
         )
         await self._store.write(*also, entries=[entry], durable=bool(also))
 
-    def _meant(self, name: str) -> Command | None:
-        """The command of a request that was refused early; it says which parameters are secret. None: all may be."""
+    def _named_command(self, name: str) -> Command | None:
+        """The command that a refused request names. It says which parameters are secret; without it, all are."""
         try:
             return self._registry.resolve(name, ())
         except UnknownCommand:
@@ -119,7 +114,8 @@ class Recorder:
 
     def _entry(
         self,
-        permit: Permit,
+        admitted: Admitted,
+        approval: str,
         phase: Phase,
         status: str,
         code: str,
@@ -128,7 +124,7 @@ class Recorder:
         duration: int,
         params: str,
     ) -> Entry:
-        call = permit.call
+        call = admitted.call
         caller = call.caller
         return Entry(
             at=self._clock.wall_us(),
@@ -144,9 +140,9 @@ class Recorder:
             tier=call.command.facts.tier,
             params=params,
             digest=call.digest,
-            rule=permit.ruling.rule,
-            approval=permit.approval,
-            reserved=permit.reserved,
+            rule=admitted.ruling.rule,
+            approval=approval,
+            reserved=admitted.reserved,
             spent=spent,
             status=status,
             code=code,
@@ -175,7 +171,7 @@ def _short(text: str) -> str:
 
 
 def _note(text: str, known: Sequence[str]) -> str:
-    """A sentence as it may be recorded: cut only once its secrets are hidden, since half a secret looks like none."""
+    """A sentence that may be recorded. Secrets are redacted before it is cut, since half a secret is not recognised."""
     if not text:
         return ""
     return storable(redact.text(text[:_MOST_READ], known)[:_MOST_NOTE])

@@ -1,4 +1,4 @@
-"""Places to run: a few at once for each session, a few more waiting, and a refusal beyond that, at once."""
+"""Concurrency per session: a few calls run at once, a few more wait, and the rest are refused at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doorward.executions.execution import Execution
 from doorward.settings import Settings
 
 DEEPEST = 4
-"""How many calls may stand inside each other, below the one that came in by a door."""
+"""How deep calls may be nested below the call that came in by a door."""
 
 
 class Slots:
@@ -20,16 +20,16 @@ class Slots:
         self._sessions: dict[str, _Session] = {}
 
     def place(self, session: str) -> Place:
-        """A place for one call, running or waiting; use it in a `with`. Overloaded when there is none."""
+        """Take a place for one call, running or waiting, as a context manager. Overloaded when none is left."""
         queue = self._sessions.get(session)
         if queue is None:
             queue = self._sessions[session] = _Session()
         most = self._limits.running + self._limits.queued
         if queue.held >= most:
             raise Overloaded(
-                f"{self._limits.running} commands of this session are running and {self._limits.queued} are waiting; "
-                "no more are taken.",
-                hint="Wait for one to end.",
+                f"This session already has {self._limits.running} commands running and {self._limits.queued} queued, "
+                "which is the limit.",
+                hint="Wait until one of them ends.",
                 retry_after=1.0,
             )
         queue.held += 1
@@ -74,7 +74,7 @@ class _Session:
 
 
 class Place:
-    """One call's hold on its session: entered when admitted, `turn` when it may run, left at its end."""
+    """The place of one call in its session: entered when admitted, `turn` when it may run, left at its end."""
 
     def __init__(self, slots: Slots, session: str, queue: _Session) -> None:
         self._slots = slots
@@ -83,7 +83,7 @@ class Place:
         self._ran = False
 
     def taken_at_once(self) -> bool:
-        """Whether this call may run now, since there is a place for it; if not, it must wait for its `turn`."""
+        """Take a running place if one is free. If not, the call must await its `turn`."""
         if not self._ran and self._queue.running < self._slots._limits.running:
             self._queue.running += 1
             self._ran = True
@@ -103,16 +103,16 @@ class Place:
         self._slots._leave(self._session, self._queue, self._ran)
 
 
-class Inside:
-    """The place of a call inside another, which already holds one: a second could wait for the first for ever."""
+class NestedPlace:
+    """The place of a nested call. Its parent already holds a place; waiting for a second one could deadlock."""
 
     @classmethod
-    def of(cls, parent: Execution) -> Inside:
-        """The place inside that call, unless it would stand too deep."""
+    def of(cls, parent: Execution) -> NestedPlace:
+        """A place inside the parent call. NotPermitted when the nesting is too deep."""
         if parent.depth >= DEEPEST:
             name = parent.call.command.name
             raise NotPermitted(
-                f"Commands run inside each other at most {DEEPEST} deep; {name} is that deep already.",
+                f"Calls can be nested at most {DEEPEST} deep, and {name} is at that depth.",
                 rule=f"house: at most {DEEPEST} calls inside each other",
             )
         return cls()
@@ -123,7 +123,7 @@ class Inside:
     async def turn(self) -> None:
         """At once."""
 
-    def __enter__(self) -> Inside:
+    def __enter__(self) -> NestedPlace:
         return self
 
     def __exit__(

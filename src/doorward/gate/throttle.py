@@ -1,15 +1,15 @@
-"""Step 4: how often. All windows run on the steady clock, so setting the wall clock lets nothing through."""
+"""Step 4: rate limits and the loop guard, on the monotonic clock: a change of the wall clock lets nothing through."""
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from doorward import redact
 from doorward.clock import Clock
 from doorward.errors import Looping, TooFast
-from doorward.gate.window import Window
 from doorward.model import Call
 from doorward.recipes.policy import Policy
 from doorward.settings import Settings
@@ -17,38 +17,37 @@ from doorward.settings import Settings
 _MOST_KEPT = 20_000
 _KEPT_TEXT = 1_000
 _MOST_TEXTS = 100
-"""So many answers are left for the next process, without secrets."""
+"""How many answers are handed to the next process, with secrets redacted."""
 MINUTE = 60.0
 _LINE = "line"
-"""The door whose clients are counted by themselves, since many of them can speak with one caller's voice."""
+"""The door whose clients are counted separately, since many of them can act as one caller."""
 _ABOUT_CALLS = "execution/"
-"""Asking after a call and stopping it is not counted there: whoever used up its calls must be able to stop them."""
+"""Commands that read or cancel a call are not counted there: a client at its limit must be able to cancel."""
 
 
 class Throttle:
-    """Counts per caller and room. What is kept is bounded: the longest idle is forgotten first."""
+    """Counts calls per caller and room. Memory is bounded: the longest idle entry is dropped first."""
 
     def __init__(self, clock: Clock, settings: Settings) -> None:
         self._clock = clock
         self._limits = settings.limits
         self._line = settings.line
-        self._windows: OrderedDict[str, Window] = OrderedDict()
+        self._windows: OrderedDict[str, CallTimes] = OrderedDict()
         self._responses: OrderedDict[str, int] = OrderedDict()
         self._repeats: OrderedDict[str, _Repeat] = OrderedDict()
         self._changed: OrderedDict[str, float] = OrderedDict()
-        """When something that may have changed something last began, by tenant."""
+        """When the last call that may have changed something began, by tenant."""
 
     def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
-        """Count this call, or refuse it and say when to try again. A refused call is not counted.
+        """Count this call, or refuse it and say when to retry. A refused call is not counted.
 
-        One inside another that works by calls itself, such as a built-in word of the shell, is counted by those, and
-        by `made_none` when there were none.
+        A nested call that itself works by calls, such as a shell built-in, is counted by those, or by `made_none`.
         """
         now = self._clock.steady()
         key = _counted_as(call)
         window = self._windows.get(key)
         if window is None:
-            window = _remembered(self._windows, key, Window())
+            window = _remembered(self._windows, key, CallTimes())
         else:
             self._windows.move_to_end(key)
         window.forget(now - MINUTE)
@@ -74,11 +73,11 @@ class Throttle:
             calls.note(now)
 
     def made_none(self, call: Call) -> None:
-        """Count a call that was to be counted by those it makes, and made none."""
-        self._windows.get(_counted_as(call), Window()).note(self._clock.steady())
+        """Count a call that works by calls but made none."""
+        self._windows.get(_counted_as(call), CallTimes()).note(self._clock.steady())
 
     def note(self, call: Call) -> None:
-        """Remember that this call runs: in a room, its like is a repetition, unless it reads and something changed."""
+        """Remember that this call runs. In a room, the same call is a repetition, except a read after a change."""
         if not call.command.reads_only:
             _remembered(self._changed, call.caller.tenant, self._clock.steady())
         if not call.room or not _can_loop(call):
@@ -90,13 +89,13 @@ class Throttle:
         del repeat.at[: -self._limits.loop_repeats]
 
     def answered(self, call: Call, text: str) -> None:
-        """Remember how this call ended, for whoever asks the same again and again."""
+        """Remember the answer, for the refusal of a loop."""
         repeat = self._repeats.get(call.digest) if _can_loop(call) else None
         if repeat is not None:
             repeat.text = redact.without(text[:_KEPT_TEXT], call.secrets)
 
     def state(self, boot: str) -> dict[str, Any]:
-        """What must outlive this process when it is one of many short ones on the same machine."""
+        """The state that the next short-lived process on this machine needs."""
         since = self._clock.steady() - MINUTE
         told = set(list(self._repeats)[-_MOST_TEXTS:])
         return {
@@ -111,23 +110,23 @@ class Throttle:
         }
 
     def restore(self, state: dict[str, Any], boot: str) -> None:
-        """Take up what an earlier process of the same boot left; steady times of another boot mean nothing."""
+        """Restore the state of an earlier process. Monotonic times of another boot are ignored."""
         if state.get("boot") != boot:
             return
         self._changed.update(state.get("changed", {}))
         for key, times in state["windows"].items():
-            self._windows[key] = Window(times)
+            self._windows[key] = CallTimes(times)
         for key, (times, text) in state["repeats"].items():
             self._repeats[key] = _Repeat(times, text)
 
-    def _of_client(self, call: Call, now: float) -> Window | None:
-        """The calls of one client of the line door, whatever it calls and in whichever room; None: uncounted."""
+    def _of_client(self, call: Call, now: float) -> CallTimes | None:
+        """The call times of one client of the line door, over all rooms; None when this call is not counted."""
         if call.command.name.startswith(_ABOUT_CALLS):
             return None
         key = f"{_LINE}\x00{call.session}"
         window = self._windows.get(key)
         if window is None:
-            window = _remembered(self._windows, key, Window())
+            window = _remembered(self._windows, key, CallTimes())
         else:
             self._windows.move_to_end(key)
         most, span = self._line.calls, self._line.calls_seconds
@@ -135,7 +134,7 @@ class Throttle:
         if len(window) >= most:
             wait = window.newest(most) + span - now
             raise TooFast(
-                f"A client of the line door makes at most {most} calls in {span:g} s; try again in {wait:.1f} s.",
+                f"The line door takes at most {most} calls in {span:g} s from one client. Retry in {wait:.1f} s.",
                 retry_after=wait,
                 rule=f"house: {most} calls in {span:g} s on the line door",
             )
@@ -144,16 +143,16 @@ class Throttle:
     def _loop(self, call: Call, now: float) -> None:
         repeat = self._repeats[call.digest]
         recent = [at for at in repeat.at if at > now - self._limits.loop_seconds]
-        if call.command.reads_only:  # what is read after a change may be another thing
+        if call.command.reads_only:  # a read after a change may give another result
             changed = self._changed.get(call.caller.tenant, 0.0)
             recent = [at for at in recent if at >= changed]
         if len(recent) + 1 < self._limits.loop_repeats:
             return
         wait = recent[0] + self._limits.loop_seconds - now
         raise Looping(
-            f"The same {call.command.name} call was made {len(recent)} times within "
-            f"{self._limits.loop_seconds:g} s; its answer was: {repeat.text or '(none yet)'}",
-            hint="Use that answer, or ask for something else.",
+            f"The same {call.command.name} call was already made {len(recent)} times within "
+            f"{self._limits.loop_seconds:g} s. Its last answer was: {repeat.text or '(none yet)'}",
+            hint="Use that answer, or make a different call.",
             retry_after=wait,
             rule=f"house: call number {self._limits.loop_repeats} of the same is a loop",
         )
@@ -163,35 +162,80 @@ class Throttle:
         if self._responses.get(key, 0) >= most:
             raise TooFast(
                 f"One answer may run at most {most} commands in room {call.room!r}.",
-                hint="Go on in your next answer.",
+                hint="Continue in your next answer.",
                 rule=f"recipe: maxCommandsPerResponse {most}",
             )
 
     @staticmethod
-    def _per_minute(window: Window, most: int, now: float, call: Call) -> None:
+    def _per_minute(window: CallTimes, most: int, now: float, call: Call) -> None:
         if len(window) >= most:
             wait = window.newest(most) + MINUTE - now
             raise TooFast(
-                f"At most {most} commands a minute {_where(call)}; try again in {wait:.1f} s.",
+                f"At most {most} commands a minute {_where(call)}. Retry in {wait:.1f} s.",
                 retry_after=wait,
                 rule=f"maxCommandsPerMinute {most}",
             )
 
     @staticmethod
-    def _per_second(window: Window, most: float, now: float, call: Call) -> None:
+    def _per_second(window: CallTimes, most: float, now: float, call: Call) -> None:
         span = max(1.0, 1.0 / most)
         allowed = max(1, int(most * span))
         if window.since(now - span) >= allowed:
             wait = window.newest(allowed) + span - now
             raise TooFast(
-                f"At most {most:g} actions a second {_where(call)}; try again in {wait:.2f} s.",
+                f"At most {most:g} actions a second {_where(call)}. Retry in {wait:.2f} s.",
                 retry_after=wait,
                 rule=f"maxActionsPerSecond {most:g}",
             )
 
 
+_FORGOTTEN = 64
+"""How many forgotten times stay in place before the array is compacted."""
+
+
+class CallTimes:
+    """When the calls of one caller were made, oldest first. There can be many, so each time takes eight bytes."""
+
+    __slots__ = ("_first", "_times")
+
+    def __init__(self, times: Iterable[float] = ()) -> None:
+        self._times = array("d", times)
+        self._first = 0
+
+    def __len__(self) -> int:
+        return len(self._times) - self._first
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._times[self._first :])
+
+    def note(self, time: float) -> None:
+        self._times.append(time)
+
+    def forget(self, until: float) -> None:
+        """Drop the times up to and including `until`."""
+        times, first = self._times, self._first
+        count = len(times)
+        while first < count and times[first] <= until:
+            first += 1
+        if first > _FORGOTTEN and first * 2 > count:
+            del times[:first]
+            first = 0
+        self._first = first
+
+    def newest(self, number: int = 1) -> float:
+        """The time of the call at position `number`, counted from the newest."""
+        return self._times[-number]
+
+    def since(self, time: float) -> int:
+        """Count the calls after `time`."""
+        times, count = self._times, 0
+        while count < len(self) and times[-1 - count] > time:
+            count += 1
+        return count
+
+
 class _Repeat:
-    """The last times of one and the same call, and its last answer; a list, as a short deque is ten times larger."""
+    """The last times of one call, and its last answer. A list, because a short deque takes ten times the memory."""
 
     __slots__ = ("at", "text")
 
@@ -201,7 +245,7 @@ class _Repeat:
 
 
 def _counted_as(call: Call) -> str:
-    """Whose window a call falls into: its caller's in its room, and the keeper's apart for each whom it acts for."""
+    """The key of a call's window: caller and room. The keeper has one window per person it acts for."""
     caller = call.caller
     who = f"{caller.id} for {caller.whose}" if caller.keeper and caller.whose != caller.id else caller.id
     return f"{caller.tenant}\x00{who}\x00{call.room}"
@@ -212,7 +256,7 @@ def _where(call: Call) -> str:
 
 
 def _can_loop(call: Call) -> bool:
-    """A person or a program that asks again means to; a model that does is stuck, whoever the keeper thinks for."""
+    """Only models loop: a person or a program that repeats a call means it."""
     return (call.caller.kind == "ai" or call.caller.keeper) and not call.command.facts.tells_how_it_stands
 
 

@@ -1,1 +1,1 @@
-"""The record that nobody can quietly change: checkpoints, verification, rotation, recovery, reports."""
+"""The tamper-evident ledger: checkpoints, verification, rotation and recovery. Writing is in `store.sqlite`."""

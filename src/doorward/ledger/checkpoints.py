@@ -1,7 +1,7 @@
-"""Signed statements of where the ledger ended, kept in a file of their own beside the database.
+"""Checkpoints: signed statements of where the ledger ended, in a separate file beside the database.
 
-The database signs its own end with every commit. Whoever can replace the whole database with an older copy is
-still contradicted by this file, and by any copy of it kept elsewhere.
+The database signs its own end with every commit. If somebody replaces the whole database with an older copy, this file,
+or any copy of it stored elsewhere, proves it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from doorward.record import is_signed, sign
 from doorward.store.sqlite import Head
 
 _LONGEST = 4_096
-"""More than the longest line takes, in bytes."""
+"""More bytes than the longest line."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def append(file: Path, key: bytes, head: Head, at: int) -> None:
-    """Add a line, whole or not at all. A line that a crash or a full disk cut is taken away first."""
+    """Append a line atomically. First removes a line that a crash or a full disk cut off."""
     checkpoint = Checkpoint(head.seq, head.hash, at, sign(key, "checkpoint", head.seq, head.hash, at))
     line = msgspec.json.encode(checkpoint) + b"\n"
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -47,7 +47,7 @@ def append(file: Path, key: bytes, head: Head, at: int) -> None:
 
 
 def read(file: Path) -> list[Checkpoint | None]:
-    """The checkpoints in order; None for a line that is none. A last line cut by a crash is left out."""
+    """The checkpoints in order; None for a malformed line. A last line that a crash cut off is left out."""
     try:
         text = file.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Looks after a ledger in use: finishes what a crash left open, signs checkpoints, moves old records out."""
+"""Ledger maintenance: recovery after a crash, signed checkpoints, and rotation of old records."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from doorward.store.sqlite import Head, Store, open_for_reading
 log = logging.getLogger(__name__)
 
 NOTED = "checkpoints"
-"""The keepsake that says how many checkpoints were signed."""
+"""The key of the stored number of signed checkpoints."""
 _STRETCH = 2_500
-"""Records that are counted at once, which takes a reader a few hundredths of a second."""
+"""Records counted at once; takes a reader a few hundredths of a second."""
 _STRETCHES = 20
-"""How many stretches are counted in one turn, so that a ledger that was never counted catches up in a while."""
+"""Ranges counted per turn, so that a ledger that was never counted catches up gradually."""
 SEGMENT_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
-"""How the file of a segment begins: gzip, without a name or a time."""
+"""The first bytes of a segment file: a gzip header without name and time."""
 
 
 class Keeper:
@@ -47,9 +47,9 @@ class Keeper:
         self._signing = threading.Lock()
 
     async def recover(self) -> int:
-        """Give every call that a dead process left open its one end. Returns how many there were.
+        """Write the missing end record of every call that a dead process left open. Returns their number.
 
-        A database that ends before a signed checkpoint has lost records, and is not written to.
+        Raises Unusable if the database ends before a signed checkpoint: it has lost records and must not be written to.
         """
         noted = await keepsakes.get(self._store, NOTED)
         self._know(await asyncio.to_thread(checkpoints.read, self._paths.checkpoints), int(noted or 0))
@@ -67,15 +67,14 @@ class Keeper:
             )
             await self._store.write(entries=[end])
         if lost:
-            log.warning("%d calls were interrupted by the end of an earlier process", len(lost))
+            log.warning("%d calls were interrupted when an earlier process ended", len(lost))
         return len(lost)
 
     async def checkpoint(self) -> None:
-        """Sign the present end, unless that was done already.
+        """Sign the current end of the ledger, unless it is already signed.
 
-        The first write brings all records before it to the disk, so that a power cut cannot make the database end
-        before a signed end. The second tells the database how many checkpoints there are, so that none can be taken
-        away unseen.
+        The first write forces all earlier records to the disk, so that after a power cut the database does not end
+        before the checkpoint. The second write stores the number of checkpoints, so that none can be removed unnoticed.
         """
         head = self._store.head
         if head.seq <= self._signed:
@@ -85,9 +84,9 @@ class Keeper:
         await self._store.write(keepsakes.put(NOTED, str(self._checkpoints)), durable=False)
 
     async def watch(self) -> None:
-        """Sign a checkpoint every so many records, and whenever it was quiet; rotate when the ledger is large.
+        """Sign a checkpoint after a number of records and whenever the ledger is idle; rotate when it is large.
 
-        What could not be written is tried again: a full disk does not end this.
+        Failed writes are retried: a full disk does not stop this task.
         """
         while True:
             before = self._store.head.seq
@@ -102,10 +101,10 @@ class Keeper:
                 if await sql.length(self._store) >= self._settings.rotate_at:
                     await self.rotate(self._settings.rotate_at // 2)
             except (OSError, DoorwardError) as error:
-                log.warning("the ledger could not be looked after: %s", error)
+                log.warning("ledger maintenance failed: %s", error)
 
     async def count(self) -> None:
-        """Add up a stretch of records that are no longer among the newest; what is left is for the next time."""
+        """Count a range of records that are no longer among the newest. The next turn continues."""
         for _ in range(_STRETCHES):
             after = await self._store.in_reader(ledger_counts.counted)
             upto = min(after + _STRETCH, self._store.head.seq - ledger_counts.NEWEST)
@@ -115,9 +114,10 @@ class Keeper:
             await self._store.write(*ledger_counts.add(tallied, upto), durable=False)
 
     async def rotate(self, keep: int) -> Path | None:
-        """Move all but the newest `keep` records to a file that verifies in its place; None when there are none.
+        """Move all but the newest `keep` records to a segment file; None if there are none.
 
-        The start of a call that still runs stays, and all that follows it: recovery looks for it here.
+        The start record of a running call stays, with all later records, because recovery looks for it in the table.
+        Verification reads the file in place of the moved records.
         """
         last = self._store.head.seq - keep
         running = await sql.open_calls(self._store)
@@ -134,19 +134,19 @@ class Keeper:
         return file
 
     def _know(self, signed: list[checkpoints.Checkpoint | None], noted: int) -> None:
-        """Start from what earlier processes signed. Where checkpoints are missing the count stays, as evidence."""
+        """Load what earlier processes signed. If checkpoints are missing, their stored number is kept as evidence."""
         self._checkpoints = max(noted, len(signed))
         self._signed = max((one.seq for one in signed if one is not None and one.is_genuine(self._key)), default=0)
         if self._signed > self._store.head.seq:
             raise Unusable(
-                f"The database {self._paths.database} ends at record {self._store.head.seq}, but this house signed "
-                f"record {self._signed}: records are missing.",
-                hint=f"Restore the newest copy of it. To go on without them, move {self._paths.checkpoints} away; "
-                "`doorward audit verify` will tell of it.",
+                f"The database {self._paths.database} ends at record {self._store.head.seq}, but record "
+                f"{self._signed} has a signed checkpoint: records are missing.",
+                hint=f"Restore the newest backup. To continue without them, move {self._paths.checkpoints} away; "
+                "`doorward audit verify` will then report it.",
             )
 
     def _append(self, head: Head) -> None:
-        """On a thread, which goes on when whoever waits for it is cancelled, so another may come meanwhile."""
+        """Runs on a thread that continues if the waiting task is cancelled. The lock keeps a second one out."""
         with self._signing:
             if head.seq <= self._signed:
                 return

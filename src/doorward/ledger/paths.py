@@ -1,4 +1,4 @@
-"""Where the parts of the ledger lie in a home folder."""
+"""The paths of the ledger's files in a home folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks the whole chain, moved-out segments included, and names the first thing that is not as it was written."""
+"""Verification of the whole hash chain, including segment files. Reports the first mismatch."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from doorward.store import ledger as sql
 from doorward.store.sqlite import open_for_reading, unusable
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-"""What SQLite says of a database that somebody changed; a locked or unreadable one says nothing about its records."""
+"""SQLite errors that mean a damaged database. A locked or unreadable one says nothing about its records."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The result of a verification: `broken` is empty when everything is as it was written."""
+    """The result of a verification. `broken` is empty if there is no mismatch."""
 
     records: int
     head: str
@@ -35,11 +35,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class _Bad(Exception):
-    """The chain is not as it was written; the message says where."""
+    """A mismatch in the chain; the message says where."""
 
 
 def verify(paths: LedgerPaths, key: bytes) -> Finding:
-    """Check every record, its place, the signed ends and the checkpoints. Reads only."""
+    """Check every record, its position, the signed ends and the checkpoints. Read-only."""
     db = open_for_reading(paths.database)
     seen = _Walk(key)
     try:
@@ -65,7 +65,7 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
 
 
 class _Walk:
-    """One pass over the chain, holding only the place reached."""
+    """One pass over the chain. Holds only the current position."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -77,30 +77,30 @@ class _Walk:
     def expect(self, anchors: list[checkpoints.Checkpoint | None]) -> None:
         for number, anchor in enumerate(anchors, 1):
             if anchor is None or not anchor.is_genuine(self._key):
-                raise _Bad(f"checkpoint {number} is not one that this house signed")
+                raise _Bad(f"checkpoint {number} has no valid signature of this server")
             if anchor.seq <= self._last_anchor:
-                raise _Bad(f"checkpoint {number} does not follow the one before it")
+                raise _Bad(f"checkpoint {number} does not follow the previous one")
             self.anchors[anchor.seq] = anchor.hash
             self._last_anchor = anchor.seq
 
     @staticmethod
     def count(noted: str | None, file: Path) -> None:
-        """Compare with the file as it is now, since a server may have signed one after it was first read."""
+        """Compare the stored number with the current file: a running server may have signed more since."""
         known = int(noted) if noted is not None and noted.isdecimal() else 0
         there = len(checkpoints.read(file))
         if there < known:
-            raise _Bad(f"{known} checkpoints were signed, and {there} are there")
+            raise _Bad(f"{known} checkpoints were signed, but the file has {there}")
 
     def segment(self, folder: Path, segment: dict[str, Any]) -> None:
         name, last = segment["file"], segment["last"]
         parts = (segment["first"], last, name, segment["prev"], segment["hash"])
         if not record.is_signed(self._key, segment["signature"], "segment", *parts):
-            raise _Bad(f"the note about segment {name} is not one that this house signed")
+            raise _Bad(f"the entry of segment {name} has no valid signature of this server")
         file = folder / Path(name).name
         try:
             with file.open("rb") as raw:
                 if raw.read(len(SEGMENT_HEAD)) != SEGMENT_HEAD:
-                    raise _Bad(f"segment {name} does not begin as it was written")
+                    raise _Bad(f"the header of segment {name} was changed")
             for row in read_segment(file):
                 self.row(row)
         except OSError as error:
@@ -108,43 +108,43 @@ class _Walk:
         except Unusable as error:
             raise _Bad(f"segment {name} cannot be read: {error.__cause__}") from error
         if self.seq != last or self.hash != segment["hash"]:
-            raise _Bad(f"segment {name} ends at record {self.seq}; it was closed at record {last}")
+            raise _Bad(f"segment {name} ends at record {self.seq}, but was written up to record {last}")
 
     def row(self, row: tuple[Any, ...]) -> None:
         expected = self.seq + 1
         try:
             line = record.from_row(row)
         except msgspec.ValidationError as error:
-            raise _Bad(f"record {expected} holds something no record holds: {error}") from error
+            raise _Bad(f"record {expected} has an invalid value: {error}") from error
         if line.seq != expected:
-            raise _Bad(f"record {expected} is missing; the next one there is {line.seq}")
+            raise _Bad(f"record {expected} is missing; the next one is {line.seq}")
         if line.prev != self.hash:
-            raise _Bad(f"record {line.seq} does not follow the record before it")
+            raise _Bad(f"record {line.seq} does not follow the previous record")
         if record.seal(line.seq, line.entry, line.prev) != line.hash:
             raise _Bad(f"record {line.seq} was changed after it was written")
         if self.anchors.get(line.seq, line.hash) != line.hash:
-            raise _Bad(f"record {line.seq} is not the one that a checkpoint was signed for")
+            raise _Bad(f"record {line.seq} does not match its signed checkpoint")
         self.seq, self.hash = line.seq, line.hash
 
     def end(self, head: tuple[int, str, str] | None) -> None:
         if self._last_anchor > self.seq:
-            raise _Bad(f"the ledger ends at record {self.seq}; a checkpoint was signed at record {self._last_anchor}")
+            raise _Bad(f"the ledger ends at record {self.seq}, but record {self._last_anchor} has a signed checkpoint")
         if head is None and self.seq == 0:
-            return  # made, and never written to: whoever made it died before the first record
+            return  # created but never written to: the process died before the first record
         if head is None or not record.is_signed(self._key, head[2], "head", head[0], head[1]):
-            raise _Bad("the end of the ledger is not signed by this house")
+            raise _Bad("the end of the ledger has no valid signature of this server")
         if head[:2] != (self.seq, self.hash):
-            raise _Bad(f"the ledger ends at record {self.seq}; its signed end is record {head[0]}")
+            raise _Bad(f"the ledger ends at record {self.seq}, but its signed end is record {head[0]}")
 
 
 def read_segment(file: Path) -> Iterator[tuple[Any, ...]]:
-    """The rows of a moved-out segment, in order; Unusable when the file is not as it was written."""
+    """The rows of a segment file in order; raises Unusable if the file was changed."""
     try:
         with gzip.open(file, "rb") as lines:
             for line in lines:
                 value = msgspec.json.decode(line, type=dict[str, Any])
                 if tuple(value) != record.COLUMNS:
-                    raise msgspec.ValidationError("a line holds other fields than a record's")
+                    raise msgspec.ValidationError("a line does not have the fields of a record")
                 yield tuple(value.values())
     except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unusable(f"The segment {file} cannot be read: {error}.", hint="See: doorward audit verify") from error

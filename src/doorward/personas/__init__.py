@@ -1,1 +1,1 @@
-"""Personas: the AIs of the house, each described by one file."""
+"""Personas: AI members of rooms, each defined by one JSON file. How they think and act is in agents/."""

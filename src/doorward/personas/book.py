@@ -1,4 +1,4 @@
-"""All personas in force, read from a folder and kept up to date with it."""
+"""The personas in force, loaded from a folder and reloaded when it changes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from doorward.store.last_good import LastGoods
 from doorward.store.sqlite import Store
 
 RESERVED = frozenset(("anonymous", "agent", "doorward", "line", "mcp", "system", "terminal"))
-"""Names under which doors speak for programs and agents that have none of their own."""
+"""Names that doors use for programs and agents without a name of their own."""
 
 Stop = Callable[[str, str, str], Awaitable[bool]]
-"""Ends what a persona does in a room, and says whether it did anything: persona, room, on whose word."""
+"""Stops a persona in a room and returns whether it was working. Arguments: persona, room, who asked for it."""
 
 
 class Personas(FolderBook[Persona]):
-    """The personas in force. They belong to the house's own tenant."""
+    """The personas in force. They belong to the local tenant."""
 
     what = "persona"
     key = "personaId"
@@ -41,7 +41,7 @@ class Personas(FolderBook[Persona]):
         super().__init__(folder, LastGoods(store, "personas", clock), self._checked)
         self.memberships = Memberships(rooms, store, events)
         self.stop: Stop | None = None
-        """Set while they think in this process."""
+        """Set while personas run in this process."""
         self._people = people
         self._tokens = tokens
         self._events = events
@@ -55,7 +55,7 @@ class Personas(FolderBook[Persona]):
         return version.made if version else None
 
     def pool(self, tenant: str, id: str) -> tuple[float | None, float | None]:
-        """What the energy of a caller holds at first and regains each second, where that is its own."""
+        """Return a persona's own initial energy and recovery per second; None where the defaults apply."""
         persona = self.get(tenant, id)
         return (persona.energy.start, persona.energy.recovery_per_second) if persona is not None else (None, None)
 
@@ -67,7 +67,7 @@ class Personas(FolderBook[Persona]):
         await super().load()
 
     async def taken_over(self, stored: Mapping[str, LastGood]) -> None:
-        """A file that is new or changed puts its persona into the rooms it names; one that is gone takes it out."""
+        """Update memberships: a new or changed file adds its persona to its rooms, a removed file removes it."""
         changes = {
             id: (self._rooms_of(id, stored.get(id)), version.made.rooms)
             for id, version in self.versions.items()
@@ -80,7 +80,7 @@ class Personas(FolderBook[Persona]):
             await self.memberships.end(gone)
 
     def check(self, id: str, text: bytes) -> Persona:
-        """A persona as it would be saved; BadPersona when it cannot be."""
+        """Parse and check a persona before it is saved. Raises BadPersona if it is not valid."""
         return self._checked(text, f"{id}.json")
 
     def rejected(self, id: str, message: str) -> None:
@@ -90,22 +90,22 @@ class Personas(FolderBook[Persona]):
         self._events.publish(PersonaLoaded(tenant=LOCAL, at=self._clock.now(), persona=id, gone=False))
 
     def gone(self, id: str) -> None:
-        self.log.warning("The persona %s has no file any more; it leaves its rooms.", id)
+        self.log.warning("The file of the persona %s is gone; the persona leaves its rooms.", id)
         self._events.publish(PersonaLoaded(tenant=LOCAL, at=self._clock.now(), persona=id, gone=True))
 
     def _checked(self, text: bytes, file: str) -> Persona:
         persona = parse(text, file)
         reason = self._taken(persona.id)
         if reason:
-            raise BadPersona(file, "personaId", f"{persona.id!r} {reason}; valid: a name that nobody has")
+            raise BadPersona(file, "personaId", f"{persona.id!r} {reason}; valid: an unused name")
         return persona
 
     def _taken(self, id: str) -> str:
-        """Why this name cannot be a persona's; empty when it can. Whoever reads it must know who is meant."""
+        """Return why a name is taken, or an empty text. A name must identify one member only."""
         if id in RESERVED:
-            return "is kept for doors"
+            return "is reserved for doors"
         if id == KEEPER:
-            return "is the name of the house's own keeper"
+            return "is the name of the keeper"
         user = self._people.get(LOCAL, id)
         if user is not None:
             return "is a person" if user.kind == "human" else "is a user already"
@@ -116,7 +116,7 @@ class Personas(FolderBook[Persona]):
         return ""
 
     def _rooms_of(self, id: str, before: LastGood | None) -> tuple[str, ...]:
-        """The rooms that an earlier version named."""
+        """Return the rooms that an earlier version named."""
         if before is None:
             return ()
         try:

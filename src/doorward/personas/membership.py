@@ -1,4 +1,4 @@
-"""Which rooms personas are put into. What counts for acting is the membership itself, which people can change."""
+"""Add personas to the rooms that their files name. People can change these memberships like any other."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ log = logging.getLogger(__name__)
 
 _AWAITED = "personas.awaited"
 _ATTEMPTS = 5
-"""How often a change of a room is tried that somebody else changes at the same time."""
+"""Attempts to change a room that somebody else changes at the same time."""
 
 
 class Memberships:
-    """Puts personas into the rooms that their files name, and into those that do not exist yet once they do.
+    """Adds personas to the rooms that their files name; rooms that do not exist yet are joined once they do.
 
-    Whom people took out of a room stays out of it until the file of the persona changes.
+    A persona that people removed from a room stays out until its file changes.
     """
 
     def __init__(self, rooms: Rooms, store: Store, events: Bus) -> None:
         self._rooms = rooms
         self._store = store
         self._awaited: dict[str, set[str]] = {}
-        """The rooms by persona that are named and do not exist."""
+        """By persona: named rooms that do not exist yet."""
         self._joining: asyncio.Task[None] | None = None
         events.subscribe(self._heard, RoomChanged)
 
@@ -43,11 +43,11 @@ class Memberships:
         self._awaited = {id: set(rooms) for id, rooms in json.loads(kept).items()} if kept else {}
 
     def awaited(self, persona: str) -> list[str]:
-        """The rooms that a persona will be in as soon as there are such."""
+        """List the rooms that a persona joins once they exist."""
         return sorted(self._awaited.get(persona, ()))
 
     async def follow(self, changes: Mapping[str, tuple[Collection[str], Collection[str]]]) -> None:
-        """Bring memberships, by persona, from the rooms that its file named before to those that it names now."""
+        """Apply changed files. `changes` maps a persona to its rooms before and now."""
         joins: dict[str, set[str]] = {}
         leaves: dict[str, set[str]] = {}
         for persona, (before, now) in changes.items():
@@ -62,12 +62,12 @@ class Memberships:
         awaited = dict(self._awaited)
         for persona, (_, now) in changes.items():
             for room in sorted(missing.intersection(now)):
-                log.warning("The persona %s names the room %s, which does not exist yet, or is closed.", persona, room)
+                log.warning("The persona %s names the room %s, which does not exist or is archived.", persona, room)
             awaited[persona] = missing.intersection(now)
         await self._await(awaited)
 
     async def end(self, personas: Collection[str]) -> None:
-        """Take personas that are gone out of every room: nobody would answer there."""
+        """Remove deleted personas from all rooms."""
         gone = set(personas)
         for room in self._rooms.of(LOCAL):
             if gone & room.members.keys():
@@ -75,7 +75,7 @@ class Memberships:
         await self._await({id: rooms for id, rooms in self._awaited.items() if id not in gone})
 
     async def settle(self) -> None:
-        """Put personas into rooms that have come meanwhile."""
+        """Add personas to rooms that were created meanwhile."""
         came = set()
         for room in {room for rooms in self._awaited.values() for room in rooms}:
             if await self._change(room, {id for id, rooms in self._awaited.items() if room in rooms}, set()):
@@ -92,7 +92,7 @@ class Memberships:
         try:
             await self.settle()
         except (Conflict, LedgerUnavailable) as error:
-            log.warning("a persona could not be put into a room and will be at the next start: %s", error)
+            log.warning("a persona could not join a room; it joins at the next start: %s", error)
 
     async def _await(self, awaited: Mapping[str, set[str]]) -> None:
         rest = {id: rooms for id, rooms in awaited.items() if rooms}
@@ -102,9 +102,9 @@ class Memberships:
             await self._store.write(keepsakes.put(_AWAITED, kept))
 
     async def _change(self, name: str, joins: set[str], leaves: set[str]) -> bool:
-        """Make it so, in one change of the room; False when there is none that anybody could be put into now.
+        """Change the members of a room in one write; False if not all could join.
 
-        A room that is closed is not joined until it is open again, and no file reaches into a room of two.
+        Archived rooms are joined once they are reopened. Direct rooms cannot be joined by a file.
         """
         for attempt in range(_ATTEMPTS):
             room = self._rooms.get(LOCAL, name)

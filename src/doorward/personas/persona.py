@@ -1,4 +1,4 @@
-"""A persona: an AI that lives in rooms, as read from one JSON file."""
+"""A persona: an AI member of rooms, read from one JSON file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from doorward.rooms.people import LOCAL
 from doorward.store.rooms import DIRECT
 
 LARGEST = 100_000
-"""The most bytes that the file of a persona may have."""
+"""The largest persona file, in bytes."""
 DEFAULT_CONTEXT = 16_000
 DEFAULT_ANSWER = 1_024
 
@@ -29,18 +29,18 @@ _LEVELS = {"read": Access.READ, "edit": Access.EDIT, "full": Access.FULL}
 
 
 class BadPersona(BadFile):
-    """A persona that cannot be used; the message names file, field and reason."""
+    """A persona file that is not valid. The message names file, field and reason."""
 
     what = "persona"
-    hint_of = "The published persona.schema.json lists every field with a sentence."
+    hint_of = "persona.schema.json describes every field."
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """What all parts of a persona share; the sentence about each field is in `persona.schema.json`."""
+    """Base of all parts of a persona. `persona.schema.json` describes each field."""
 
 
 class Pool(_Part, frozen=True):
-    """What of its energy is its own; None is as for everybody."""
+    """A persona's own energy settings; None means the default."""
 
     start: float | None = None
     recovery_per_second: float | None = None
@@ -64,7 +64,7 @@ class Persona(_Part, frozen=True, kw_only=True):
 
     @property
     def caller(self) -> Caller:
-        """Who it is at the gate while nobody asks it for anything: itself, and nowhere."""
+        """Its identity at the gate when it acts for nobody: itself, in no room."""
         return Caller(LOCAL, self.persona_id, "ai", _LEVELS[self.access], rooms=(), persona=True)
 
 
@@ -73,7 +73,7 @@ def is_persona_id(text: str) -> bool:
 
 
 def parse(text: bytes, file: str) -> Persona:
-    """Read and check one persona; `file` is the name or path it has or will have."""
+    """Parse and check one persona. `file` is its current or future name or path."""
     if not text.strip():
         raise BadPersona(file, "", "the file is empty; valid: one JSON object")
     try:
@@ -88,7 +88,7 @@ def parse(text: bytes, file: str) -> Persona:
 
 
 def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
-    """What a schema cannot say. The value fits the schema already."""
+    """Check what the schema cannot express. The value fits the schema already."""
     id = value["personaId"]
     if id != stem:
         reason = f"it must be the file's name without .json, {shortened(stem)}; given {shortened(id)}"
@@ -97,7 +97,9 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
         yield Fault(("personaId",), f"{id!r} is the name of a role; valid: any other name")
     for number, room in enumerate(value.get("rooms", ())):
         if room.startswith(DIRECT):
-            reason = f"a room of two is made with room/direct, and no file reaches into it; given {shortened(room)}"
+            reason = (
+                f"direct rooms are created with room/direct and cannot be joined by a file; given {shortened(room)}"
+            )
             yield Fault(("rooms", number), reason)
     whole, answer = value.get("contextTokens", DEFAULT_CONTEXT), value.get("answerTokens", DEFAULT_ANSWER)
     if answer * 2 > whole:

@@ -1,1 +1,1 @@
-"""What a room allows: recipes as files, checked, compiled into policies and reloaded when they change."""
+"""Recipes: JSON files that say what AIs may do in a room, compiled into policies and reloaded when they change."""

@@ -1,4 +1,4 @@
-"""All recipes in force, read from a folder and kept up to date with it."""
+"""The recipes in force, loaded from a folder and reloaded when it changes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RecipeBook(FolderBook[_Made]):
         self._events.publish(RecipeLoaded(tenant=_EVERY_TENANT, at=self._clock.now(), recipe=id))
 
     def gone(self, id: str) -> None:
-        self.log.warning("The recipe %s has no file any more; rooms that use it allow no commands.", id)
+        self.log.warning("The file of the recipe %s is gone; rooms that use it allow no commands.", id)
 
 
 def _made(text: bytes, name: str) -> _Made:

@@ -1,6 +1,6 @@
 """Globs for paths: `*` stays within a folder, `**` crosses folders, `?` is one character.
 
-A glob judges the path as it is written. Where links lead is the business of whoever opens the path.
+A glob checks the path as written. Links are resolved by the code that opens the path.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _LETTERS = {"*": "[^/]*", "?": "[^/]"}
 
 
 def compile_glob(glob: str) -> Callable[[str], bool]:
-    """A function that tells whether a path matches; ValueError says why a glob cannot be used."""
+    """Return a function that tests whether a path matches. Raises ValueError if the glob is not valid."""
     unknown = _UNKNOWN.search(glob)
     if unknown:
-        raise ValueError(f"a glob knows only *, ** and ?, not {unknown[0]!r}")
+        raise ValueError(f"a glob supports only *, ** and ?, not {unknown[0]!r}")
     normal = _normal(glob)
     if normal is None:
-        raise ValueError("a glob holds neither '..' nor NUL, because such a path never matches")
+        raise ValueError("a glob must not contain '..' or NUL, because such a path never matches")
     for name in normal.split("/"):
         if "**" in name and name != "**":
-            raise ValueError(f"** stands alone between slashes, as in src/**/*.md, not as in {name!r}")
+            raise ValueError(f"** must stand alone between slashes, as in src/**/*.md, not as in {name!r}")
     whole = re2.compile(_expression(normal))
 
     def match(path: str) -> bool:
@@ -35,7 +35,7 @@ def compile_glob(glob: str) -> Callable[[str], bool]:
 
 
 def _normal(path: str) -> str | None:
-    """The path without empty and `.` steps, or None when no glob may match it. The folder itself is empty."""
+    """Return the path without empty and `.` parts, or None if no glob may match it. The folder itself is empty."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -53,7 +53,7 @@ def _expression(normal: str) -> str:
         [
             "/" if absolute else "",
             *("(?:[^/]+/)*" if name == "**" else f"{_one_name(name)}/" for name in folders),
-            # At least one name, so that `src/**` is what lies in src and not src itself.
+            # At least one name, so that `src/**` matches the content of src but not src itself.
             "[^/]+(?:/[^/]+)*" if last == "**" else _one_name(last),
         ]
     )

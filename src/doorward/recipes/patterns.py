@@ -1,4 +1,4 @@
-"""Patterns that name commands in a recipe: a command, an area (`data/*`, `mcp/github/*`), or everything (`*`)."""
+"""Command patterns in recipes: a command, an area (`data/*`, `mcp/github/*`), or everything (`*`)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Container, Iterable
 
 @functools.lru_cache(4_096)
 def from_specific_to_general(name: str) -> tuple[str, ...]:
-    """Every pattern that matches this command, the most specific first."""
+    """Return every pattern that matches this command, most specific first."""
     steps = name.split("/")
     return (name, *("/".join([*steps[:depth], "*"]) for depth in range(len(steps) - 1, 0, -1)), "*")
 
 
 def match(patterns: Container[str], name: str) -> str | None:
-    """The most specific of these patterns that matches the command."""
+    """Return the most specific of these patterns that matches the command."""
     for pattern in from_specific_to_general(name):
         if pattern in patterns:
             return pattern
@@ -22,6 +22,6 @@ def match(patterns: Container[str], name: str) -> str | None:
 
 
 def idle(patterns: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Those of these patterns that match none of these commands, each once: misspelt, or ahead of their commands."""
+    """Return the patterns that match none of these commands, each once: they are misspelt or not needed yet."""
     known = {pattern for name in names for pattern in from_specific_to_general(name)}
     return [pattern for pattern in dict.fromkeys(patterns) if pattern not in known]

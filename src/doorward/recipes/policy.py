@@ -1,4 +1,4 @@
-"""A recipe compiled into decisions: what may be called is what is offered, by one function."""
+"""A policy: a recipe compiled for decisions. One function decides both what is offered and what may be called."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CLICKS = frozenset({"ui/click", "ui/drag", "browser/click"})
 
 _MOST_RULINGS = 20_000
 _SHOWN = 8
-"""How many of a recipe's patterns a refusal lists."""
+"""The most patterns that a refusal lists."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How often and how long; None means that the recipe does not limit it."""
+    """Rate and time limits; None means no limit."""
 
     per_response: int
     per_minute: int
@@ -33,7 +33,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Policy:
-    """What one recipe decides. It never changes: an edited recipe gets a new policy."""
+    """The decisions of one recipe. It is immutable: an edited recipe gets a new policy."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
@@ -65,21 +65,21 @@ class Policy:
         if ruling is None:
             bare = decide(self._commands, command.name, command.facts.tier)
             ruling = Ruling(bare.allowed, self._named(bare.rule), bare.reason)
-            if len(self._rulings) >= _MOST_RULINGS:  # commands of servers may change without end
+            if len(self._rulings) >= _MOST_RULINGS:  # commands of upstream servers may change without end
                 self._rulings.clear()
             ruling = self._rulings[key] = self._never(command) or ruling if ruling.allowed else ruling
         return ruling
 
     def names(self, name: str, tier: Tier) -> bool:
-        """Whether AIs may call whatever has this name and tier, as far as these say."""
+        """Whether AIs may call a command of this name and tier, before parameter rules."""
         return decide(self._commands, name, tier).allowed
 
     def _never(self, command: Command) -> Ruling | None:
-        """The denial of a command that no call could make fit: a rule asks for a parameter that it does not have."""
+        """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
         for pattern in from_specific_to_general(command.name):
             for parameter in self._parameter_rules.get(pattern, {}):
                 if parameter not in command.schema["properties"]:
-                    reason = f"{command.name} has no parameter {parameter!r}, which this room's recipe has a rule on."
+                    reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
                     return Ruling(False, self._named(f'parameter rule "{pattern}" on {parameter}'), reason)
         return None
 
@@ -87,7 +87,7 @@ class Policy:
         return [command for command in commands if self.rule(command).allowed]
 
     def judge(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
-        """Whether AIs may call this command with these parameters; rules on the `unknown` ones are passed over."""
+        """Whether AIs may call this command with these parameters. Rules on `unknown` parameters are skipped."""
         ruling = self.rule(command)
         if not ruling.allowed:
             return ruling
@@ -95,14 +95,14 @@ class Policy:
         return ruling if narrowed.allowed else narrowed
 
     def narrowed(self, command: Command) -> frozenset[str]:
-        """The parameters of this command that some rule looks at."""
+        """Return the parameters of this command that have rules."""
         if not self._parameter_rules:
             return frozenset()
         patterns = from_specific_to_general(command.name)
         return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
 
     def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
-        """Whether these parameters keep to every rule of every pattern that matches the command."""
+        """Whether these parameters satisfy every rule of every pattern that matches the command."""
         if not self._parameter_rules:
             return self._unnarrowed
         for pattern in from_specific_to_general(command.name):
@@ -114,14 +114,14 @@ class Policy:
         return self._unnarrowed
 
     def approval(self, command: Command) -> ApprovalTerms | None:
-        """The terms on which a human must approve this command, or None when nobody needs to."""
+        """Return the approval terms of this command, or None if it needs no approval."""
         if not self._approvals:
             return None
         pattern = match(self._approvals, command.name)
         return None if pattern is None else self._approvals[pattern]
 
     def asking(self, command: Command) -> str:
-        """The rule by which a human must approve this command."""
+        """Return the rule that requires approval of this command."""
         pattern = match(self._approvals, command.name)
         return _asks_first(command) if pattern is None else self._named(f'requireApproval "{pattern}"')
 
@@ -130,7 +130,7 @@ class Policy:
 
 
 def terms(policy: Policy | None, command: Command, kind: Kind) -> ApprovalTerms | None:
-    """The approval that a recipe demands for this command or, of whoever is no person, the command itself."""
+    """Return the approval terms of a command: the recipe's or, for callers other than people, the command's own."""
     asked = policy.approval(command) if policy is not None else None
     if asked is None and command.asks_first and kind != "human":
         return ApprovalTerms(rule=_asks_first(command))
@@ -142,9 +142,9 @@ def _asks_first(command: Command) -> str:
 
 
 def not_to_be_taken_back(command: Command) -> bool:
-    """Whether what a command does stays done: it destroys, reaches the open world, or changes without an undo.
+    """Whether a command is irreversible: it destroys, reaches the open world, or writes without an undo.
 
-    One that works by calls inside its own is none of these: each of its calls is looked at by itself.
+    A command that works by inner calls is not: each inner call is judged separately.
     """
     facts = command.facts
     if facts.works_by_calls:
@@ -154,19 +154,19 @@ def not_to_be_taken_back(command: Command) -> bool:
 
 
 def decide(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:
-    """The permission decision. It depends on nothing but the recipe, the command's name and its tier."""
+    """Decide permission. The result depends only on the recipe, the command's name and its tier."""
     if commands is None or not commands.enabled:
         return Ruling(
             False,
             "commands are disabled",
-            f'This room\'s recipe does not say "enabled": true in strategy.aiCommands, so no command is valid here;'
+            f'This room\'s recipe does not set "enabled": true in strategy.aiCommands, so no command is allowed here;'
             f" given {name}.",
         )
     denied = match(commands.blacklist, name)
     if denied is not None:
         return _denied(commands, f'blacklist "{denied}"', f"{name} is on the blacklist of this room's recipe")
     if commands.visual.screenshot_only and tier is Tier.VISUAL and name != SCREENSHOT:
-        fault = f"{name} is a visual command, and of these this room's recipe leaves only {SCREENSHOT}"
+        fault = f"{name} is a visual command, and of those this room's recipe allows only {SCREENSHOT}"
         return _denied(commands, "visual.screenshotOnly", fault)
     if commands.visual.no_clicks and name in CLICKS:
         return _denied(commands, "visual.noClicks", f"{name} clicks, and this room's recipe forbids clicks")
@@ -183,7 +183,7 @@ def _denied(commands: AiCommands, rule: str, fault: str) -> Ruling:
 
 
 def _what_is_valid(commands: AiCommands) -> str:
-    """What the recipe allows, leaving out what its own blacklist takes away as a whole."""
+    """List what the recipe allows, without patterns that its blacklist removes completely."""
     open_ = [pattern for pattern in commands.whitelist if match(commands.blacklist, pattern) is None]
     shown = ", ".join(open_[:_SHOWN])
     if len(open_) > _SHOWN:
@@ -194,9 +194,9 @@ def _what_is_valid(commands: AiCommands) -> str:
 
 def _refused_value(command: Command, parameter: str, rule: ParameterRule, params: Mapping[str, Any]) -> str:
     if parameter not in params:
-        return f"{command.name}: parameter {parameter!r} must be given here; valid: a value that fits {rule}."
+        return f"{command.name}: parameter {parameter!r} is required here; valid: a value that fits {rule}."
     shown = redact.params({parameter: params[parameter]}, command.secret)[parameter]
     return (
-        f"{command.name}: parameter {parameter!r} does not keep to this room's recipe;"
+        f"{command.name}: parameter {parameter!r} does not fit this room's recipe;"
         f" valid: a value that fits {rule}; given {shortened(shown)}."
     )

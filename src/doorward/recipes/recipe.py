@@ -1,4 +1,4 @@
-"""A recipe: what the AIs in a room may do, as read from one JSON file."""
+"""A recipe: what AIs may do in a room, read from one JSON file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from doorward.recipes import rules
 from doorward.recipes.schema import Fault, first_fault
 
 LARGEST = 1_000_000
-"""The most bytes that a recipe may have."""
+"""The largest recipe file, in bytes."""
 
 _ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _AI_COMMANDS = ("strategy", "aiCommands")
 
 
 class BadRecipe(BadFile):
-    """A recipe that cannot be used; the message names file, field and reason."""
+    """A recipe file that is not valid. The message names file, field and reason."""
 
     what = "recipe"
-    hint_of = "The published recipe.schema.json lists every field with a sentence."
+    hint_of = "recipe.schema.json describes every field."
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """What all parts of a recipe share; the sentence about each field is in `recipe.schema.json`."""
+    """Base of all parts of a recipe. `recipe.schema.json` describes each field."""
 
 
 class Visual(_Part, frozen=True):
@@ -66,7 +66,7 @@ class Strategy(_Part, frozen=True):
 
 
 class Phrase(_Part, frozen=True):
-    """What people say here when they want a command; `{name}` in it is a slot, which the parameters take up."""
+    """A request as people phrase it, and its command. `{name}` in it is a slot that the parameters use."""
 
     says: str
     command: str
@@ -86,7 +86,7 @@ def is_recipe_id(text: str) -> bool:
 
 
 def parse(text: bytes, file: str) -> Recipe:
-    """Read and check one recipe; `file` is the name or path it has or will have."""
+    """Parse and check one recipe. `file` is its current or future name or path."""
     if not text.strip():
         raise BadRecipe(file, "", "the file is empty; valid: one JSON object")
     try:
@@ -101,7 +101,7 @@ def parse(text: bytes, file: str) -> Recipe:
 
 
 def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
-    """What a schema cannot say. The value fits the schema already."""
+    """Check what the schema cannot express. The value fits the schema already."""
     if value["recipeId"] != stem:
         reason = f"it must be the file's name without .json, {shortened(stem)}; given {shortened(value['recipeId'])}"
         yield Fault(("recipeId",), reason)
@@ -117,13 +117,13 @@ def _deeper_faults(value: dict[str, Any], stem: str) -> Iterator[Fault]:
 
 
 def _slot_faults(phrase: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
-    """Slots that nobody could tell apart, or that the parameters name and what is said does not have."""
+    """Find ambiguous slots, and slots in the parameters that the phrase does not have."""
     yield from slot_faults(phrase["says"], (*path, "says"))
     said = set(SLOT.findall(phrase["says"]))
     wanted = set(SLOT.findall(msgspec.json.encode(phrase.get("params", {})).decode()))
     for name in sorted(wanted - said):
-        valid = ", ".join(f"{{{one}}}" for one in sorted(said)) or "none, since nothing is said between braces"
-        yield Fault((*path, "params"), f"the slot {{{name}}} is not in what is said; valid: {valid}")
+        valid = ", ".join(f"{{{one}}}" for one in sorted(said)) or "none, since says has no slots"
+        yield Fault((*path, "params"), f"the slot {{{name}}} is not in says; valid: {valid}")
 
 
 def _quorum_faults(terms: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:

@@ -1,10 +1,10 @@
-"""The time machine: what was decided in the past is decided again, under another policy, by the same functions.
+"""Replay past decisions under another policy, with the same functions that decide live calls.
 
-The record holds each decision with its parameters, secrets hidden and long values cut. Whatever a rule would have to
-see of what is not there any more cannot be told, and is said to be so instead of being guessed.
+The ledger holds each decision with its parameters, secrets redacted and long values cut. If a rule needs a value that
+is no longer complete, the result is "unknown" instead of a guess.
 
-Only what the recipe decided is decided again. Whoever was refused for another reason (too fast, no energy, not a
-member, parameters that fit no schema) is counted and left out: nobody knows what the recipe would have been asked.
+Only decisions of the recipe are replayed. Calls refused for another reason (rate limit, energy, membership, invalid
+parameters) are counted and left out, because they never reached the recipe.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TIERS = frozenset(Tier)
 
 
 class Past(NamedTuple):
-    """One record, as far as a decision can be read from it; the fields are columns of the ledger."""
+    """The fields of a ledger record that a decision is read from; they are columns of the ledger."""
 
     seq: int
     at: int
@@ -49,7 +49,7 @@ class Past(NamedTuple):
 
 
 class Group:
-    """Calls that would be decided otherwise in the same way."""
+    """Calls whose decision would change in the same way."""
 
     def __init__(self, command: str, was: Decision, before: str, would: str, rule: str) -> None:
         self.command = command
@@ -79,18 +79,18 @@ class Group:
 
 
 class _Ruled(msgspec.Struct, frozen=True):
-    """What is known of all records that look alike: why they are left out, or how they were and would be decided."""
+    """The cached result for similar records: why they are left out, or their old and new decision."""
 
     left_out: str = ""
     was: Decision = "allowed"
     would: str = ""
     rule: str = ""
     command: Command | None = None
-    """Set where the parameters must be looked at, each time anew."""
+    """Set if the parameters must be checked for each record."""
 
 
 class Replay:
-    """Goes over records once and keeps groups of them, so that a million need no more room than a few."""
+    """Processes records one by one and keeps only groups, so that memory does not grow with their number."""
 
     def __init__(self, policy: Policy, find: Callable[[str], Command | None], examples: int = 3) -> None:
         self._policy = policy
@@ -99,12 +99,12 @@ class Replay:
         self._ruled: dict[tuple[str, str, str, str, str, bool, str], _Ruled] = {}
         self._groups: dict[tuple[str, str, str, str, str], Group] = {}
         self.looked_at = 0
-        """How many decisions were decided again."""
+        """The number of replayed decisions."""
         self.same = 0
         self.flipped = 0
         self.untold = 0
         self.beyond = 0
-        """How many flips belong to groups that there was no more room for."""
+        """The number of changed decisions beyond the group limit."""
         self.left_out: Counter[str] = Counter()
 
     def add(self, records: Iterable[Past]) -> None:
@@ -112,14 +112,14 @@ class Replay:
             self._add(past)
 
     def groups(self) -> list[Group]:
-        """What flips, the most frequent first, and behind it what cannot be told."""
+        """Return the groups of changed decisions, most frequent first, then the unknown ones."""
         return sorted(self._groups.values(), key=lambda one: (one.would == "unknown", -one.count, one.command))
 
     def _add(self, past: Past) -> None:
         key = (past.command, past.tier, past.kind, past.status, past.code, bool(past.approval), past.rule)
         ruled = self._ruled.get(key)
         if ruled is None:
-            if len(self._ruled) >= 20_000:  # rules of recipes that were edited without end
+            if len(self._ruled) >= 20_000:  # many recipe edits give many rules
                 self._ruled.clear()
             ruled = self._ruled[key] = self._rule(past)
         if ruled.left_out:
@@ -161,10 +161,10 @@ class Replay:
         return _Ruled(was=was, would=told.decision, rule=told.rule)
 
     def _absent(self, past: Past, was: Decision) -> _Ruled:
-        """A command that is not there now. Its name and tier may be enough to refuse it, and are never more."""
+        """Judge a command that no longer exists. Its name and tier may suffice to refuse it, but never to allow it."""
         if past.tier in _TIERS and not self._policy.names(past.command, Tier(past.tier)):
             return _Ruled(was=was, would="refused", rule=f"recipe {self._policy.recipe.recipe_id}: it is not allowed")
-        return _Ruled(was=was, would="unknown", rule="the command is not there now, so its rules cannot be looked at")
+        return _Ruled(was=was, would="unknown", rule="the command no longer exists, so its rules cannot be checked")
 
     def _narrowed(self, command: Command, past: Past) -> tuple[str, str]:
         params = _params(command, past)
@@ -177,7 +177,7 @@ class Replay:
         ruling = self._policy.judge(command, given, unknown)
         if ruling.allowed and unknown:
             names = ", ".join(sorted(unknown))
-            return "unknown", f"a rule looks at {names}, and the record does not hold all of that"
+            return "unknown", f"a rule checks {names}, and the record does not hold the complete value"
         told = verdict(self._policy, command, cast(Kind, past.kind), ruling)
         return told.decision, told.rule
 
@@ -187,7 +187,7 @@ class _LeftOut(msgspec.Struct, frozen=True):
 
 
 def decided(past: Past) -> Decision | _LeftOut:
-    """What was decided then, or why that was no decision of a recipe."""
+    """Return the recorded decision, or why it was not a decision of a recipe."""
     if past.phase == "end":
         return _LeftOut("the end of a call that is counted by its start")
     if past.code == "dry_run":
@@ -197,14 +197,14 @@ def decided(past: Past) -> Decision | _LeftOut:
     if past.status == "refused":
         if past.code == NotPermitted.code and past.rule.startswith("recipe "):
             return "refused"
-        return _LeftOut("refused whatever a recipe says" if past.code == NotPermitted.code else past.code)
+        return _LeftOut("refused independently of recipes" if past.code == NotPermitted.code else past.code)
     if past.approval:
         return _LeftOut("resumed")
     return "allowed"
 
 
 def _params(command: Command, past: Past) -> dict[str, Any] | None:
-    """The parameters as they were recorded, or None when the record has only their names or their size."""
+    """Return the recorded parameters, or None if the record has only their names or their size."""
     try:
         given = strictjson.loads(past.params)
     except strictjson.NotJson:

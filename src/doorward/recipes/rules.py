@@ -1,4 +1,4 @@
-"""Parameter rules: what a recipe demands of a command's arguments."""
+"""Parameter rules: constraints of a recipe on the parameters of a command."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _JUDGED = {
     "maxItems": {"array"},
     "uniqueItems": {"array"},
 }
-"""The types of value that a word of a rule says anything about."""
+"""The value types that each keyword of a rule applies to."""
 
 
 class ParameterRule:
-    """One rule, compiled. A value that none of its words judges is refused."""
+    """One compiled rule. A value of a type that none of its keywords applies to is refused."""
 
     def __init__(self, rule: Mapping[str, Any]) -> None:
         self._text = json.dumps(rule, ensure_ascii=True)
@@ -44,7 +44,7 @@ class ParameterRule:
 
 
 class _GlobKeyword:
-    """The word `glob` for the validator: one glob must match the path, or each path of a list."""
+    """The keyword `glob` for the validator: one of the globs must match the path, or each path of a list."""
 
     def __init__(self, parent: dict[str, Any], value: str | list[str], path: list[str | int]) -> None:
         self._globs: list[Callable[[str], bool]] = [compile_glob(glob) for glob in _as_list(value)]
@@ -56,7 +56,7 @@ class _GlobKeyword:
 
 
 def faults(rule: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Fault]:
-    """What the schema of recipes cannot see: globs and expressions that do not compile, words that judge nothing."""
+    """Find faults beyond the recipe schema: invalid globs and expressions, and keywords that do not fit the type."""
     for number, glob in enumerate(_as_list(rule.get("glob", []))):
         try:
             compile_glob(glob)
@@ -71,7 +71,7 @@ def faults(rule: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Fau
             judged = " or ".join(sorted(_JUDGED[word]))
             yield Fault(
                 (*path, word),
-                f"it says nothing about values of type {', '.join(sorted(types))}; valid with type {judged}",
+                f"it does not apply to values of type {', '.join(sorted(types))}; valid with type {judged}",
             )
     if "items" in rule:
         yield from faults(rule["items"], (*path, "items"))
@@ -83,13 +83,13 @@ def _expression_faults(expression: str, path: tuple[str | int, ...]) -> Iterator
     except ValueError:
         yield Fault(
             path,
-            f"{shortened(expression)} is not a regular expression that can be used;"
+            f"{shortened(expression)} is not a supported regular expression;"
             " valid: one without look-around and back-references, and not too large",
         )
 
 
 def _narrowed(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """The rule as a schema. By itself a word passes every value it does not judge; here such a value is refused."""
+    """Convert a rule to a JSON schema that refuses values its keywords do not apply to, unlike plain JSON Schema."""
     schema = {key: value for key, value in rule.items() if key != "description"}
     judged = set().union(*(_JUDGED.get(word, set()) for word in schema))
     if judged and "type" not in schema:

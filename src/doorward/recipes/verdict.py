@@ -1,4 +1,4 @@
-"""What a policy decides about one call, in the three ways that matter to whoever asked for it."""
+"""The verdict of a policy on one call: allowed, needs approval, or refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Decision = Literal["allowed", "approval", "refused"]
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """A decision, the rule that made it and, of a refusal, the sentence that gives the reason."""
+    """A decision with its rule and, for a refusal, the reason as a sentence."""
 
     decision: Decision
     rule: str
@@ -22,7 +22,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def verdict(policy: Policy, command: Command, kind: Kind, ruling: Ruling) -> Verdict:
-    """A ruling of this policy with the approval that it demands beside it."""
+    """Combine a ruling of this policy with its approval terms."""
     if not ruling.allowed:
         return Verdict("refused", ruling.rule, ruling.reason)
     if terms(policy, command, kind) is not None:

@@ -1,1 +1,1 @@
-"""Rooms, the people and agents in them, and the tokens that vouch for them."""
+"""Rooms, messages and members, with the users, accounts and tokens behind them. Decisions about calls are in gate/."""

@@ -1,7 +1,7 @@
-"""Accounts: registering a tenant, coming in with a password, staying in, leaving. Each attempt leaves a record.
+"""Accounts: register a tenant, log in, refresh, log out. Every attempt is recorded.
 
-Nobody vouches for whoever comes with a password, so these are no commands; but nothing is answered here either
-unless its record is stored, and what changes is stored in the same write.
+A login has no caller yet, so these are not commands. As with commands, nothing is answered unless its record is
+stored, and changes are stored in the same write.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from doorward.store.sqlite import Statement, Store
 from doorward.visible import storable
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_WRONG = "The tenant, the user or the password is not right."
+_WRONG = "The tenant, the user or the password is wrong."
 _encode = msgspec.json.Encoder().encode
 
 T = TypeVar("T")
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What somebody tries to do with an account, as it is recorded."""
+    """One attempt to use an account, as it is recorded."""
 
     does: str
     door: str
@@ -73,14 +73,14 @@ class Accounts:
         return await self._recorded(attempt, lambda: self._login(attempt, password))
 
     async def enter(self, attempt: Attempt, password: str, agent: str, before: Browser | None = None) -> Entrance:
-        """Log a browser in by a password; `agent` is what the browser calls itself. The session it had before ends."""
+        """Log a browser in with a password. `agent` is its user agent. Its previous session ends."""
         return await self._recorded(attempt, lambda: self._enter(attempt, password, agent, before))
 
     async def redeem(
         self, attempt: Attempt, code: str, agent: str, before: Browser | None = None, *, instead: bool = False
     ) -> Entrance:
-        """Log a browser in by a link, which works once. The session it had before ends; when that is of somebody else,
-        only where it is said that this is wanted, since a link can be put before anybody."""
+        """Log a browser in with a one-time link. Its previous session ends. If that session belongs to somebody else,
+        `instead` must confirm this, because anybody can be made to open a link."""
         return await self._recorded(attempt, lambda: self._redeem(attempt, code, agent, before, instead))
 
     async def leave(self, attempt: Attempt, browser: Browser) -> None:
@@ -96,12 +96,12 @@ class Accounts:
         await self._recorded(attempt, lambda: self._logout(attempt, token))
 
     async def register(self, attempt: Attempt, password: str, *, name: str, passcode: str) -> Grant:
-        """Make a tenant with its first user, who may do everything in it."""
+        """Create a tenant with its first user, who has root access in it."""
         async with self._registering:
             return await self._recorded(attempt, lambda: self._register(attempt, password, name, passcode))
 
     async def invite(self, by: str, tenant: str, seconds: float) -> tuple[str, float]:
-        """A passcode that lets somebody register a tenant, once; and until when."""
+        """Return a one-time passcode for registering a tenant, and its expiry."""
         letters = "".join(secrets.choice(_ALPHABET) for _ in range(20))
         passcode = "-".join(letters[start : start + 4] for start in range(0, 20, 4))
         now = self._clock.now()
@@ -109,19 +109,19 @@ class Accounts:
         return passcode, now + seconds
 
     async def set_password(self, user: User, new: str, *, current: str | None) -> int:
-        """Give a user a password, and end all their sessions; `current` is None where somebody else vouches for them.
+        """Set a user's password and end all their sessions. `current` is None if an administrator sets it.
 
-        Returns how many sessions ended.
+        Returns the number of ended sessions.
         """
         if user.kind != "human":
-            raise BadParams(f"Only people have passwords; {user.id!r} is a {user.kind}.")
+            raise BadParams(f"Only people have passwords. {user.id!r} is a {user.kind}.")
         passwords.check(new, user.id, user.name, user.tenant)
         kept = await sql.password(self._store, user.tenant, user.id)
         if kept is not None and current is not None:
             key = f"account\0{user.tenant}\0{user.id}"
             self._attempts.count((f"change\0{key}", PAIR), (key, ACCOUNT))
             if not await self._passwords.fits(current, kept):
-                raise BadParams("The current password is not right.", hint="Give it as the parameter `current`.")
+                raise BadParams("The current password is wrong.", hint="Give it as the parameter `current`.")
             self._attempts.forgive(f"change\0{key}", key)
         hash = await self._passwords.hash(new)
         ended = 0
@@ -135,8 +135,8 @@ class Accounts:
         return ended
 
     def forgetting(self, tenant: str, user: str) -> tuple[list[Statement], Callable[[], None]]:
-        """What takes the password and sessions of a user away together with the user, who might be made anew; and
-        what then forgets them here."""
+        """Return the statements that delete a user's password and sessions, and a function that forgets them in memory.
+        They are deleted with the user, because a new user may get the same name."""
 
         def forget() -> None:
             self._forget_all(tenant, user)
@@ -173,8 +173,8 @@ class Accounts:
         self._attempts.forgive(address)
         if before is not None and not instead and (before.tenant, before.user) != (user.tenant, user.id):
             raise Conflict(
-                f"This browser is logged in as {before.user!r}, and the link is for {user.id!r}.",
-                hint="Log in with `instead` to end that session and go on as the other.",
+                f"This browser is logged in as {before.user!r}, but the link is for {user.id!r}.",
+                hint="Log in with `instead` to end that session.",
             )
         self._browsers.redeem(code)
         known = msgspec.structs.replace(attempt, tenant=user.tenant, user=user.id)
@@ -192,7 +192,7 @@ class Accounts:
         return entrance
 
     async def _known(self, attempt: Attempt, password: str) -> tuple[User, Statement]:
-        """Whose password it is, and what undoes a write when that was changed meanwhile."""
+        """Check a password. Return its user and a statement that fails the write if the password changes meanwhile."""
         account = f"account\0{attempt.tenant[:100]}\0{attempt.user[:100]}"
         address = f"address\0{attempt.address}"
         pair = f"{account}\0{address}"
@@ -229,12 +229,12 @@ class Accounts:
 
     async def _register(self, attempt: Attempt, password: str, name: str, passcode: str) -> Grant:
         if self._settings.registration == "closed":
-            raise NotPermitted("Nobody registers here: the setting rest.registration is closed.", rule="house: closed")
+            raise NotPermitted("Registration is closed (the setting rest.registration).", rule="house: closed")
         self._attempts.count((f"register\0{attempt.address}", REGISTERING))
         spent = await self._spent(attempt, passcode) if self._settings.registration == "code" else []
         user = User(attempt.tenant, attempt.user, name or attempt.user, "human", Access.ROOT)
         if attempt.tenant == LOCAL or self._people.of(attempt.tenant):
-            raise Conflict(f"There is a tenant {attempt.tenant!r} already; its root users add others with user/create.")
+            raise Conflict(f"The tenant {attempt.tenant!r} exists. Its root users can add users with user/create.")
         self._people.check_new(user)
         passwords.check(password, user.id, user.name, user.tenant)
         hash = await self._passwords.hash(password)
@@ -250,14 +250,14 @@ class Accounts:
         return opening.grant
 
     async def _spent(self, attempt: Attempt, passcode: str) -> list[Statement]:
-        """What uses an invitation up, if this passcode belongs to a good one for that tenant."""
+        """Return the statement that uses up an invitation, if the passcode is valid for that tenant."""
         hash, now = _hash(passcode), self._clock.now()
         found = await sql.invitation(self._store, hash)
         good = found is not None and found["used_at"] is None and found["expires_at"] > now
         if found is None or not good or found["tenant"] not in ("", attempt.tenant):
             raise NotAuthenticated(
-                "The passcode is not right: it is unknown, used, expired, or for another tenant.",
-                hint="The owner of this house makes one with: doorward token invite",
+                "The passcode is not valid: it is unknown, used, expired, or for another tenant.",
+                hint="The owner of this server creates one with: doorward token invite",
             )
         return [sql.use_invitation(hash, now)]
 
@@ -271,7 +271,7 @@ class Accounts:
         await self._store.write(sql.revoke_session(session, self._clock.now()))
 
     async def _recorded(self, attempt: Attempt, work: Callable[[], Awaitable[T]]) -> T:
-        """Do it; when it is refused, record that before anybody is told."""
+        """Do the work. A refusal is recorded before it is reported."""
         try:
             return await work()
         except Refused as refusal:

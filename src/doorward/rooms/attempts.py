@@ -1,4 +1,4 @@
-"""How often somebody may try a password, on the steady clock. Nobody is locked out for good."""
+"""Rate limits on password attempts, by the monotonic clock. No account is locked for good."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Limit(NamedTuple):
 PAIR = Limit(5, 60.0)
 """From one address to one account."""
 ACCOUNT = Limit(30, 900.0)
-"""To one account from everywhere: so high that a stranger cannot easily keep somebody out of their own account."""
+"""To one account from all addresses. It is high, so that a stranger cannot easily lock somebody out."""
 ADDRESS = Limit(100, 900.0)
 """From one address to all accounts."""
 REGISTERING = Limit(10, 900.0)
@@ -27,24 +27,24 @@ REGISTERING = Limit(10, 900.0)
 
 
 class Attempts:
-    """Counts what failed. The longest idle is forgotten first."""
+    """Counts failed attempts. The longest idle keys are forgotten first."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._windows: OrderedDict[str, deque[float]] = OrderedDict()
 
     def count(self, *limited: tuple[str, Limit]) -> None:
-        """Count an attempt before it is tried, or refuse it and say when to come again."""
+        """Count an attempt before it is made, or refuse it with a retry delay."""
         now = self._clock.steady()
         waits = [self._wait(key, limit, now) for key, limit in limited]
         wait = max(waits, default=0.0)
         if wait > 0:
-            raise TooFast(f"Too many attempts; try again in {wait:.0f} s.", retry_after=wait, rule="house: attempts")
+            raise TooFast(f"Too many attempts. Try again in {wait:.0f} s.", retry_after=wait, rule="house: attempts")
         for key, _ in limited:
             self._window(key).append(now)
 
     def forgive(self, *keys: str) -> None:
-        """An attempt that succeeded takes back what was counted against it."""
+        """Uncount an attempt that succeeded."""
         for key in keys:
             window = self._windows.get(key)
             if window:
@@ -55,7 +55,7 @@ class Attempts:
 
     def _wait(self, key: str, limit: Limit, now: float) -> float:
         window = self._windows.get(key)
-        if window is None:  # and none is made for what may be refused: a flood of those shall push nobody else out
+        if window is None:  # none is created for refused attempts, so that a flood cannot evict other keys
             return 0.0
         while window and window[0] <= now - limit.seconds:
             window.popleft()

@@ -1,8 +1,8 @@
-"""Browsers of people: the link that lets one in, once, and the session that they then have.
+"""Browser sessions, and the one-time links that open them.
 
-A session has two secrets, made apart from each other. The browser sends the cookie along by itself, to every port of
-the machine and so to whatever program listens there; the proof it sends nowhere by itself, since our page keeps it
-where pages of this one port alone can read. Neither is good for anything without the other.
+A session has two independent secrets. The browser sends the cookie automatically to every port of the host, and so to
+any program that listens there. It never sends the proof automatically: our page keeps it in storage that only pages of
+this port can read. Neither works without the other.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from doorward.store.sqlite import Statement, Store
 from doorward.visible import storable
 
 MOST = 100
-"""How many browsers one user is logged in with at once; one more ends the oldest."""
+"""The most browser sessions of one user; one more ends the oldest."""
 _MOST_LINKS = 20
-"""How many unused links one user has; one more makes the oldest worthless."""
+"""The most unused links of one user; one more invalidates the oldest."""
 _LONGEST = 200
-"""No secret of ours is longer, so nothing longer is looked at."""
+"""The longest secret; longer input is rejected unread."""
 
 
 class Browser(msgspec.Struct, frozen=True):
-    """A session of one browser, which speaks for a person as far as that person's access reaches at the time."""
+    """A session of one browser. It acts for a person with that person's current access."""
 
     id: str
     tenant: str
     user: str
     hash: str
-    """Of the secret in the cookie."""
+    """The hash of the cookie's secret."""
     proof: str
-    """The hash of what the page shows beside it."""
+    """The hash of the page's proof."""
     agent: str
-    """What the browser calls itself, for the person who looks through their sessions."""
+    """The user agent, shown in the list of sessions."""
     created_at: float
     expires_at: float
 
@@ -56,7 +56,7 @@ class _Link(msgspec.Struct, frozen=True):
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """A session as it is about to be stored, with the secret that the cookie carries and the one of the page."""
+    """A session to be stored, with the secrets of the cookie and of the page."""
 
     browser: Browser
     secret: str
@@ -66,7 +66,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class Browsers:
-    """Sessions that are not over, in memory and written through. Links are in memory only: another is soon made."""
+    """Active sessions, in memory and written through to the store. Links are in memory only."""
 
     def __init__(self, store: Store, people: People, clock: Clock, settings: Console) -> None:
         self._store = store
@@ -74,16 +74,16 @@ class Browsers:
         self._clock = clock
         self._settings = settings
         self._browsers: dict[str, Browser] = {}
-        """By the hash of their secret."""
+        """By the hash of the secret."""
         self._links: dict[str, _Link] = {}
-        """By the hash of their code; the oldest stands first."""
+        """By the hash of the code, oldest first."""
 
     async def load(self) -> None:
         rows = await sql.live(self._store, self._clock.now())
         self._browsers = {row["hash"]: msgspec.convert(row, Browser) for row in rows}
 
     def link(self, tenant: str, user: str) -> str:
-        """A code that logs one browser in as this person, once. It is kept nowhere else."""
+        """Create a one-time code that logs a browser in as this person. Only its hash is kept."""
         self._person(tenant, user)
         mine = [hash for hash, link in self._links.items() if (link.tenant, link.user) == (tenant, user)]
         for hash in mine[: max(0, len(mine) + 1 - _MOST_LINKS)]:
@@ -97,23 +97,23 @@ class Browsers:
         return self._settings.link_minutes * 60
 
     def invited(self, code: str) -> User:
-        """Whom a code would let in."""
+        """Return the user that a code logs in, without using it."""
         link = self._links.get(_hash(code)) if len(code) <= _LONGEST else None
         if link is None or link.expires_at <= self._clock.now():
             raise NotAuthenticated(
-                "This link does not let anybody in: it was used, has expired, or is none of this server's.",
-                hint="A new one is made with: doorward login",
+                "This login link is not valid: it was used, has expired, or is not from this server.",
+                hint="Create a new link with: doorward login",
             )
         return self._person(link.tenant, link.user)
 
     def redeem(self, code: str) -> User:
-        """Whom a code lets in. From then on it is worthless, also when what follows fails."""
+        """Use a code and return its user. The code is used up even if the login fails later."""
         user = self.invited(code)
         del self._links[_hash(code)]
         return user
 
     def open(self, user: User, agent: str, instead_of: Browser | None = None) -> Opening:
-        """A new session, to be stored by whoever asked for it and then put in force with `put`."""
+        """Create a session. The caller stores its statements and then activates it with `put`."""
         now, secret, proof = self._clock.now(), secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         end = now + self._settings.session_days * 86_400
         browser = Browser(new_id(), user.tenant, user.id, _hash(secret), _hash(proof), storable(agent[:200]), now, end)
@@ -131,23 +131,23 @@ class Browsers:
         self._forget(set(opening.replaced))
 
     def known(self, secret: str, proof: str) -> Browser:
-        """The session that a cookie stands for, if its page shows the proof, it is not over and its person may act."""
+        """Return the active session of a cookie and its proof."""
         browser = self._browsers.get(_hash(secret)) if len(secret) <= _LONGEST else None
         if browser is None or browser.expires_at <= self._clock.now():
             raise NotAuthenticated(
-                "This browser is not logged in: its session is over, or was never one of this server's.",
-                hint="Open a new link, made with: doorward login",
+                "This browser is not logged in: its session has ended, or is not from this server.",
+                hint="Open a new link, created with: doorward login",
             )
         if len(proof) > _LONGEST or not hmac.compare_digest(_hash(proof), browser.proof):
             raise NotAuthenticated(
-                "This browser has a session, but the page that asks does not show the proof that belongs to it.",
-                hint="Only the page that logged in has it. Log in again with a new link, made with: doorward login",
+                "This browser has a session, but the request does not include the session's proof.",
+                hint="Only the page that logged in has it. Log in again with a new link, created with: doorward login",
             )
         self._person(browser.tenant, browser.user)
         return browser
 
     def caller(self, secret: str, proof: str) -> Caller:
-        """Who a browser's two secrets speak for, with the access that this person has now."""
+        """Return the caller of a browser's two secrets, with the person's current access."""
         browser = self.known(secret, proof)
         user = self._person(browser.tenant, browser.user)
         return Caller(user.tenant, user.id, "human", user.access)
@@ -161,22 +161,22 @@ class Browsers:
     async def end(self, tenant: str, user: str, id: str, *, entries: Sequence[Entry] = ()) -> None:
         """End one session of a user."""
         if not any(one.id == id for one in self.of(tenant, user)):
-            raise NotFound(f"You have no session {id[:80]!r}; user/sessions lists them.")
+            raise NotFound(f"You have no session {id[:80]!r}. user/sessions lists your sessions.")
         await self._store.write(*sql.delete(id), entries=entries, then=lambda: self._forget({id}))
 
     def ending(self, tenant: str, user: str) -> Statement:
-        """What ends all sessions of a user; they are forgotten with `forget_all` once it is stored."""
+        """Return the statement that ends all sessions of a user. Call `forget_all` once it is stored."""
         return sql.delete_of(tenant, user)
 
     def forget_all(self, tenant: str, user: str) -> int:
-        """Returns how many sessions there were. Links that nobody used yet are worthless as well."""
+        """Forget all sessions and unused links of a user; return the number of sessions."""
         mine = self.of(tenant, user)
         self._forget({one.id for one in mine})
         self._links = {hash: link for hash, link in self._links.items() if (link.tenant, link.user) != (tenant, user)}
         return len(mine)
 
     def tidy(self) -> Statement:
-        """What makes the store forget sessions that are over; here they are forgotten at once."""
+        """Forget ended sessions in memory, and return the statement that deletes them from the store."""
         now = self._clock.now()
         self._forget({one.id for one in self._browsers.values() if one.expires_at <= now})
         self._links = {hash: link for hash, link in self._links.items() if link.expires_at > now}
@@ -189,7 +189,7 @@ class Browsers:
     def _person(self, tenant: str, user: str) -> User:
         found = self._people.get(tenant, user)
         if found is None or not found.active or found.kind != "human":
-            raise NotAuthenticated("This person may not act any more.")
+            raise NotAuthenticated("This user is no longer active.")
         return found
 
 

@@ -1,4 +1,4 @@
-"""Files that come with messages: brought to a room first, then named by the message that they come with."""
+"""Attachments: files are uploaded to a room first, then attached to a message."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from doorward.store.sqlite import Statement, Store
 from doorward.visible import visible
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""What browsers draw and do not run."""
+"""Image types that browsers display without running code."""
 _LONGEST_NAME = 200
 
 
 class Brought(msgspec.Struct, frozen=True):
-    """A file with who brought it and the message that it came with, if any yet."""
+    """An uploaded file with its uploader and its message, if it is attached."""
 
     file: File
     uploader: str
@@ -37,14 +37,14 @@ class Files:
         self._limits = limits
 
     async def bring(self, room: Room, uploader: str, name: str, content: bytes) -> File:
-        """Keep a file for a message to come. One that comes with none is forgotten after a while."""
+        """Store an upload for a later message. An upload that is never attached is deleted after a while."""
         most = self._limits.attachment_bytes
         if not 0 < len(content) <= most:
             raise BadParams(f"A file has between 1 and {most} bytes; given {len(content)}.")
         if await sql.loose(self._store, room.tenant, uploader) >= self._limits.loose_attachments:
             raise Conflict(
-                f"You brought {self._limits.loose_attachments} files that came with no message yet; say something with "
-                "them first, or wait until they are forgotten."
+                f"{self._limits.loose_attachments} uploads are not attached to a message yet. Attach some first, or "
+                "wait until they expire."
             )
         file = File(new_id(), _plain_name(name), media_type(content), len(content))
         row = msgspec.structs.asdict(file)
@@ -52,14 +52,14 @@ class Files:
         return file
 
     async def of(self, room: Room, uploader: str, ids: Sequence[str]) -> list[File]:
-        """The files that a new message names, in its order; each is its sender's and came with no other."""
+        """Return the uploads that a new message attaches, in order. Each must be the sender's and unattached."""
         most = self._limits.attachments
         if len(ids) > most or len(set(ids)) != len(ids):
-            raise BadParams(f"A message has at most {most} files, each once; given {len(ids)}.")
+            raise BadParams(f"A message has at most {most} attachments, each once; given {len(ids)}.")
         rows = {row["id"]: row for row in await sql.find(self._store, room.tenant, room.id, ids)} if ids else {}
         for id in ids:
             if id not in rows or rows[id]["uploader"] != uploader or rows[id]["message"]:
-                raise NotFound(f"There is no file {id[:64]!r} that you brought to room {room.id!r} and that is free.")
+                raise NotFound(f"You have no unattached upload {id[:64]!r} in room {room.id!r}.")
         return [_brought(rows[id]).file for id in ids]
 
     async def find(self, room: Room, id: str) -> Brought:
@@ -72,12 +72,12 @@ class Files:
         return await sql.content(self._store, room.tenant, room.id, id, offset, length)
 
     def tidy(self) -> list[Statement]:
-        """What makes the store forget files that came with no message."""
+        """Return the statements that delete expired unattached uploads."""
         return [sql.forget_loose(self._clock.now() - self._limits.loose_hours * 3_600)]
 
 
 def media_type(content: bytes) -> str:
-    """What a file is, by its first bytes: what its sender says of it is not believed."""
+    """Detect the media type from the first bytes. The sender's claim is not trusted."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if content.startswith(b"\xff\xd8\xff"):
@@ -99,7 +99,7 @@ def _is_text(content: bytes) -> bool:
 
 
 def _plain_name(name: str) -> str:
-    """A name without folders and without characters that hide something."""
+    """Return a file name without folders and invisible characters."""
     last = name.replace("\\", "/").rpartition("/")[2].strip()
     return visible(last, lines=False)[:_LONGEST_NAME] or "file"
 

@@ -1,4 +1,4 @@
-"""What goes on in a room at this moment: whoever follows it is told at once. Of all this only messages are stored."""
+"""Live notices of a room: messages, typing, presence, drafts and thinking. Only messages are stored."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ThinkingState = Literal["thinking", "waiting", "idle"]
 V = TypeVar("V")
 
 _BETWEEN_TYPING = 1.0
-"""Seconds in which a member's typing is told once: keys are hit far more often than anybody looks."""
+"""The minimum seconds between two typing notices of a member."""
 _MOST_TYPING = 1_000
 
 
 class Posted(msgspec.Struct, frozen=True):
-    """A message came, or is another than before: in both cases this is how it stands now."""
+    """A message is new or changed; this is its current state."""
 
     message: Message
 
@@ -33,14 +33,14 @@ class Typing(msgspec.Struct, frozen=True):
 
 
 class Present(msgspec.Struct, frozen=True):
-    """A member came, or nothing of theirs looks at the room any more."""
+    """A member entered the room, or left it with their last client."""
 
     member: str
     here: bool
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An AI's answer while it is written, as a whole so far. When it is done, a message stands in its place."""
+    """An AI's answer while it is written: the whole text so far. When done, a message replaces it."""
 
     id: str
     sender: str
@@ -49,7 +49,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Thinking(msgspec.Struct, frozen=True):
-    """What an AI does about the room: it thinks, it waits for somebody, or neither."""
+    """The state of an AI in a room: thinking, waiting or idle."""
 
     persona: str
     state: ThinkingState
@@ -60,10 +60,10 @@ Follower = Callable[[Notice], None]
 
 
 class Live:
-    """Tells followers of rooms what goes on there, in the order in which it happens.
+    """Publishes notices to the followers of rooms, in order.
 
-    A follower must return at once; one that fails harms nobody else. What an AI is writing and thinking is kept while
-    it lasts, so that whoever comes in the middle of it sees it, too.
+    A follower must return at once; its errors do not affect others. Current drafts and thinking states are kept, so
+    that new followers see them too.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -74,7 +74,7 @@ class Live:
         self._typed: dict[tuple[str, str, str], float] = {}
 
     def follow(self, tenant: str, room: str, follower: Follower) -> Callable[[], None]:
-        """Tell somebody of everything from now on; returns what ends that."""
+        """Subscribe to a room; return a function that unsubscribes."""
         key = (tenant, room)
         self._followers.setdefault(key, []).append(follower)
 
@@ -88,7 +88,7 @@ class Live:
         return leave
 
     def now(self, tenant: str, room: str) -> list[Notice]:
-        """What lasts at this moment: who thinks or waits, and what is being written."""
+        """Return the current thinking states and drafts."""
         key = (tenant, room)
         return [*self._thinking.get(key, {}).values(), *self._drafts.get(key, {}).values()]
 
@@ -96,7 +96,7 @@ class Live:
         self.tell(message.tenant, message.room, Posted(message))
 
     def typing(self, room: Room, member: str) -> None:
-        """Tell that a member types; at most once a second, however often it is said."""
+        """Publish that a member types, at most once a second."""
         key, now = (room.tenant, room.id, member), self._clock.steady()
         if now - self._typed.get(key, -_BETWEEN_TYPING) < _BETWEEN_TYPING:
             return
@@ -124,7 +124,7 @@ class Live:
 
 
 def _keep(kept: dict[tuple[str, str], dict[str, V]], key: tuple[str, str], name: str, value: V | None) -> None:
-    """Remember what lasts in a room under its name, or forget it; a room where nothing lasts is not remembered."""
+    """Set or remove the current value of a name in a room; empty rooms are removed."""
     if value is not None:
         kept.setdefault(key, {})[name] = value
         return

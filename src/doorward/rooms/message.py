@@ -1,4 +1,4 @@
-"""A message of a room, and what can hang on it: images and files, and the card of a call."""
+"""A message of a room and its attachments: files, and the card of a call."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 from doorward.model import KEEPER, Caller, Kind
 
 SUMMARY = 500
-"""Characters of an outcome that a card shows."""
+"""The length of the output shown on a card, in characters."""
 CardState = Literal["waiting", "running", "parked", "done", "refused", "failed"]
 
 
 class File(msgspec.Struct, frozen=True, tag="file", rename="camel"):
-    """Bytes that came with a message; an image is one whose media type says so."""
+    """A file attached to a message."""
 
     id: str
     name: str
@@ -23,23 +23,23 @@ class File(msgspec.Struct, frozen=True, tag="file", rename="camel"):
 
 
 class Card(msgspec.Struct, frozen=True, tag="call", rename="camel", kw_only=True):
-    """A call that an AI makes in the room, as people see it. It is revised as the call gets further."""
+    """A call of an AI as people see it in the room. It is revised as the call progresses."""
 
     call: str = ""
-    """The execution, once the gate has given it a name."""
+    """The execution id, once the gate has assigned one."""
     command: str
     params: Any = None
-    """With secrets left out."""
+    """With secrets redacted."""
     state: CardState
     code: str = ""
     summary: str = ""
-    """The first 500 characters of what came of it, with hidden characters written out."""
+    """The first 500 characters of the output, with invisible characters escaped."""
     approval: str = ""
-    """The approval that it waits for, or that it ran by."""
+    """The approval that the call waits for or used."""
     rule: str = ""
     seconds: float | None = None
     topic: str = ""
-    """The message that the AI answers with it: calls of one AI with the same are those of one turn."""
+    """The message that the AI answers. Calls of one AI with the same topic belong to one turn."""
 
 
 Attachment = File | Card
@@ -54,19 +54,19 @@ class Message(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     text: str
     at: float
     revision: int = 0
-    """Counts up in its room with every message and every change of one, so that one can ask for what is behind."""
+    """Increases in its room with every new or changed message, so that clients can ask for everything since one."""
     position: int = 0
-    """The revision it was said with: messages stand in this order, whatever is changed of them later."""
+    """The revision at which it was posted. Messages are ordered by it, whatever changes later."""
     edited_at: float | None = None
     deleted_at: float | None = None
     deleted_by: str = ""
     reply_to: str = ""
     attachments: tuple[Attachment, ...] = ()
     behalf: str = ""
-    """The person for whom an AI or a program said it."""
+    """The person for whom an AI or a program posted it."""
 
     def is_of(self, caller: Caller) -> bool:
-        """Whether this caller said it. What the keeper said is of the keeper of one person, and of no other's."""
+        """Whether this caller posted it. Messages of the keeper belong to the person it acted for."""
         if (self.sender, self.kind) != (caller.id, caller.kind):
             return False
         return self.sender != KEEPER or self.behalf == caller.on_behalf_of

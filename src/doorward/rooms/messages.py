@@ -1,7 +1,7 @@
-"""What is said in rooms: stored first, then told to whoever follows the room.
+"""The messages of rooms: stored first, then published to followers.
 
-Each message and each change of one gets the next revision of its room. Revisions are given out here, in the order in
-which the store writes, so that whoever follows a room hears them in order and can go on after any of them.
+Each new or changed message gets the next revision of its room. Revisions are assigned here in the order in which the
+store writes, so that followers see them in order and can resume after any of them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from doorward.visible import storable
 LARGEST_MESSAGE = 100_000
 Change = Literal["edited", "deleted", "restored"]
 Also = Callable[[Message], Iterable[Statement]]
-"""What is stored together with a change, given the message as it is then."""
+"""Returns statements to store together with a change, given the new message."""
 
 _encode = msgspec.json.Encoder().encode
 _attachments = msgspec.json.Decoder(tuple[Attachment, ...])
 
 
 class Version(msgspec.Struct, frozen=True):
-    """What a message was, until somebody changed it."""
+    """An earlier version of a message."""
 
     revision: int
     text: str
@@ -45,7 +45,7 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """How far a member has read in a room, and how much is behind that."""
+    """How far a member has read in a room, and how many messages are unread."""
 
     room: str
     position: int
@@ -59,9 +59,9 @@ class Messages:
         self._live = live
         self._clock = clock
         self._given: dict[tuple[str, str], int] = {}
-        """The newest revision that was given out in each room where something was said or asked for since the start."""
+        """The newest assigned revision of each room used since the start."""
         self._stored: dict[tuple[str, str], int] = {}
-        """The newest of them that is stored and was told, behind which nothing older can come any more."""
+        """The newest stored and published revision of each room; nothing older follows it."""
 
     async def say(
         self,
@@ -77,10 +77,10 @@ class Messages:
         key: str = "",
         also: Also = lambda _: (),
     ) -> Message:
-        """Add a message to a room's history and tell whoever follows it. Without `notify` there is no event of it.
+        """Store a message and publish it to followers. Without `notify`, no event is published.
 
-        `behalf` is the person for whom an AI or a program says it. With a `key` that this sender used in this room
-        already it is a Conflict, and nothing is said: `sent` gives what was.
+        `behalf` is the person for whom an AI or a program posts it. If this sender used `key` in this room before,
+        Conflict is raised; `sent` returns the earlier message.
         """
         text = _checked(text)
         await self._counted(room.tenant, room.id)
@@ -118,7 +118,7 @@ class Messages:
         return message
 
     async def sent(self, room: Room, sender: Caller, key: str) -> Message | None:
-        """What somebody said in a room under a key."""
+        """Return the message that a sender posted in a room under a key."""
         row = await sql.sent(self._store, room.tenant, room.id, (sender.id, sender.on_behalf_of), key)
         return None if row is None else _message(row)
 
@@ -130,9 +130,9 @@ class Messages:
         attachments: Sequence[Attachment] | None = None,
         also: Also = lambda _: (),
     ) -> Message:
-        """Change a message that shows how something stands, such as the card of a call. This leaves no trace.
+        """Update a message that shows a state, such as the card of a call. No version is kept.
 
-        A message that was taken back meanwhile stays so, and is what this gives.
+        If the message was deleted meanwhile, it stays deleted and is returned.
         """
         revised = msgspec.structs.replace(
             message,
@@ -145,17 +145,17 @@ class Messages:
             return await self._found(message.tenant, message.room, message.id)
 
     async def edit(self, message: Message, by: str, text: str, *, also: Also = lambda _: ()) -> Message:
-        """Give a message another text; what it was before is kept."""
+        """Change the text of a message; the earlier version is kept."""
         edited = msgspec.structs.replace(message, text=_checked(text), edited_at=self._clock.now())
         return await self._put(message, edited, "edited", by, also)
 
     async def delete(self, message: Message, by: str, *, also: Also = lambda _: ()) -> Message:
-        """Take a message back: its place stays, with who took it back, and what it was is kept."""
+        """Delete a message. A tombstone with the deleter's name stays, and the earlier version is kept."""
         gone = msgspec.structs.replace(message, text="", attachments=(), deleted_at=self._clock.now(), deleted_by=by)
         return await self._put(message, gone, "deleted", by, also)
 
     async def restore(self, message: Message, old: Message, by: str, *, also: Also) -> Message:
-        """Make a message again what it was."""
+        """Restore a message to an earlier version."""
         return await self._put(message, old, "restored", by, also)
 
     async def get(self, room: Room, id: str) -> Message:
@@ -168,12 +168,12 @@ class Messages:
         return _message(row)
 
     async def versions(self, message: Message) -> list[Version]:
-        """What a message was before, oldest first."""
+        """Return the earlier versions of a message, oldest first."""
         rows = await sql.versions(self._store, message.id)
         return [Version(**{**row, "attachments": _attachments.decode(row["attachments"])}) for row in rows]
 
     async def newest(self, room: Room, limit: int, before: str = "") -> list[Message]:
-        """The newest messages, or the newest before one of them; newest first."""
+        """Return the newest messages, or the newest before a given one; newest first."""
         position = (await self.get(room, before)).position if before else None
         return await self.before(room, position, limit)
 
@@ -182,15 +182,15 @@ class Messages:
         return [_message(row) for row in rows]
 
     async def after(self, room: Room, position: int, limit: int) -> list[Message]:
-        """The oldest messages behind a position; oldest first."""
+        """Return the messages after a position, oldest first."""
         return [_message(row) for row in await sql.after(self._store, room.tenant, room.id, position, limit)]
 
     async def since(self, room: Room, revision: int, limit: int) -> list[Message]:
-        """Whatever is new or another than before since a revision, in that order, each as it stands now."""
+        """Return the messages that are new or changed since a revision, in that order, in their current state."""
         return [_message(row) for row in await sql.since(self._store, room.tenant, room.id, revision, limit)]
 
     async def search(self, rooms: Sequence[Room], words: str, limit: int, before: str = "") -> list[Message]:
-        """Messages of these rooms, of one tenant, that hold all of these words; newest first."""
+        """Return the messages in these rooms (of one tenant) that contain all words, newest first."""
         wanted = [one for one in words.replace("\x00", " ").split() if any(letter.isalnum() for letter in one)]
         if not wanted or not rooms:
             return []
@@ -199,30 +199,30 @@ class Messages:
         return [_message(row) for row in rows]
 
     async def are_in(self, rooms: Sequence[Room], id: str) -> bool:
-        """Whether a message is in one of these rooms, all of one tenant."""
+        """Whether a message is in one of these rooms (of one tenant)."""
         if not rooms:
             return False
         return await sql.is_in(self._store, rooms[0].tenant, [room.id for room in rooms], id)
 
     async def revision(self, room: Room) -> int:
-        """The newest revision of a room that is stored; 0 where nothing was said yet."""
+        """Return the newest stored revision of a room; 0 if it has no messages."""
         await self._counted(room.tenant, room.id)
         return self._stored[room.tenant, room.id]
 
     async def _counted(self, tenant: str, room: str) -> None:
-        """See to it that the revisions of a room are known, so that the next can be given out."""
+        """Load the newest revision of a room, so that the next can be assigned."""
         key = (tenant, room)
         if key not in self._given:
             newest = await sql.newest_revision(self._store, *key)
-            self._given.setdefault(key, newest)  # somebody else may have come first, and gone on
+            self._given.setdefault(key, newest)  # another task may have loaded and advanced it
             self._stored.setdefault(key, newest)
 
     async def mark(self, room: Room, member: str, position: int) -> None:
-        """Remember that a member has read as far as a position."""
+        """Record that a member has read up to a position."""
         await self._store.write(sql.mark(room.tenant, room.id, member, position, self._clock.now()), durable=False)
 
     async def unread(self, rooms: Sequence[Room], member: str) -> dict[str, Read]:
-        """By room, all of one tenant: how far a member has read, and how much there is behind that."""
+        """Return by room (of one tenant) how far a member has read, and the number of unread messages."""
         if not rooms:
             return {}
         names = [room.id for room in rooms]
@@ -255,7 +255,7 @@ class Messages:
         return message
 
     def _next(self, tenant: str, room: str) -> int:
-        """The next revision. Between this and the write nothing may be awaited: they must come in the same order."""
+        """Assign the next revision. Do not await between this and the write: both must happen in the same order."""
         self._given[tenant, room] += 1
         return self._given[tenant, room]
 

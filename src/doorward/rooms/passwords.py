@@ -1,4 +1,4 @@
-"""Passwords: what a good one is, and their hashes, which are slow to make on purpose."""
+"""Passwords: rules, and hashes that are slow on purpose."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from doorward.errors import BadParams, Overloaded
 SHORTEST = 12
 LONGEST = 1_000
 _AT_ONCE = 2
-"""Each hash takes 64 MB and all it can get of the processor, so that few are made at a time."""
+"""Hashes computed at a time. Each takes 64 MB and a full processor core."""
 _MOST_WAITING = 30
 
 T = TypeVar("T")
 
 
 class Passwords:
-    """Makes and checks hashes, in threads and not too many at once."""
+    """Computes and checks hashes in threads, a few at a time."""
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -30,7 +30,7 @@ class Passwords:
         return await self._apart(lambda: _hashed(_bytes(password)))
 
     async def fits(self, password: str, hash: str | None) -> bool:
-        """Whether this is the password; without a hash the same work is done, so that nobody learns who has one."""
+        """Whether this is the password. Without a hash the same work is done, so that timing reveals nothing."""
         if not self._decoy:
             self._decoy = await self.hash("")
         fits = await self._apart(lambda: _verified(hash or self._decoy, _bytes(password)))
@@ -38,7 +38,7 @@ class Passwords:
 
     async def _apart(self, work: Callable[[], T]) -> T:
         if self._waiting >= _MOST_WAITING:
-            raise Overloaded("Too many passwords are being checked at this moment.", retry_after=2.0)
+            raise Overloaded("Too many passwords are being checked now.", retry_after=2.0)
         self._waiting += 1
         try:
             async with self._places:
@@ -48,17 +48,17 @@ class Passwords:
 
 
 def check(password: str, *names: str) -> None:
-    """Refuse a password that is too easy to guess; the sentence never quotes it."""
+    """Refuse a password that is too easy to guess. The error never quotes it."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise BadParams(f"A password has {SHORTEST} to {LONGEST} characters; the one given has {len(password)}.")
     if _plain(password) in {_plain(name) for name in names}:
-        raise BadParams("A password may not be the name of the user or the tenant; choose another.")
+        raise BadParams("A password must not be the name of the user or the tenant. Choose another.")
     if len(set(password)) < 4:
-        raise BadParams("A password has at least 4 different characters; choose another.")
+        raise BadParams("A password has at least 4 different characters. Choose another.")
 
 
 def _hashed(password: bytes) -> str:
-    import argon2  # noqa: PLC0415 - it takes long to load, and most processes never see a password
+    import argon2  # noqa: PLC0415 - slow to load, and most processes never check a password
 
     return argon2.PasswordHasher().hash(password)
 
@@ -77,5 +77,5 @@ def _plain(text: str) -> str:
 
 
 def _bytes(password: str) -> bytes:
-    """The same characters give the same bytes, however a keyboard composed them."""
+    """Encode a password so that the same characters give the same bytes, however a keyboard composed them."""
     return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The users of each tenant, and how far their access reaches."""
+"""The users of each tenant and their access."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from doorward.store import people as sql
 from doorward.store.sqlite import Statement, Store
 
 LOCAL = "local"
-"""The tenant of whoever owns this machine's home folder."""
+"""The tenant of the owner of Doorward's home folder."""
 OWNER = "owner"
-"""The user that the home folder's owner is."""
+"""The user id of the home folder's owner."""
 
 RESERVED = frozenset(Role)
-"""Names that a recipe's list of approvers could not tell from a role."""
+"""Role names, which are not valid user names because a recipe's list of approvers may hold both."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,62}")
 
@@ -36,7 +36,7 @@ class User(msgspec.Struct, frozen=True):
 
 
 class People:
-    """Users, held in memory and written through to the store."""
+    """Users, in memory and written through to the store."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class People:
         self._reserved: Callable[[str, str], bool] = lambda _, __: False
 
     def reserve(self, reserved: Callable[[str, str], bool]) -> None:
-        """Names that others than users have, by tenant and id: whoever reads a name must know who is meant."""
+        """Set the check for names that are taken by others than users, given tenant and id."""
         self._reserved = reserved
 
     async def load(self) -> None:
@@ -71,26 +71,26 @@ class People:
         for what, value in (("tenant", user.tenant), ("user", user.id)):
             if not _NAME.fullmatch(value):
                 raise BadParams(
-                    f"A {what} is named with 1 to 63 small letters, digits, dots, dashes, underscores or @; "
+                    f"A {what} name has 1 to 63 lower-case letters, digits, dots, dashes, underscores or @; "
                     f"given {value[:80]!r}."
                 )
         if user.id in RESERVED and (user.tenant, user.id) != (LOCAL, OWNER):
-            raise BadParams(f"{user.id!r} is the name of a role; choose another.")
+            raise BadParams(f"{user.id!r} is the name of a role. Choose another.")
         if user.id == KEEPER:
-            raise BadParams(f"{KEEPER!r} is the name of the house's own keeper; choose another.")
+            raise BadParams(f"{KEEPER!r} is the name of the keeper. Choose another.")
         if (user.tenant, user.id) in self._users:
-            raise Conflict(f"There is a user {user.id!r} in this tenant already.")
+            raise Conflict(f"The user {user.id!r} already exists in this tenant.")
         if self._reserved(user.tenant, user.id):
-            raise Conflict(f"{user.id!r} is the name of a persona; choose another.")
+            raise Conflict(f"{user.id!r} is the name of a persona. Choose another.")
 
     async def change(self, user: User, *also: Statement) -> None:
         if (user.tenant, user.id) not in self._users:
-            raise NotFound(f"There is no user {user.id!r}; there are: {self._names(user.tenant)}.")
+            raise NotFound(f"There is no user {user.id!r}; valid: {self._names(user.tenant)}.")
         changed = sql.change_user(user.tenant, user.id, int(user.access), user.active)
         await self._store.write(changed, *also, then=lambda: self._put(user))
 
     async def remove(self, tenant: str, id: str, *also: Statement, then: Callable[[], None]) -> None:
-        """Only for undoing a creation: a user who acted stays, inactive. `then` is done once it is stored."""
+        """Delete a user, only to undo its creation: a user who acted is deactivated. `then` runs once stored."""
 
         def forget() -> None:
             self._users.pop((tenant, id), None)
@@ -104,7 +104,7 @@ class People:
     def known(self, tenant: str, id: str) -> User:
         user = self.get(tenant, id)
         if user is None:
-            raise NotFound(f"There is no user {id[:80]!r}; there are: {self._names(tenant)}.")
+            raise NotFound(f"There is no user {id[:80]!r}; valid: {self._names(tenant)}.")
         return user
 
     def _names(self, tenant: str) -> str:

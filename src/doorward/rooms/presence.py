@@ -1,4 +1,4 @@
-"""Who looks at a room at this moment: every page and terminal that follows it counts, and none of it is stored."""
+"""Presence: the members who follow a room now, with any page or terminal. It is not stored."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from doorward.rooms.live import Live, Present
 
 
 class Presence:
-    """A member is here while anything of theirs is; the room is told when the first comes and the last goes."""
+    """Counts the clients of each member in a room, and publishes when the first enters and the last leaves."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
         self._here: dict[tuple[str, str], Counter[str]] = {}
 
     def enter(self, tenant: str, room: str, member: str) -> Callable[[], None]:
-        """Count one more that follows a room for a member; returns what ends that, and does so once."""
+        """Add one client of a member; return a function that removes it (safe to call again)."""
         here = self._here.setdefault((tenant, room), Counter())
         here[member] += 1
         if here[member] == 1:

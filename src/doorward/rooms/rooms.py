@@ -1,4 +1,4 @@
-"""Rooms: members and a recipe. What is said in them is in `messages.py`."""
+"""Rooms with their members and recipe. Their messages are in `messages.py`."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ class Room(msgspec.Struct, frozen=True):
     version: int = 1
     topic: str = ""
     direct: bool = False
-    """Whether it is the room of two, who are found by it and stay in it."""
+    """Whether it is a direct room: it has two fixed members and is found by them."""
 
     def member(self, caller: Caller) -> Member | None:
-        """The membership a caller acts by: its own, or that of the one it acts for."""
+        """Return the membership a caller acts with: its own, or that of the person it acts for."""
         return self.members.get(caller.whose) or self.members.get(caller.on_behalf_of)
 
     def seen_by(self, caller: Caller) -> bool:
-        """Whether a room is this caller's to see: a member, and by a credential that is good for it.
+        """Whether this caller may see the room: it is a member, and its credential covers the room.
 
-        An agent is in the rooms of the person it acts for, but for their rooms of two, where it must be one of the two.
-        The keeper sees what the person sees whom it acts for.
+        An agent sees the rooms of the person it acts for, except direct rooms, where it must be one of the two members.
+        The keeper sees what its person sees.
         """
         if caller.tenant != self.tenant or not caller.reaches(self.id):
             return False
         return caller.whose in self.members if self.direct else self.member(caller) is not None
 
     def known_to(self, caller: Caller) -> bool:
-        """Whether a caller may learn of a room and what is done in it: whoever sees it, and people with full access.
+        """Whether a caller may know of a room and what happens in it: its members, and people with full access.
 
-        Rooms of two are the two's alone, whatever access others have.
+        Direct rooms are known to their two members only.
         """
         if self.seen_by(caller):
             return True
@@ -64,7 +64,7 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class Rooms:
-    """Rooms, held in memory (every decision asks for one) and written through to the store."""
+    """Rooms, in memory (every decision needs one) and written through to the store."""
 
     def __init__(self, store: Store, events: Bus, clock: Clock) -> None:
         self._store = store
@@ -89,8 +89,8 @@ class Rooms:
         for row in await sql.all_members(self._store):
             if row["id"] == KEEPER:
                 log.warning(
-                    "%r is a member of the room %r (tenant %r) from before this was the name of the house's keeper; it "
-                    "is left out, and gone with the next change of the room.",
+                    "%r is a member of the room %r (tenant %r) from before the name was reserved for the keeper; it is "
+                    "ignored, and removed with the next change of the room.",
                     KEEPER,
                     row["room"],
                     row["tenant"],
@@ -113,14 +113,14 @@ class Rooms:
         return room
 
     def unknown(self, tenant: str, id: str) -> NotFound:
-        """That there is no such room, and which there are; rooms of two are nobody else's business."""
+        """Return the error for an unknown room. It lists the rooms, without direct rooms, which are private."""
         names = ", ".join(sorted(one.id for one in self.of(tenant) if not one.direct)) or "none"
-        return NotFound(f"There is no room {id[:80]!r}; there are: {names}.")
+        return NotFound(f"There is no room {id[:80]!r}; valid: {names}.")
 
     def open_to_all_in(self, tenant: str, id: str) -> tuple[str, ...]:
-        """A room, and every other one that all people in it are members of: what is known there is no news here.
+        """Return a room and every other room that all its people are members of, so that they may know its content.
 
-        Rooms of two are not among the others, since what is said in one is said to nobody else.
+        Direct rooms are never among the others, because their content is private.
         """
         room = self.get(tenant, id)
         if room is None:
@@ -130,13 +130,13 @@ class Rooms:
         return (id, *sorted(one.id for one in others if here and here <= one.members.keys()))
 
     def governed_by(self, recipe: str) -> list[Room]:
-        """The rooms, of whatever tenant, that are under this recipe."""
+        """Return the rooms of all tenants that use this recipe."""
         return [room for room in self._rooms.values() if room.recipe == recipe]
 
     async def create(self, room: Room, *also: Statement) -> Room:
         if not _NAME.fullmatch(room.id):
             raise BadParams(
-                "A room is named with 1 to 63 small letters, digits, dashes or underscores, starting with a "
+                "A room name has 1 to 63 lower-case letters, digits, dashes or underscores, starting with a "
                 f"letter or digit; given {room.id[:80]!r}."
             )
         at = self._clock.now()
@@ -158,7 +158,7 @@ class Rooms:
         return room
 
     async def change(self, room: Room, *also: Statement) -> Room:
-        """Store a changed room, provided nobody changed it since `room.version`."""
+        """Store a changed room. Fails if somebody changed it since `room.version`."""
         changed = msgspec.structs.replace(room, version=room.version + 1)
         await self._store.write(
             sql.change_room(

@@ -1,7 +1,7 @@
-"""Sessions: somebody who came with a password, and the two tokens they go on with.
+"""Login sessions, each with an access token and a refresh token.
 
-The access token is good for minutes. The refresh token is exchanged, once, for two new ones; when it comes a second
-time, somebody else has a copy, and the whole session ends.
+The access token is valid for minutes. The refresh token is exchanged once for two new ones. If it is used a second
+time, somebody has a copy, and the whole session ends.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from doorward.store import accounts as sql
 from doorward.store.sqlite import Statement, Store
 
 MOST = 50
-"""How many sessions one user has at once; one more ends the oldest."""
+"""The most sessions of one user; one more ends the oldest."""
 
 
 LONGEST = 365 * 86_400.0
-"""Seconds after which a session ends however often it was renewed."""
+"""The longest lifetime of a session in seconds, however often it is renewed."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -36,13 +36,13 @@ class Session(msgspec.Struct, frozen=True):
     tenant: str
     user: str
     refresh: str
-    """The hash of the one refresh token that is good."""
+    """The hash of the one valid refresh token."""
     created_at: float
     expires_at: float
 
 
 class Grant(msgspec.Struct, frozen=True, rename="camel"):
-    """What a login gives: shown this once, and kept nowhere."""
+    """The tokens of a login. They are shown once and not stored."""
 
     access_token: str
     expires_in: int
@@ -50,11 +50,11 @@ class Grant(msgspec.Struct, frozen=True, rename="camel"):
     refresh_expires_in: int
     tenant: str
     user: str
-    token_type: str = "Bearer"  # noqa: S105 - the name that the standard gives it
+    token_type: str = "Bearer"  # noqa: S105 - the name in the standard
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """A session as it is about to be stored."""
+    """A session to be stored."""
 
     session: Session
     statements: list[Statement]
@@ -63,7 +63,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class Sessions:
-    """Sessions that are not over, in memory and written through."""
+    """Active sessions, in memory and written through to the store."""
 
     def __init__(self, store: Store, people: People, clock: Clock, signer: Signer) -> None:
         self._store = store
@@ -77,16 +77,16 @@ class Sessions:
         self._sessions = {row["id"]: msgspec.convert(row, Session) for row in rows}
 
     def caller(self, claims: Mapping[str, Any]) -> Caller:
-        """Who an access token speaks for. What counts is what the house stored, and the time it was given."""
+        """Return the caller of an access token. The stored session counts, not the token's claims."""
         session = self._sessions.get(str(claims["jti"]))
         now = self._clock.now()
         if session is None or session.expires_at <= now or not _is_before(now, claims["exp"]):
-            raise NotAuthenticated("This access token is not valid: it has expired, or its session is over.")
+            raise NotAuthenticated("This access token is not valid: it has expired, or its session has ended.")
         user = self._user(session)
         return Caller(user.tenant, user.id, "human", user.access)
 
     def open(self, user: User, *, access_seconds: float, refresh_seconds: float) -> Opening:
-        """A new session, to be stored by whoever asked for it and then put in force with `put`."""
+        """Create a session. The caller stores its statements and then activates it with `put`."""
         now = self._clock.now()
         session = Session(new_id(), user.tenant, user.id, "", now, now + refresh_seconds)
         session, grant = self._granted(session, access_seconds)
@@ -98,7 +98,7 @@ class Sessions:
         return Opening(session, [insert, *(sql.revoke_session(id, now) for id in over)], grant, over)
 
     def exchange(self, text: str, *, access_seconds: float, refresh_seconds: float) -> Opening:
-        """The session that a refresh token goes on with."""
+        """Renew the session of a refresh token."""
         session = self.known(text)
         self._user(session)
         if not hmac.compare_digest(session.refresh, _hash(text)):
@@ -110,11 +110,11 @@ class Sessions:
         return Opening(renewed, [rotate], grant)
 
     def known(self, text: str) -> Session:
-        """The session that a refresh token of ours belongs to, whether or not the token is its newest."""
+        """Return the session of a refresh token, whether or not the token is its newest."""
         claims = self._signer.claims(text, "refresh")
         session = self._sessions.get(str(claims["jti"]))
         if session is None or session.expires_at <= self._clock.now():
-            raise NotAuthenticated("This refresh token is not valid: it has expired, or its session is over.")
+            raise NotAuthenticated("This refresh token is not valid: it has expired, or its session has ended.")
         return session
 
     def put(self, opening: Opening) -> None:
@@ -126,11 +126,11 @@ class Sessions:
             self._sessions.pop(id, None)
 
     def ending(self, tenant: str, user: str) -> Statement:
-        """What ends all sessions of a user; they are forgotten with `forget_all` once it is stored."""
+        """Return the statement that ends all sessions of a user. Call `forget_all` once it is stored."""
         return sql.revoke_sessions(tenant, user, self._clock.now())
 
     def forget_all(self, tenant: str, user: str) -> int:
-        """Returns how many there were."""
+        """Forget all sessions of a user; return their number."""
         ids = [one.id for one in self._of(tenant, user)]
         self.forget(*ids)
         return len(ids)
@@ -141,7 +141,7 @@ class Sessions:
     def _user(self, session: Session) -> User:
         user = self._people.get(session.tenant, session.user)
         if user is None or not user.active or user.kind != "human":
-            raise NotAuthenticated("This token is not valid: its user may not act any more.")
+            raise NotAuthenticated("This token is not valid: its user is no longer active.")
         return user
 
     def _granted(self, session: Session, access_seconds: float) -> tuple[Session, Grant]:
@@ -157,10 +157,10 @@ class Sessions:
 
 
 class UsedTwice(NotAuthenticated):
-    """A refresh token came again: somebody has a copy of it."""
+    """A refresh token was used twice, so somebody has a copy of it."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__("This refresh token was used before, so its session is over; log in again.")
+        super().__init__("This refresh token was used before, so its session has ended. Log in again.")
         self.session = session
 
 

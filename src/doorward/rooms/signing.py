@@ -1,4 +1,4 @@
-"""The signature under every token of this house, and the strict reading of what claims to carry it."""
+"""Sign tokens (JWT), and verify them strictly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doorward.errors import NotAuthenticated, Unusable
 ISSUER = "doorward"
 AUDIENCE = "doorward"
 Use = Literal["token", "access", "refresh"]
-"""`token` was made on purpose and lasts; `access` and `refresh` are what a password is exchanged for."""
+"""`token` is created explicitly and is long-lived; `access` and `refresh` come from a login."""
 
 _ALGORITHM = "HS256"
 _SHORTEST_KEY = 32
@@ -20,28 +20,28 @@ _LONGEST = 8_192
 _MOST_REMEMBERED = 4_096
 _CLAIMS = ("iss", "aud", "sub", "jti", "iat", "exp", "tenant")
 _WHY = {
-    "InvalidAudienceError": "it is meant for somebody else",
-    "InvalidIssuerError": "it was issued by somebody else",
-    "InvalidAlgorithmError": "it is not signed as Doorward signs",
-    "InvalidSignatureError": "its signature is not this house's",
-    "MissingRequiredClaimError": "it leaves out what every token says",
+    "InvalidAudienceError": "it has another audience",
+    "InvalidIssuerError": "it has another issuer",
+    "InvalidAlgorithmError": "it is signed with another algorithm",
+    "InvalidSignatureError": "its signature is not this server's",
+    "MissingRequiredClaimError": "a required claim is missing",
 }
-"""What is wrong with a token, in our words, by what the library calls it."""
+"""Messages for the library's error classes."""
 _WRONG_USE = {
-    "token": "it is a token to act with, and none that is exchanged for another",
-    "access": "it is an access token, and none that is exchanged for another",
-    "refresh": "it is a refresh token, which is only exchanged for another",
+    "token": "it is an API token, and a refresh token is required",
+    "access": "it is an access token, and a refresh token is required",
+    "refresh": "it is a refresh token, which can only be exchanged for an access token",
 }
 
 
 class Signer:
     def __init__(self, key: bytes) -> None:
         if len(key) < _SHORTEST_KEY:
-            raise Unusable(f"Tokens are signed with a secret of at least {_SHORTEST_KEY} bytes; given {len(key)}.")
+            raise Unusable(f"The signing secret of tokens has at least {_SHORTEST_KEY} bytes; given {len(key)}.")
         self._key = key
         self._verified: dict[bytes, Mapping[str, Any]] = {}
-        """Claims under a good signature, by the hash of their token: checking one again and again costs more than a
-        whole call. Whether the token was revoked or has expired is asked anew each time."""
+        """Verified claims by token hash, because verifying costs more than a whole call. Revocation and expiry are
+        checked every time."""
 
     def sign(self, use: Use, id: str, *, user: str, tenant: str, issued: float, expires: float, **more: Any) -> str:
         claims = {
@@ -58,7 +58,7 @@ class Signer:
         return str(_jwt().encode(claims, self._key, algorithm=_ALGORITHM))
 
     def claims(self, text: str, *uses: Use) -> Mapping[str, Any]:
-        """What a token of ours claims, if it is one for one of these uses. Whether it still holds is for others."""
+        """Return the verified claims of a token for one of these uses. Expiry and revocation are not checked here."""
         mark = self.mark(text)
         claims = self._verified.get(mark)
         if claims is None:
@@ -72,7 +72,7 @@ class Signer:
 
     @staticmethod
     def mark(text: str) -> bytes:
-        """The hash of what may be a token, by which it is remembered."""
+        """Return the hash under which a possible token is cached."""
         if len(text) > _LONGEST or not text.isascii() or "=" in text:
             raise NotAuthenticated("This is not a Doorward token.")
         return hashlib.blake2b(text.encode(), digest_size=32).digest()
@@ -82,7 +82,7 @@ class Signer:
         try:
             header = jwt.get_unverified_header(text)
             if set(header) - {"alg", "typ"}:
-                raise NotAuthenticated("This token is not valid: its header holds more than Doorward writes.")
+                raise NotAuthenticated("This token is not valid: its header has unexpected fields.")
             claims: dict[str, Any] = jwt.decode(
                 text,
                 self._key,
@@ -92,12 +92,12 @@ class Signer:
                 options={"require": list(_CLAIMS), "verify_exp": False, "verify_iat": False},
             )
         except jwt.InvalidTokenError as error:
-            why = _WHY.get(type(error).__name__, "it is none of Doorward's")
+            why = _WHY.get(type(error).__name__, "it is not a Doorward token")
             raise NotAuthenticated(f"This token is not valid: {why}.") from error
         claims.setdefault("use", "token")
         return claims
 
 
 def _jwt() -> Any:
-    """The library, once a token is made or shown: whoever comes in without one shall not wait for it."""
+    """Import the library on first use, so that callers without a token do not wait for it."""
     return importlib.import_module("jwt")

@@ -1,4 +1,4 @@
-"""Tokens: signed statements of who somebody is and how far they may go."""
+"""API tokens: issue, check and revoke."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_REMEMBERED = 4_096
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What the house remembers of a token: never the token itself."""
+    """The stored record of a token; the token itself is never stored."""
 
     id: str
     tenant: str
@@ -37,7 +37,7 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """Issues, checks and revokes tokens. What counts is what the house stored, not what the token claims."""
+    """Issues, checks and revokes tokens. The stored record counts, not the token's claims."""
 
     def __init__(self, store: Store, people: People, clock: Clock, key: bytes) -> None:
         self._store = store
@@ -47,8 +47,8 @@ class Tokens:
         self.sessions = Sessions(store, people, clock, self._signer)
         self._tokens: dict[str, Token] = {}
         self._callers: dict[bytes, tuple[Token, User, Caller]] = {}
-        """Who tokens spoke for when they were last read in full, by their hash. What a token and its user may do is
-        never changed, but replaced by something new: as long as both are still the same, so is the caller."""
+        """Callers of verified tokens, by token hash. Records of tokens and users are immutable: as long as both objects
+        are the same, so is the caller."""
 
     async def load(self) -> None:
         await self.sessions.load()
@@ -76,14 +76,14 @@ class Tokens:
         rooms: tuple[str, ...] | None,
         days: float,
     ) -> tuple[Token, str]:
-        """A new token for `user` and its text, which nobody can ask for again."""
+        """Create a token for `user`. Its text is returned once and cannot be read again."""
         if access > user.access:
             raise BadParams(
-                f"A token cannot reach further than its user: {user.id} has {user.access.label}, "
-                f"asked was {access.label}."
+                f"A token cannot have more access than its user: {user.id} has {user.access.label}; given "
+                f"{access.label}."
             )
         if not 0 < days <= MAX_DAYS:
-            raise BadParams(f"A token lasts more than 0 and at most {MAX_DAYS} days; given {days:g}.")
+            raise BadParams(f"A token is valid for more than 0 and at most {MAX_DAYS} days; given {days:g}.")
         now = self._clock.now()
         token = Token(new_id(), user.tenant, user.id, name, kind, access, rooms, now, now + days * 86_400)
         await self._store.write(
@@ -121,7 +121,7 @@ class Tokens:
         self._tokens[token.id] = token
 
     def caller(self, text: str) -> Caller:
-        """Who a token speaks for; anything but a valid, known, unexpired token of an active user is refused."""
+        """Return the caller of a token. It must be valid, known and unexpired, and its user active."""
         mark = self._signer.mark(text)
         known = self._callers.get(mark)
         if known is not None:
@@ -141,12 +141,12 @@ class Tokens:
             return self.sessions.caller(claims)
         token = self._tokens.get(str(claims["jti"]))
         if token is None or token.revoked_at is not None or token.expires_at <= self._clock.now():
-            raise NotAuthenticated("This token is not valid: it is unknown here, was revoked, or has expired.")
+            raise NotAuthenticated("This token is not valid: it is unknown, revoked, or expired.")
         if (claims["tenant"], claims["sub"], claims["exp"]) != (token.tenant, token.user, int(token.expires_at)):
-            raise NotAuthenticated("This token is not valid: it says other things than the house remembers of it.")
+            raise NotAuthenticated("This token is not valid: its claims do not match its record.")
         user = self._people.get(token.tenant, token.user)
         if user is None or not user.active:
-            raise NotAuthenticated("This token is not valid: its user may not act any more.")
+            raise NotAuthenticated("This token is not valid: its user is no longer active.")
         access = min(token.access, user.access)
         if token.kind == "human":
             caller = Caller(token.tenant, user.id, "human", access, "", token.rooms)

@@ -1,4 +1,4 @@
-"""The chat words: a person's whole message that decides about what waits in the room."""
+"""Chat verdicts: messages such as `approve` and `deny` that decide about a call waiting in the room."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 _WORDS = re.compile(r"(approve|deny)(?:[ \t]+([0-9a-hjkmnp-tv-z]{16}))?", re.IGNORECASE | re.ASCII)
-"""An id behind the word has the form that all ids have here, so that no word of a language passes for one."""
+"""An id after the word must have the form of Doorward's ids, so that no ordinary word matches."""
 
 
 _BEGINS = re.compile(r"\W*(approve|deny)\b", re.IGNORECASE)
@@ -15,13 +15,13 @@ _BEGINS = re.compile(r"\W*(approve|deny)\b", re.IGNORECASE)
 class Verdict(NamedTuple):
     word: Literal["approve", "deny"]
     approval: str
-    """The approval that is meant; empty when the one that waits is."""
+    """The id of the approval; empty for the one that waits."""
 
 
 def verdict(text: str) -> Verdict | None:
-    """What a message decides, when it is nothing but the word, with or without an approval's id behind it.
+    """Parse a message that consists of the word only, with or without an approval id.
 
-    "I disapprove" holds the word and decides nothing, and neither does "approve please".
+    "I disapprove" and "approve please" decide nothing.
     """
     found = _WORDS.fullmatch(text.strip())
     if found is None:
@@ -31,5 +31,5 @@ def verdict(text: str) -> Verdict | None:
 
 
 def begins_with_one(text: str) -> bool:
-    """Whether a message decides nothing, but begins as if it were meant to: `approve!`, or with half an id behind."""
+    """Whether a message looks like a verdict but is not valid, such as `approve!` or one with a partial id."""
     return verdict(text) is None and _BEGINS.match(text) is not None

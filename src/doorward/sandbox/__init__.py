@@ -1,1 +1,1 @@
-"""The only place that starts a process: programs run confined to a workspace, by warm helpers inside bubblewrap."""
+"""The sandbox: the only package that starts processes. Programs run confined, in warm workers inside bubblewrap."""

@@ -1,4 +1,4 @@
-"""The command line of bubblewrap that makes the surroundings of one profile: what is not in it does not exist there."""
+"""Command lines for bubblewrap. A path that is not mounted here does not exist inside the sandbox."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from doorward.sandbox.grants import Grant
 from doorward.sandbox.profile import Profile
 
 PASSWD, GROUP = 4, 5
-"""The descriptors on which bubblewrap reads the two files it makes."""
+"""Descriptors from which bubblewrap reads the content of /etc/passwd and /etc/group."""
 
-HOW_TO_INSTALL = "Install it with `apt install bubblewrap`, or with dnf, pacman, apk or zypper where those are."
+HOW_TO_INSTALL = "Install bubblewrap with your package manager, for example `apt install bubblewrap`."
 
 
 def find() -> str | None:
@@ -20,24 +20,24 @@ def find() -> str | None:
 
 
 def command(bwrap: str, profile: Profile, readable: Sequence[str]) -> list[str]:
-    """Everything up to the program to run."""
-    # The zygote needs powers inside its own user namespace to make workers; workers give them up.
+    """Build the command line for a zygote, up to the program to run."""
+    # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
     words = [*_namespaces(bwrap, network=profile.network), "--cap-add", "ALL", "--as-pid-1"]
     words += _system(network=profile.network)
     for folder in readable:
         words += ("--ro-bind-try", folder, folder)
     words += ("--dev", "/dev", "--remount-ro", "/dev")
-    # Seen only by the zygote: each worker puts its own /proc and /tmp over these before it runs anything.
+    # Only the zygote sees these: each worker mounts its own /proc and /tmp over them before it runs a program.
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
     words += ("--ro-bind", view.inside(), f"{view.INSIDE}/inside")
-    # Workers whose programs only read it, or have a view of their own, make it read-only for themselves.
+    # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words
 
 
 def kept_command(bwrap: str, grants: Sequence[Grant], temporary: str, *, network: bool, proc: bool) -> list[str]:
-    """The same for a program that stays. Bubblewrap itself is the first process, and buries what the program leaves."""
+    """Build the command line for a long-running program. Bubblewrap stays as PID 1 and reaps orphans."""
     words = [*_namespaces(bwrap, network=network), "--cap-drop", "ALL"]
     words += _system(network=network)
     words += ("--dev", "/dev", *(("--proc", "/proc", "--remount-ro", "/proc") if proc else ("--dir", "/proc")))
@@ -60,7 +60,7 @@ def _namespaces(bwrap: str, *, network: bool) -> list[str]:
 
 
 def _system(*, network: bool) -> list[str]:
-    """The system's programs and libraries, and our own Python."""
+    """Mounts for the system's programs and libraries, and for Doorward's Python."""
     words = []
     for folder in view.system_folders():
         words += ["--ro-bind", folder, folder]

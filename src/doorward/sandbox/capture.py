@@ -1,4 +1,4 @@
-"""One output stream of a program, read as it is written: kept up to a cap, counted beyond it."""
+"""Captures one output stream of a program: keeps the bytes up to a limit, counts the rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Capture:
         self._tell = tell
         self._kept = bytearray()
         self.total = 0
-        """How many bytes were written, kept or not."""
+        """Bytes written, kept or not."""
         self._loop = asyncio.get_running_loop()
         self._reads, self.writes = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._reads, False)
@@ -28,17 +28,17 @@ class Capture:
         return bytes(self._kept)
 
     def watch(self) -> None:
-        """Take what is written as it is written, from now on; without this it is taken once, at the end."""
+        """Read output as it arrives. Without this call it is read once, at the end."""
         self._watched = True
         self._loop.add_reader(self._reads, self._read)
 
     def handed_over(self) -> None:
-        """The program has the writing end now; ours must go, or the end would never be seen."""
+        """Close our copy of the write end, once the program has it; otherwise end-of-file would never arrive."""
         os.close(self.writes)
         self.writes = -1
 
     def close(self) -> None:
-        """Take what is still in the pipe, and let go of it."""
+        """Read the rest of the pipe and close it."""
         while self._reads >= 0 and self._read():
             pass
         self._let_go()
@@ -46,7 +46,7 @@ class Capture:
             self.handed_over()
 
     def _read(self) -> bool:
-        """Take one piece; False when there is nothing more for now."""
+        """Read one chunk; False when nothing is available now."""
         try:
             piece = os.read(self._reads, _PIECE)
         except BlockingIOError:

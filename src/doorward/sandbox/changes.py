@@ -1,4 +1,4 @@
-"""What a program changed in a copy-on-write view of the workspace, read from the layer that holds its writes."""
+"""Reads the changes that a program made in a copy-on-write view, from the overlay's upper layer."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """In the order in which they can be made: first what goes away, inner things first, then what comes."""
+    """Changes in the order in which they can be applied: removals first, innermost first, then additions."""
 
     items: list[Change]
     left_out: list[str]
-    """Paths of pipes, sockets and devices that were made; they are not changes that can be made elsewhere."""
+    """Paths of new pipes, sockets and devices, which cannot be applied to the workspace."""
     place: tuple[int, int]
-    """The device and number of the very folder that they are changes of."""
+    """Device and inode of the workspace folder."""
 
 
 class TooManyChanges(Exception):
-    """More paths changed, or more bytes came, than can be followed."""
+    """More paths or bytes changed than the limits allow."""
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody else changed a path while the program ran on its view."""
+    """A path in the workspace changed while the program ran on its view."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -50,15 +50,15 @@ class _Reader:
         self._lower = lower
         self._since = since
         self._keep = room
-        """How many more bytes of what was replaced are kept."""
+        """Bytes of replaced content that may still be kept."""
         self._room = room
-        """How many more bytes can come. Files with holes can be far larger than the layer that holds them."""
+        """Bytes of new content still allowed. A sparse file can be far larger than the layer that holds it."""
         self.gone: list[Change] = []
         self.come: list[Change] = []
         self.left_out: list[str] = []
 
     def folder(self, path: str, *, hides: bool) -> None:
-        """Compare one folder that both layers have. One that `hides` shows nothing of what is below it."""
+        """Compare a folder that both layers have. `hides` means that it is opaque: the lower folder is not visible."""
         with opened(self._upper, path or ".", FOLDER, NO_SYMLINKS) as descriptor:
             names = sorted(os.listdir(descriptor))
         if hides:
@@ -69,11 +69,11 @@ class _Reader:
             self._entry(_join(path, name), below=True, hides=hides)
 
     def _entry(self, path: str, *, below: bool, hides: bool = False) -> None:
-        """Compare one path of the layer. `below` says whether there can be something under it."""
+        """Compare one path of the upper layer. `below` says whether the lower layer may have it too."""
         self._count(path)
         with opened(self._upper, path, os.O_PATH | os.O_NOFOLLOW, NO_SYMLINKS) as descriptor:
             status = os.fstat(descriptor)
-            # Only a folder says where it was: files that say so may have been moved here.
+            # The origin attribute is reliable for folders only: a file may carry it along when it is moved.
             was_here = stat.S_ISDIR(status.st_mode) and _ORIGIN in os.listxattr(f"/proc/self/fd/{descriptor}")
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
             self._vanish(path)
@@ -97,13 +97,13 @@ class _Reader:
             self.come.append(Change(path, before, after))
         if after is not None and after.kind == "folder":
             if stays_folder:
-                # Inside a folder that hides what is below it, folders hide it too, and carry no mark of their own.
+                # Folders inside an opaque folder are opaque too, without an attribute of their own.
                 self.folder(path, hides=hides or self._is_opaque(path))
             else:
                 self._new_folder(path)
 
     def _count(self, path: str) -> None:
-        path.encode()  # a name that is no text cannot be told, kept or approved
+        path.encode()  # a name that is not text cannot be shown, stored or approved
         if len(self.gone) + len(self.come) >= MOST_PATHS:
             raise TooManyChanges
 
@@ -116,7 +116,7 @@ class _Reader:
     def _vanish(self, path: str) -> None:
         self._count(path)
         before = self._before(path)
-        if before is None:  # made and removed again
+        if before is None:  # created and removed again
             return
         if before.kind == "folder":
             self._vanish_inside(path)
@@ -153,10 +153,11 @@ class _Reader:
 
 
 def read_changes(upper: int, workspace: Path, room: int, since: int) -> Changes:
-    """What the layer `upper` changes in the workspace, which nobody else may have changed `since` then.
+    """Read the changes in the layer `upper` against the workspace.
 
-    At most `room` bytes may come, and at most as many of what is replaced are kept. UnicodeEncodeError when a name is
-    not text, TooManyChanges when there are too many, ChangedMeanwhile, or OSError for what cannot be looked at.
+    At most `room` bytes of new content are allowed, and as many bytes of replaced content are kept. Raises
+    ChangedMeanwhile when the workspace changed after `since`, TooManyChanges over the limits, UnicodeEncodeError for
+    a name that is not text, and OSError for a path that cannot be read.
     """
     lower = os.open(workspace, FOLDER)
     try:
@@ -169,7 +170,7 @@ def read_changes(upper: int, workspace: Path, room: int, since: int) -> Changes:
 
 
 def _touched(before: State | None, after: State | None) -> bool:
-    """Whether only the time of a file differs."""
+    """Whether the modification time of a file differs."""
     return before is not None and after is not None and after.kind == "file" and before.modified != after.modified
 
 

@@ -1,4 +1,4 @@
-"""The locks that hold programs on this machine, and the helpers that stand behind them."""
+"""The confinement available on this machine, and the setup it gives to helpers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from doorward.settings import Sandbox as Settings
 class Confinement(msgspec.Struct, frozen=True):
     level: Level
     bwrap: str
-    """Where bubblewrap is; empty when programs run without namespaces."""
+    """Path of bubblewrap; empty when programs run without namespaces."""
     copies: bool = False
     """Whether programs can run on a copy-on-write view."""
 
@@ -28,13 +28,13 @@ class Confinement(msgspec.Struct, frozen=True):
         return bool(self.bwrap)
 
     def workspace(self, profile: Profile) -> str:
-        """Where programs find the workspace."""
+        """Path of the workspace as programs see it."""
         return view.WORKSPACE if self.namespaces else profile.workspace
 
     async def zygote(self, profile: Profile, settings: Settings, scratch: Path) -> Zygote:
-        """Start what makes workers for this profile, and for others that differ from it in `files` alone.
+        """Start a zygote for this profile and for profiles that differ from it only in `files`.
 
-        `scratch` is for programs without a /tmp of their own.
+        `scratch` holds temporary files of programs that have no /tmp of their own.
         """
         if self.namespaces:
             around = bubblewrap.command(self.bwrap, profile, settings.readable)
@@ -67,11 +67,11 @@ class Confinement(msgspec.Struct, frozen=True):
         }
 
     def counted(self) -> int:
-        """How many processes the kernel counts beside those of a program: it counts them for a user, in a namespace."""
+        """Processes outside the program that count towards RLIMIT_NPROC, which applies per user and user namespace."""
         return 1 if self.namespaces else _processes_of_this_user()
 
     def filter(self, *, network: bool) -> str:
-        """The filter of system calls, as helpers take it; empty where there is none for this machine."""
+        """The seccomp filter in hex; empty when there is none for this machine."""
         alone = "alone-network" if network else "alone"
         return (shipped.load("full" if self.namespaces else alone) or b"").hex()
 
@@ -84,7 +84,7 @@ def _readable(profile: Profile, settings: Settings) -> list[str]:
 
 
 def _processes_of_this_user() -> int:
-    """How many tasks this user has now: without a user namespace the kernel's limit counts these too."""
+    """Count this user's tasks. Without a user namespace the kernel's limit includes them."""
     mine, count = os.getuid(), 0
     for name in os.listdir("/proc"):
         if not name.isdigit():

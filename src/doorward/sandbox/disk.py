@@ -1,4 +1,4 @@
-"""Watching that a program does not fill the disk that the workspace is on."""
+"""Stops a program before it fills the disk of its workspace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 _EVERY = 0.25
 _FEWEST_NAMES = 1_000
-"""Each file takes one of a disk's places for names, however small it is."""
+"""Minimum number of free inodes: every file takes one, however small it is."""
 
 
 class DiskWatch:
@@ -31,7 +31,7 @@ class DiskWatch:
 
 
 def is_short(folder: str, keep_free: int) -> bool:
-    """Whether the disk that a folder is on has less than this left, or hardly a place for another name."""
+    """Whether the folder's disk has less than `keep_free` bytes, or hardly any inodes, left."""
     facts = os.statvfs(folder)
     no_names_left = facts.f_files > 0 and facts.f_favail < _FEWEST_NAMES
     return facts.f_bavail * facts.f_frsize < keep_free or no_names_left

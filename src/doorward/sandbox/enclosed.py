@@ -1,4 +1,4 @@
-"""A kept program in namespaces of its own: bubblewrap around it, and nothing of Python left beside it."""
+"""A long-running program in its own namespaces, under bubblewrap, without a Python process beside it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from doorward.sandbox.worker import WorkerGone
 
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from inside import keeper; keeper.main()"
 _PATIENCE = 15.0
-"""Seconds for the surroundings to be made; the machine may be busy."""
+"""Seconds allowed for the sandbox to start; the machine may be busy."""
 _WHO = struct.Struct("3i")
-"""What the kernel says of whoever sent a message: its process, user and group, as they are here."""
+"""The sender's credentials as the kernel reports them: process, user and group."""
 _LAST_SIGNAL = 64
 
 
 class NotBecome(Exception):
-    """The surroundings were made, but the program could not be started in them."""
+    """The sandbox started, but the program could not be started in it."""
 
     def __init__(self, code: int, what: str) -> None:
         super().__init__(f"{what}: {os.strerror(code)}")
@@ -34,10 +34,10 @@ class NotBecome(Exception):
 
 
 class Enclosed:
-    """The processes of one kept program.
+    """The processes of one long-running program.
 
-    Bubblewrap has two: one outside, which we started, and the first of the PID namespace, whose end is the end of all
-    that is in it. The inner one dies with the outer one, and that one with us.
+    Bubblewrap has two processes: the outer one, which Doorward starts, and PID 1 of the namespace. When PID 1 ends,
+    the kernel ends everything in the namespace. PID 1 dies with the outer process, and the outer one with Doorward.
     """
 
     def __init__(self, helper: Spawned) -> None:
@@ -61,7 +61,7 @@ class Enclosed:
         streams: tuple[int, ...],
         check: Callable[[int], None],
     ) -> Enclosed:
-        """Start it. `check` is called with the process in its surroundings, before anything runs there."""
+        """Start the program. `check` is called with the sandboxed process before the program runs in it."""
         helper = spawned(around, _START, home, passwd, tells_who=True)
         self = cls(helper)
         try:
@@ -90,7 +90,7 @@ class Enclosed:
             signal.pidfd_send_signal(self._program, signal.SIGTERM)
 
     def kill(self) -> None:
-        """Before the first process of the namespace has told who it is, it is the one that the outer one began."""
+        """Kill everything. Until PID 1 of the namespace is known, it is looked up as the outer process's child."""
         if self._gone.done():
             return
         if self._first < 0 and self._status is None:
@@ -105,11 +105,11 @@ class Enclosed:
         return self._gone
 
     async def _greet(self) -> None:
-        """Wait until the keeper is there, and learn which process it is: the one that becomes the program."""
+        """Wait for the launcher inside the sandbox and learn its process, which will become the program."""
         _, self.process = await self._heard()
         if not self.process:
             raise WorkerGone(self._helper.complaint() or "the sandbox ended as it started")
-        # The keeper waits to be told what to run, so these are no other processes that took their numbers.
+        # The launcher waits for its setup, so these process numbers cannot have been reused.
         self._program = os.pidfd_open(self.process)
         first = parent_of(self.process)
         self._watch_first(first, os.pidfd_open(first))
@@ -120,14 +120,14 @@ class Enclosed:
             self._loop.add_reader(handle, self._first_ended)
 
     async def _begun(self) -> None:
-        """Wait until the keeper became the program, which closes its side."""
+        """Wait until the launcher has become the program, which closes its end of the socket."""
         answer, _ = await self._heard()
         if answer:
             told = messages.decoded(bytearray(answer))
             raise NotBecome(int(told["error"]), str(told["what"]))
 
     async def _heard(self) -> tuple[bytes, int]:
-        """The next message and the process that sent it; nothing and 0 at the end."""
+        """Receive the next message and the process that sent it; empty bytes and 0 at the end."""
         control, heard = self._helper.control, self._loop.create_future()
         self._loop.add_reader(control, lambda: None if heard.done() else heard.set_result(None))
         try:
@@ -141,7 +141,7 @@ class Enclosed:
         return data, 0
 
     async def _cleared(self) -> None:
-        """End it all and wait for that, however often the waiting is cancelled."""
+        """Kill everything and wait until it is gone, even when the wait is cancelled."""
         cancelled: asyncio.CancelledError | None = None
         while not self._gone.done():
             self.kill()
@@ -158,9 +158,9 @@ class Enclosed:
         self._see_whether_all_is_gone()
 
     def _first_ended(self) -> None:
-        """The kernel says so only when everything else in the namespace is gone."""
+        """PID 1 of the namespace ended; the kernel reports that only when everything else in it is gone."""
         self._loop.remove_reader(self._first)
-        with contextlib.suppress(ChildProcessError):  # ours to bury where Doorward is the first process of a container
+        with contextlib.suppress(ChildProcessError):  # Doorward must reap it when it is PID 1 of a container
             os.waitpid(self.first, os.WNOHANG)
         os.close(self._first)
         self._first = -1
@@ -177,7 +177,7 @@ class Enclosed:
 
 
 def _end(status: int) -> KeptEnd:
-    """Bubblewrap tells of a program's signal as a shell does: added to 128."""
+    """Decode an exit status. Bubblewrap reports a signal as a shell does: 128 plus its number."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         return KeptEnd(None, -code)

@@ -1,4 +1,4 @@
-"""Finding out how well this machine can confine programs: by starting one that tries to get out."""
+"""Detects how well this machine can confine programs, by running a probe that tries to escape."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from doorward.settings import Sandbox as Settings
 _PROBE = "import sys; sys.path.insert(0, sys.argv[1]); from inside import probe; probe.main(sys.argv[2])"
 
 _VITAL = frozenset(("reading outside", "writing outside", "writing the system", "writing the workspace", "the network"))
-"""Where one of these does not hold, programs are not confined at all."""
+"""When one of these is not blocked, programs count as not confined at all."""
 
 
 _SEEN_WITHOUT_NAMESPACES = (
-    "names and sizes of files outside can be seen, and priorities of the account's other processes changed"
+    "programs can see names and sizes of files outside, and change priorities of the account's other processes"
 )
 
 
 async def find(home: Path, settings: Settings) -> Confinement:
-    """The strongest confinement that holds here, and what it lacks."""
+    """Find the strongest confinement that works here, and what it lacks."""
     bwrap = bubblewrap.find()
     why, hint = "no namespaces (bubblewrap is not installed)", bubblewrap.HOW_TO_INSTALL
     if bwrap is not None:
@@ -46,15 +46,15 @@ async def find(home: Path, settings: Settings) -> Confinement:
     word = "degraded" if found.level.word == "full" else found.level.word
     lacks = [why, _SEEN_WITHOUT_NAMESPACES, *found.level.missing]
     if os.geteuid() == 0:
-        lacks.append("processes of root not counted")
+        lacks.append("processes of root are not counted")
     return Confinement(Level(word, tuple(lacks), hint), "")
 
 
 async def _tried(bwrap: str, home: Path, settings: Settings) -> Confinement:
-    """The confinement with this bubblewrap, or without one, as a program that tries to get out finds it."""
+    """Probe the confinement with this bubblewrap, or without one when empty."""
     attempt = _Attempt(Confinement(Level("full"), bwrap), settings)
     findings = await attempt.findings(home)
-    lacks = [f"{name} not held back" for name in findings]
+    lacks = [f"{name} not blocked" for name in findings]
     if attempt.no_copies:
         lacks.append(f"no copy-on-write views ({attempt.no_copies})")
     word: Word = "off" if _VITAL & set(findings) else "degraded" if lacks else "full"
@@ -62,13 +62,13 @@ async def _tried(bwrap: str, home: Path, settings: Settings) -> Confinement:
 
 
 class _Attempt:
-    """One probe, and the things outside that it must not reach."""
+    """One run of the probe, and the targets outside that it must not reach."""
 
     def __init__(self, confinement: Confinement, settings: Settings) -> None:
         self._confinement = confinement
         self._settings = settings
         self.no_copies = ""
-        """Why there are no copy-on-write views; empty when there are."""
+        """Why copy-on-write views are not available; empty when they are."""
 
     async def findings(self, home: Path) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="probe-", dir=home) as folder, _Listeners() as outside:
@@ -132,7 +132,7 @@ class _Attempt:
 
 
 class _Listeners:
-    """A TCP and a UDP port on loopback that nobody inside may reach."""
+    """A TCP and a UDP port on loopback that the probe must not reach."""
 
     def __enter__(self) -> Self:
         self._tcp = socket.create_server(("127.0.0.1", 0))

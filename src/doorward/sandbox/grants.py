@@ -1,4 +1,4 @@
-"""The paths that a kept program may reach, each checked: nothing of Doorward's own is ever among them."""
+"""The paths that a long-running program may access. Each is checked; Doorward's own files are never among them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from doorward.errors import SandboxUnavailable
 from doorward.sandbox import view
 
 NEVER = ("/proc", "/sys", "/dev", view.INSIDE)
-"""What the sandbox makes itself, or what tells of everything on the machine."""
+"""Folders that the sandbox mounts itself, or that expose the whole machine."""
 _SHARED_MEMORY = "/dev/shm/"
-"""Folders in memory are folders like others."""
+"""Folders in shared memory may be granted like any other."""
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """A path that is laid open: what lies at `source` is found at `at`."""
+    """A path that a program may access: `source` is mounted at `at`."""
 
     source: str
     """Without symlinks."""
     at: str
     writable: bool
     handle: int
-    """The very file or folder that was checked, held open so that nothing else takes its number."""
+    """Descriptor of the file or folder that was checked, held open so that its inode is not reused."""
 
     @property
     def identity(self) -> tuple[int, int]:
-        """The device and number of what was checked."""
+        """Device and inode of what was checked."""
         facts = os.fstat(self.handle)
         return facts.st_dev, facts.st_ino
 
     def is_at(self, process: int) -> bool:
-        """Whether this is what the process finds there."""
+        """Whether the process sees the checked file at this path."""
         try:
             theirs = os.stat(f"/proc/{process}/root{self.at}")
         except OSError:
@@ -44,10 +44,10 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class Grants:
-    """Those of one program. Closed when the program runs, or does not."""
+    """The grants of one program. Close them when the program has started or failed to start."""
 
     def __init__(self, whose: str, home: Path, governing: Iterable[Path] = ()) -> None:
-        """`governing` are files and folders elsewhere that say what programs may do, which none of them may change."""
+        """`governing` are files and folders that decide what programs may do; no program may change them."""
         self._whose = whose
         self._home = os.path.realpath(home)
         self._governing = {place: str(path) for path in (home, *governing) for place in _places(os.path.abspath(path))}
@@ -62,23 +62,23 @@ class Grants:
             os.close(self.items.pop().handle)
 
     def own(self, folder: str) -> None:
-        """The program's own folder, which alone may lie in Doorward's."""
+        """Grant the program's own folder, the only one that may lie inside Doorward's."""
         self._own = os.path.realpath(folder)
         if is_beneath(self._home, self._own):
             raise SandboxUnavailable(
-                f"{self._whose}: its own folder {folder} holds Doorward's own, {self._home}; choose a folder inside it."
+                f"{self._whose}: its own folder {folder} contains Doorward's folder {self._home}; choose one inside it."
             )
         self._add(folder, writable=True)
 
     def add(self, paths: Iterable[str], *, writable: bool) -> None:
-        """Lay these open, or say which of them cannot be."""
+        """Grant these paths, or raise SandboxUnavailable for the first that cannot be granted."""
         for path in paths:
             if not path.startswith("/"):
-                raise self._refused(path, writable, "is no absolute path")
+                raise self._refused(path, writable, "is not an absolute path")
             self._add(os.path.normpath(path), writable=writable)
 
     def add_code(self, path: str) -> bool:
-        """Lay open what a program is made of, unless that would show too much."""
+        """Grant read access to a program's code; False when that would expose too much."""
         try:
             self._add(path, writable=False)
         except SandboxUnavailable:
@@ -86,16 +86,16 @@ class Grants:
         return True
 
     def arranged(self) -> list[Grant]:
-        """In the order in which they can be laid over each other: folders before what is in them."""
+        """Sort the grants in mount order: folders before their content."""
         places = {grant.at for grant in self.items if grant.at == grant.source}
         needed = [grant for grant in self.items if grant.at == grant.source or not _is_seen(grant.at, places)]
         return sorted(needed, key=lambda grant: (grant.at.count("/"), grant.at, grant.writable))
 
     def check(self, process: int) -> None:
-        """Whether the surroundings of a process hold the very things that were checked."""
+        """Check that the process sees exactly the files that were checked."""
         for grant in self.arranged():
             if not grant.is_at(process):
-                raise self._refused(grant.at, grant.writable, "was replaced by something else meanwhile")
+                raise self._refused(grant.at, grant.writable, "was replaced meanwhile")
 
     def _add(self, path: str, *, writable: bool) -> None:
         try:
@@ -113,14 +113,14 @@ class Grants:
 
     def _why_not(self, source: str) -> str:
         if is_beneath(self._home, source):
-            return f"holds Doorward's own folder, {self._home}, which no program may see"
+            return f"contains Doorward's own folder {self._home}, which no program may see"
         if self._own and is_beneath(source, self._own):
             return ""
         if is_beneath(source, self._home):
-            return f"lies in Doorward's own folder, {self._home}, which no program may see"
+            return f"is in Doorward's own folder {self._home}, which no program may see"
         for place in NEVER:
             if is_beneath(place, source) or (is_beneath(source, place) and not is_beneath(source, _SHARED_MEMORY)):
-                return f"is, holds or lies in {place}, which programs have of their own"
+                return f"is, contains or is in {place}, which the sandbox provides itself"
         return ""
 
     def _why_not_change(self, source: str) -> str:
@@ -128,22 +128,22 @@ class Grants:
             return ""
         for place, path in self._governing.items():
             if is_beneath(place, source) or is_beneath(source, place):
-                return f"is, holds or lies in {path}, which says what programs may do; give it a smaller folder"
+                return f"is, contains or is in {path}, which decides what programs may do; grant a smaller folder"
         return ""
 
     def _refused(self, path: str, writable: bool, why: str) -> SandboxUnavailable:
         verb = "change" if writable else "read"
-        return SandboxUnavailable(f"{self._whose} is to {verb} {path}, which {why}.")
+        return SandboxUnavailable(f"{self._whose} cannot {verb} {path}: it {why}.")
 
 
 def _is_seen(path: str, places: set[str]) -> bool:
-    """Whether the symlinks in this path are there anyway, in a folder that is laid open as a whole."""
+    """Whether the symlinks in this path are visible anyway, in a folder that is granted as a whole."""
     links = (link for link, _ in view.system_links())
     return any(is_beneath(path, place) for place in (*places, *view.system_folders(), *links))
 
 
 def _places(path: str) -> set[str]:
-    """Every place that decides what is found at an absolute path: each symlink on the way, and where that ends."""
+    """List every place that decides what is at an absolute path: each symlink on the way, and the final target."""
     found, here, ahead = set(), "/", path.split("/")[::-1]
     while ahead:
         part = ahead.pop()
@@ -161,5 +161,5 @@ def _places(path: str) -> set[str]:
 
 
 def is_beneath(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it; both without symlinks."""
+    """Whether `path` is `folder` or inside it. Both must be free of symlinks."""
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -1,4 +1,4 @@
-"""Starting programs that stay, and ending those that are still there when the sandbox is closed."""
+"""Starts long-running programs, and ends those that still run when the sandbox closes."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from doorward.sandbox.worker import WorkerGone
 _LARGEST_FILE = 8 * GIBIBYTE
 _DESCRIPTORS = 4_096
 _AT_ONCE = 4
-"""How many are started at the same time: a hundred would keep each other from getting ready in time."""
+"""How many programs start at the same time. With a hundred at once, each would miss its start-up timeout."""
 
 
 class Keeping:
     def __init__(self, home: Path, keep_free: int) -> None:
         self._home = home
         self.governing: Callable[[], Iterable[Path]] = tuple
-        """The files that say what programs may do, wherever they are; no program may change one."""
+        """Returns the files that decide what programs may do; no program may change them."""
         self._nursing = Nursing()
         self._watching = Watching(keep_free)
         self._starting = asyncio.Semaphore(_AT_ONCE)
         self._kept: set[Kept] = set()
         self.with_network = 0
-        """How many have the network, from before they start until nothing of them is left."""
+        """Number of programs with network access, from before they start until they are gone."""
         self._tidying = asyncio.Lock()
         self._tidied: set[str] = set()
-        """The folders in which nothing is left of the last time."""
+        """Folders already cleared of leftovers from the last run."""
         self._removing: set[asyncio.Future[None]] = set()
         self._proc = True
-        """Whether a /proc can be mounted; a container that hides parts of its own forbids it."""
+        """Whether /proc can be mounted. A container that masks parts of its own /proc forbids it."""
 
     async def keep(
         self, found: Confinement, profile: KeptProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str
@@ -81,7 +81,7 @@ class Keeping:
         return kept
 
     async def close(self) -> None:
-        """End whatever is left."""
+        """End every program that still runs."""
         left = list(self._kept)
         for kept in left:
             kept.stop()
@@ -92,7 +92,7 @@ class Keeping:
             await asyncio.wait(self._removing)
 
     async def _own_folders(self, profile: KeptProfile) -> Temporary:
-        """Make the program's own folder, and one beside it for its temporary files."""
+        """Create the program's own folder, and one beside it for temporary files."""
         try:
             os.makedirs(profile.home, 0o700, exist_ok=True)
             async with self._tidying:
@@ -112,7 +112,7 @@ class Keeping:
         self._remove(temporary)
 
     def _remove(self, temporary: Temporary) -> None:
-        """In a thread: a program may have left any number of files."""
+        """Remove the folder in a thread, because a program may leave any number of files."""
         removing = asyncio.get_running_loop().run_in_executor(None, temporary.remove)
         self._removing.add(removing)
         removing.add_done_callback(self._removing.discard)
@@ -127,7 +127,7 @@ class Keeping:
         streams: Streams,
     ) -> Tree:
         if (size := len(encoded(setup))) > LARGEST:
-            raise CommandFailed(f"{profile.id}: its arguments and environment have {size} bytes; at most {LARGEST}.")
+            raise CommandFailed(f"{profile.id}: arguments and environment have {size} bytes; at most {LARGEST}.")
 
         async def enclosed() -> Tree:
             network, proc = profile.network, self._proc
@@ -167,7 +167,7 @@ def _locks(found: Confinement, profile: KeptProfile, grants: Grants, scratch: st
         "write": [*writable, *(grant.source for grant in grants.items if grant.writable)],
         "checked": {grant.source: grant.identity for grant in grants.items},
         "limits": {
-            # Runtimes reserve far more address space than they ever use, so only what can be written counts.
+            # Language runtimes reserve far more address space than they use, so only writable memory is limited.
             "data": profile.memory_bytes,
             "file": _LARGEST_FILE,
             "descriptors": _DESCRIPTORS,
@@ -183,9 +183,9 @@ def _not_started(profile: KeptProfile, setup: dict[str, Any], error: NotBecome) 
     program = setup["program"]
     if error.what == setup["folder"]:
         return (
-            f"{profile.id} is to start in the folder {error.what}, which is not there for it; "
+            f"{profile.id} cannot start in the folder {error.what}: it is not visible inside the sandbox; "
             "valid: its own folder or one that it may read."
         )
     if error.code == errno.ENOENT:
-        return f"{profile.id}: the program {program}, or the interpreter that it names, is not there for it."
+        return f"{profile.id}: the program {program}, or its interpreter, is not visible inside the sandbox."
     return f"{profile.id}: the program {program} cannot be started: {os.strerror(error.code)}."

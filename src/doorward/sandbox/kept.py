@@ -1,4 +1,4 @@
-"""A program that stays, such as the server of somebody else's tools: held by the sandbox, with its streams open."""
+"""A long-running program in the sandbox, such as an MCP server, with its streams open."""
 
 from __future__ import annotations
 
@@ -14,58 +14,60 @@ Stopped = Literal["", "processes", "memory", "disk"]
 
 
 class KeptProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What one kept program may reach and use, beside the system's programs."""
+    """What one long-running program may access and use, besides the system's programs."""
 
     id: str
-    """What it is called in messages."""
+    """Its name in messages."""
     home: str
-    """An absolute folder of its own, which it may change; it is made when it is not there."""
+    """Absolute path of its own folder, which it may change. Created when missing."""
     read: tuple[str, ...] = ()
-    """Absolute paths that it may read, each at its own place."""
+    """Absolute paths that it may read, mounted at the same paths."""
     write: tuple[str, ...] = ()
-    """Absolute paths that it may change, each at its own place."""
+    """Absolute paths that it may change, mounted at the same paths."""
     network: bool = False
     memory_bytes: int = 2 * GIBIBYTE
-    """How much memory each of its processes may have."""
+    """Memory limit for each of its processes."""
     processes: int = 64
-    """How many processes and threads it may have at once."""
+    """Limit on processes and threads at the same time."""
 
 
 class KeptEnd(msgspec.Struct, frozen=True):
-    """How a kept program ended."""
+    """How a long-running program ended."""
 
     exit_code: int | None
-    """None when a signal ended it. In namespaces 129 to 192 count as signals, as in a shell."""
+    """None when a signal ended it. Inside namespaces, codes 129 to 192 count as signals, as in a shell."""
     signal: int = 0
     stopped: Stopped = ""
-    """Which limit made Doorward end it, if one did."""
+    """The limit for which Doorward ended it, if any."""
 
     def __str__(self) -> str:
         if self.stopped:
-            return f"it was ended because it used too much: {self.stopped}"
-        return f"it was ended by signal {self.signal}" if self.exit_code is None else f"it ended with {self.exit_code}"
+            return f"it was stopped because it used too much: {self.stopped}"
+        if self.exit_code is None:
+            return f"it was ended by signal {self.signal}"
+        return f"it ended with exit code {self.exit_code}"
 
 
 class Tree(Protocol):
-    """A program and everything that came of it, however it is held."""
+    """A program and all its descendants, however they are confined."""
 
     process: int
-    """The number of the program outside the sandbox."""
+    """The program's process id outside the sandbox."""
     first: int
-    """The number of the process that everything of it descends from."""
+    """Process id of the common ancestor of all its processes."""
 
     def ask_to_end(self) -> None:
-        """SIGTERM to the program, and to nothing else."""
+        """Send SIGTERM to the program only."""
 
     def kill(self) -> None:
-        """End all of it, whatever it does about it."""
+        """Kill the program and all its descendants."""
 
     def gone(self) -> asyncio.Future[KeptEnd]:
-        """Done when nothing of it is left."""
+        """A future that is done when no process is left."""
 
 
 class Streams:
-    """The three pipes of a kept program: our ends, and those that are handed to it."""
+    """The three pipes of a long-running program: our ends, and the ends that the program gets."""
 
     def __init__(self) -> None:
         self.stdin = self.stdout = self.stderr = -1
@@ -88,12 +90,12 @@ class Streams:
 
     @property
     def handed(self) -> tuple[int, int, int]:
-        """Output, errors and input, in the order in which helpers take them."""
+        """The program's stdout, stderr and stdin, in the order that helpers expect."""
         given, output, errors = self._theirs
         return output, errors, given
 
     def handed_over(self) -> None:
-        """The program has its ends now; ours of them must go, or its end would never be seen."""
+        """Close our copies of the program's ends; otherwise end-of-file would never arrive."""
         while self._theirs:
             os.close(self._theirs.pop())
 
@@ -107,11 +109,10 @@ class Streams:
 
 
 class Kept:
-    """A running one.
+    """A running long-lived program.
 
-    Its descriptors belong to it: use them with `loop.add_reader` and `loop.add_writer`, and never close them or give
-    them to something that does; `close_stdin` and `end` do that. Whoever keeps a program calls `end` in the end, also
-    when it ended by itself.
+    It owns its descriptors: use them with `loop.add_reader` and `loop.add_writer`, and never close them; `close_stdin`
+    and `end` do that. Always call `end`, even when the program ended by itself.
     """
 
     def __init__(self, streams: Streams, tree: Tree, level: str) -> None:
@@ -119,16 +120,16 @@ class Kept:
         self._tree = tree
         self._stopped: Stopped = ""
         self.level = level
-        """How well it is held: full, or what is missing."""
+        """How well it is confined: full, or what is missing."""
 
     @property
     def stdin(self) -> int:
-        """Where to write; non-blocking, and -1 once it is closed."""
+        """Descriptor to write to; non-blocking, -1 once closed."""
         return self._streams.stdin
 
     @property
     def stdout(self) -> int:
-        """Where to read; non-blocking, and -1 once it is closed."""
+        """Descriptor to read from; non-blocking, -1 once closed."""
         return self._streams.stdout
 
     @property
@@ -137,31 +138,31 @@ class Kept:
 
     @property
     def process(self) -> int:
-        """The number of the program outside the sandbox, for statistics."""
+        """The program's process id outside the sandbox, for statistics."""
         return self._tree.process
 
     @property
     def first(self) -> int:
-        """The number of the process that everything of the program descends from."""
+        """Process id of the common ancestor of all its processes."""
         return self._tree.first
 
     def close_stdin(self) -> None:
-        """Tell the program that nothing more will come, which servers take as a wish that they end."""
+        """Close the program's input, which asks a stdio server to shut down."""
         self._streams.close_stdin()
 
     def stop(self, why: Stopped = "") -> None:
-        """End all of it at once, because of a limit or for no reason; `ended` tells when nothing is left."""
+        """Kill everything at once, optionally because of a limit. `ended` returns when no process is left."""
         self._stopped = self._stopped or why
         self._tree.kill()
 
     async def ended(self) -> KeptEnd:
-        """How the program ended, once nothing is left of it and of what it started. Anybody may wait for that."""
+        """Wait until no process of the program is left. Several callers may wait."""
         return self._told(await asyncio.shield(self._tree.gone()))
 
     async def end(self, grace: float = 2.0) -> KeptEnd:
-        """End it, politely at first: close its input, then SIGTERM, then everything, with `grace` seconds between.
+        """Shut it down: close its input, then SIGTERM, then SIGKILL, with `grace` seconds between the steps.
 
-        Cancelled, it ends all of it at once, and still waits until nothing is left. Again, it does no harm.
+        When cancelled, it kills everything at once and still waits until no process is left. It is safe to call again.
         """
         gone = self._tree.gone()
         try:
@@ -177,7 +178,7 @@ class Kept:
         return KeptEnd(None, end.signal, self._stopped) if self._stopped else end
 
     async def _finished(self, gone: asyncio.Future[KeptEnd]) -> None:
-        """Nothing is left when this returns, however often the waiting is cancelled."""
+        """Kill everything and wait until it is gone, even when the wait is cancelled."""
         cancelled: asyncio.CancelledError | None = None
         while not gone.done():
             self._tree.kill()
@@ -196,7 +197,7 @@ async def _done(gone: asyncio.Future[KeptEnd], seconds: float) -> bool:
 
 
 def _closed(descriptor: int) -> int:
-    """Let go of a descriptor, and of whoever waits for it."""
+    """Close a descriptor and remove its reader and writer."""
     if descriptor >= 0:
         loop = asyncio.get_running_loop()
         loop.remove_reader(descriptor)

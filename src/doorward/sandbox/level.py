@@ -1,4 +1,4 @@
-"""How well programs are confined here."""
+"""How well programs are confined on this machine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Word = Literal["full", "degraded", "off"]
 class Level(msgspec.Struct, frozen=True):
     word: Word
     missing: tuple[str, ...] = ()
-    """What does not protect here, each as a short clause."""
+    """The protections that are missing, each as a short clause."""
     hint: str = ""
-    """What somebody could do about it."""
+    """How to fix it."""
 
     def __str__(self) -> str:
         return f"{self.word}: {'; '.join(self.missing)}" if self.missing else self.word

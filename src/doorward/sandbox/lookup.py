@@ -1,4 +1,4 @@
-"""Finding a program where its owner would, and what else it is made of: its installation and its interpreter."""
+"""Finds a program on PATH, together with its installation and its interpreter."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from doorward.sandbox import view
 from doorward.sandbox.grants import Grants, is_beneath
 
 _BINARIES = frozenset(("bin", "sbin", "shims"))
-"""Folders of programs; what belongs to these lies in the folder above."""
+"""Folders of executables; the installation is the parent folder."""
 _STORES = ("/nix/store", "/gnu/store")
-"""Where everything that is installed lies side by side, and is for everybody to read."""
+"""Package stores that are readable for everybody and whose packages depend on each other."""
 _PACKAGES = "/node_modules/"
-"""Where the packages of Node lie side by side, each in need of others."""
+"""Node packages depend on each other, so the whole folder is granted."""
 _OF_A_PERSON = ".local"
-"""A prefix in a home folder that holds programs and, beside them, everything that other programs remember."""
+"""A prefix in a home folder that holds programs and, beside them, the data of other programs."""
 _PROGRAMS_OF_A_PERSON = ("bin", "lib", "lib64", "libexec")
 _MOST_LINKS = 20
 _MOST_INTERPRETERS = 4
 _FIRST_LINES = 1_024
 _AS_SHELL = re.compile(rb"^'''exec' (?:\"([^\"]+)\"|(\S+)) ")
-"""How scripts whose interpreter has too long a path name it in their second line."""
+"""The second line of a script whose interpreter path is too long for a #! line."""
 
 
 class Found(msgspec.Struct, frozen=True):
     program: str
-    """Its absolute path; symlinks in it stay, since programs look at the path they were started by."""
+    """Its absolute path. Symlinks are kept, because some programs look at the path they were started by."""
     path: str
-    """The PATH on which it and its neighbours are found."""
+    """The PATH for the program, which includes its own folder."""
 
 
 def find(name: str, wanted_path: str, grants: Grants) -> Found:
-    """Look a program up on `wanted_path`, or the PATH of whoever runs Doorward, and lay open what it is made of."""
+    """Look a program up on `wanted_path`, or on Doorward's own PATH, and grant read access to its code."""
     outside = wanted_path or os.environ.get("PATH", os.defpath)
     program = _which(name, outside)
     folders: list[str] = []
@@ -54,25 +54,25 @@ def find(name: str, wanted_path: str, grants: Grants) -> Found:
 
 def _which(name: str, path: str) -> str:
     if not name:
-        raise CommandFailed("The command of a program that is to be kept is empty; valid: a name or an absolute path.")
+        raise CommandFailed("The command is empty; valid: a program name or an absolute path.")
     if "/" in name and not name.startswith("/"):
-        raise CommandFailed(f"The command {name!r} is a relative path; valid: a name to be looked up, or a whole path.")
-    # A relative entry would mean whatever folder Doorward was started in.
+        raise CommandFailed(f"The command {name!r} is a relative path; valid: a program name or an absolute path.")
+    # A relative PATH entry would depend on the folder that Doorward was started in.
     absolute = [folder for folder in path.split(os.pathsep) if folder.startswith("/")]
     found = shutil.which(name, path=os.pathsep.join(absolute))
     if found is not None:
         return os.path.normpath(found)
     if name.startswith("/"):
-        why = "may not be run" if os.path.exists(name) else "is not there"
+        why = "is not executable" if os.path.exists(name) else "does not exist"
         raise CommandFailed(f"The program {name} {why}.")
     raise CommandFailed(
-        f"The program {name!r} was not found; looked in {', '.join(absolute) or 'no folder at all'}.",
-        hint="Install it, or give its whole path as the command.",
+        f"The program {name!r} was not found; looked in {', '.join(absolute) or 'no folder'}.",
+        hint="Install it, or give its absolute path as the command.",
     )
 
 
 def _lay_open(program: str, grants: Grants) -> None:
-    """Let a program be read with what belongs to it, at every name that leads to it."""
+    """Grant read access to a program and its installation, under every name that leads to it."""
     for hop in _hops(program):
         if _is_of_the_system(hop):
             continue
@@ -80,11 +80,11 @@ def _lay_open(program: str, grants: Grants) -> None:
             if all(_is_of_the_system(folder) or grants.add_code(folder) for folder in folders):
                 break
         else:
-            raise CommandFailed(f"The program {hop} lies where no program may look, so it cannot be run.")
+            raise CommandFailed(f"The program {hop} cannot be run: it is not visible inside the sandbox.")
 
 
 def _choices(program: str) -> list[list[str]]:
-    """What to lay open for one program, the best choice first."""
+    """List the sets of folders that could be granted for one program, the best first."""
     folder = os.path.dirname(program)
     above = os.path.dirname(folder)
     for store in _STORES:
@@ -105,7 +105,7 @@ def _choices(program: str) -> list[list[str]]:
 
 
 def _hops(program: str) -> list[str]:
-    """The program under every name that leads to it: itself, where its symlink leads, and so on."""
+    """List the program and each target of its symlinks, up to its real path."""
     hops = [program]
     while len(hops) < _MOST_LINKS and os.path.islink(hops[-1]):
         hops.append(os.path.normpath(os.path.join(os.path.dirname(hops[-1]), os.readlink(hops[-1]))))
@@ -114,7 +114,7 @@ def _hops(program: str) -> list[str]:
 
 
 def _interpreter(program: str, path: str) -> str:
-    """The program that runs this script; empty when it is no script, or when its interpreter is not there."""
+    """Find the interpreter of a script; empty when the program is not a script or has no interpreter here."""
     try:
         with open(program, "rb") as file:
             first, _, rest = file.read(_FIRST_LINES).partition(b"\n")
@@ -136,5 +136,5 @@ def _is_of_the_system(path: str) -> bool:
 
 
 def _home() -> str:
-    """The home folder of whoever runs Doorward."""
+    """The home folder of the account that runs Doorward."""
     return os.path.realpath(Path.home())

@@ -1,7 +1,7 @@
-"""Kept programs where there are no namespaces: each under a helper of its own, to which whatever it leaves comes.
+"""Long-running programs without namespaces: each has a reaper process that adopts and kills its orphans.
 
-Nothing but a PID namespace takes the children of a dead process along, so here one small process has to stay beside
-each program. All of them are forks of one, and share its memory.
+Only a PID namespace ends the children of a dead process, so here one small process stays beside each program. All of
+them are forks of one zygote and share its memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KILLED = 9
 
 
 class Nursed:
-    """One kept program and its helper."""
+    """One long-running program and its reaper process."""
 
     def __init__(self, worker: Worker, process: int, ends: asyncio.Task[KeptEnd]) -> None:
         self._worker = worker
@@ -45,7 +45,7 @@ class Nursed:
 
 
 class Nursing:
-    """The process that all helpers are forks of, started when it is first needed."""
+    """Starts reaper processes from one zygote, which starts on first use."""
 
     def __init__(self) -> None:
         self._zygote: Zygote | None = None

@@ -1,4 +1,4 @@
-"""The warm workers of one surroundings: taken for a program, given back after it, let go when nobody needs them."""
+"""A pool of warm workers for one profile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Pool:
         self._used_at = asyncio.get_running_loop().time()
 
     async def take(self, files: Files) -> Worker:
-        """A worker for one program, to be given back after it; waits while as many run as may."""
+        """Take a worker for one program, and give it back afterwards. Waits while the pool is at its limit."""
         self._taken += 1
         try:
             await self._places.acquire()
@@ -44,11 +44,11 @@ class Pool:
         self._used_at = asyncio.get_running_loop().time()
 
     def idle_since(self) -> float | None:
-        """The loop's time at which it was last used; None while it is in use."""
+        """The loop time of the last use; None while in use."""
         return None if self._taken else self._used_at
 
     async def close(self) -> None:
-        """End everything; the next program starts anew."""
+        """End all workers. The next program starts new ones."""
         for idle in self._idle.values():
             while idle:
                 idle.pop().close()
@@ -57,7 +57,7 @@ class Pool:
             await zygote.close()
 
     def _waiting(self, files: Files) -> Worker | None:
-        """A worker that waits for work, if one is left alive."""
+        """Take an idle worker that is still alive, if there is one."""
         while self._idle[files]:
             worker = self._idle[files].pop()
             if worker.alive:
@@ -66,7 +66,7 @@ class Pool:
         return None
 
     async def _new(self, files: Files) -> Worker:
-        """A fresh worker; when the zygote died meanwhile, of a fresh zygote, once."""
+        """Start a worker. If the zygote has died, restart it once."""
         zygote = await self._living()
         try:
             return await zygote.worker(files)

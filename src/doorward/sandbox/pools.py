@@ -1,4 +1,4 @@
-"""The pools of warm workers, one for each workspace and what its programs may use; those not needed are let go."""
+"""Worker pools, one for each profile. Idle pools are closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from doorward.sandbox.zygote import Zygote
 from doorward.settings import Sandbox as Settings
 
 _Key = tuple[Profile, int, int]
-"""A profile, and the very folder its workspace is: one that takes its place has workers of its own."""
+"""A profile with the device and inode of its workspace: a folder that replaces it gets its own workers."""
 
 
 class Pools:
@@ -26,7 +26,7 @@ class Pools:
         self._tidying: asyncio.Task[None] | None = None
 
     def of(self, profile: Profile) -> Pool:
-        """The pool for this profile, made when it is first asked for."""
+        """The pool for this profile, created on first use."""
         try:
             folder = os.stat(profile.workspace)
         except OSError as error:
@@ -34,7 +34,7 @@ class Pools:
         key = (profile, folder.st_dev, folder.st_ino)
         pool = self._pools.get(key)
         if pool is None:
-            # Profiles that differ in `files` alone have one pool: its workers differ, their surroundings do not.
+            # Profiles that differ only in `files` share a pool: they share the zygote, not the workers.
             base = msgspec.structs.replace(profile, files="read")
             shared = (base, folder.st_dev, folder.st_ino)
             pool = self._pools.get(shared) or Pool(lambda: self._start(base), self._settings.helpers)
@@ -44,7 +44,7 @@ class Pools:
         return pool
 
     async def close(self) -> None:
-        """End every helper, and whatever runs in it."""
+        """End every worker and the program it runs."""
         tidying, self._tidying = self._tidying, None
         if tidying is not None:
             tidying.cancel()
@@ -54,7 +54,7 @@ class Pools:
             await pool.close()
 
     async def _tidy(self) -> None:
-        """Let go of helpers that nobody has needed for a while."""
+        """Close pools that have been idle for a while."""
         while True:
             await asyncio.sleep(self._settings.idle_seconds / 2)
             oldest = asyncio.get_running_loop().time() - self._settings.idle_seconds

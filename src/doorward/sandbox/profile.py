@@ -1,4 +1,4 @@
-"""What a program may reach and use. Programs with one profile share warm helpers."""
+"""What a program may access and use. Programs with the same profile share warm workers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 import msgspec
 
 Files = Literal["read", "write", "copy"]
-"""The workspace read-only, read-write, or copy-on-write: the program sees its writes, the workspace does not."""
+"""Access to the workspace: read-only, read-write, or copy-on-write (writes do not reach the workspace)."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What one program may use; set by the kernel before it starts."""
+    """Resource limits of one program, enforced by the kernel."""
 
     cpu_seconds: int = 30
     memory_bytes: int = 512 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""A program to run, and how it ended."""
+"""A program to run, and its result."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import msgspec
 Stream = Literal["stdout", "stderr"]
 
 OnOutput = Callable[[Stream, bytes], None]
-"""Told each piece of output as it is made, up to the cap."""
+"""Called with each piece of output as it arrives, up to the limit."""
 
 Stopped = Literal["", "time", "processes", "disk"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """An argv; no shell parses it. Its first word is looked up on the sandbox's own PATH."""
+    """An argv; no shell parses it. The first word is looked up on the sandbox's PATH."""
 
     argv: tuple[str, ...]
     folder: str = "."
-    """Where it starts, relative to the workspace."""
+    """Working folder, relative to the workspace."""
     environment: Mapping[str, str] = {}
-    """Added to the sandbox's own clean environment."""
+    """Added to the sandbox's clean environment."""
     stdin: bytes = b""
     seconds: float = 30.0
-    """The most wall-clock time it may take."""
+    """Wall-clock time limit."""
     output_bytes: int = 1_000_000
-    """How much of each stream is kept and told; the rest is counted."""
+    """Bytes of each stream to keep; the rest is only counted."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +35,14 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """None when a signal or Doorward ended it."""
     signal: int = 0
     stopped: Stopped = ""
-    """Which limit made Doorward stop it, if one did."""
+    """The limit for which Doorward stopped it, if any."""
     stdout: bytes = b""
     stderr: bytes = b""
     stdout_bytes: int = 0
-    """All that it wrote, kept or not."""
+    """Bytes written, kept or not."""
     stderr_bytes: int = 0
     seconds: float = 0.0
     began: int = 0
-    """When, by the wall clock, in nanoseconds. Files are stamped by it too, never early and at most a tick late."""
+    """Wall-clock start time in nanoseconds. It can be compared with file times, which lag by at most one tick."""
     sandbox: str = "full"
     """How well it was confined: full, or what was missing."""

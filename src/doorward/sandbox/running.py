@@ -1,4 +1,4 @@
-"""One program while it runs: its streams, its clock, and what makes Doorward stop it."""
+"""Runs one program: its streams, its time limit and its stop conditions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from doorward.sandbox.program import Ended, OnOutput, Program, Stopped
 from doorward.sandbox.worker import Worker
 
 _FIRST_LOOK = 0.002
-"""Seconds after which a program is watched. Most are done by then, and their output is taken once, at the end."""
+"""Seconds until Doorward starts to watch a program. Most end earlier, and their output is read once, at the end."""
 
 
 class Running:
@@ -35,7 +35,7 @@ class Running:
     async def to_the_end(
         self, folder: str, environment: Mapping[str, str], level: Level, disk: tuple[str, int] | None
     ) -> tuple[Ended, int]:
-        """How it ended, and the descriptor of what it changed in a copy-on-write view, or -1."""
+        """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
         program = self._program
         message = _encoded({"argv": program.argv, "environment": environment, "folder": folder})
         if len(message) > LARGEST:
@@ -62,7 +62,7 @@ class Running:
             if "changes" in answer:
                 os.close(answer["changes"])
             raise CommandFailed(_not_started(program, folder, answer))
-        # What the worker saw by itself came first: it tells of nothing else once it was asked to stop.
+        # A limit that the worker reports came first: once asked to stop, it reports nothing else.
         stopped: Stopped = "processes" if answer["stopped"] == "processes" else self._stopped
         ended = Ended(
             exit_code=None if stopped else answer["code"],
@@ -79,7 +79,7 @@ class Running:
         return ended, answer.get("changes", -1)
 
     def _watch(self) -> None:
-        """It takes longer than a moment: follow its output, and see that it ends in time."""
+        """Start to read output as it arrives, and set the time limit."""
         self._out.watch()
         self._err.watch()
         rest = max(0.0, self._program.seconds - _FIRST_LOOK)
@@ -93,12 +93,12 @@ class Running:
 def _encoded(message: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(message)
-    except UnicodeEncodeError:  # a name that is no text
+    except UnicodeEncodeError:  # a name that is not text
         return encoded(message)
 
 
 def _given(stdin: bytes) -> int:
-    """A descriptor from which the program reads its input."""
+    """Create a descriptor from which the program reads its input."""
     descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC)
     rest = memoryview(stdin)
     while rest:
@@ -110,7 +110,7 @@ def _given(stdin: bytes) -> int:
 def _not_started(program: Program, folder: str, answer: dict[str, Any]) -> str:
     name = program.argv[0]
     if answer["what"] == folder:
-        return f"The folder {program.folder!r} is not there, or is no folder."
+        return f"The folder {program.folder!r} does not exist, or is not a folder."
     if answer["error"] == errno.ENOENT:
-        return f"The program {name!r} is not installed where the sandbox can see it."
+        return f"The program {name!r} is not installed, or not visible inside the sandbox."
     return f"The program {name!r} cannot be started: {os.strerror(answer['error'])}."

@@ -1,4 +1,4 @@
-"""The sandbox: programs in, how they ended out. Which locks hold them is found out once, by trying."""
+"""The sandbox runs programs confined. It probes once which confinement works on this machine."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Sandbox:
         self._settings = settings.sandbox
         self._pools = Pools(settings.sandbox, self._zygote)
         self._checked: set[Profile] = set()
-        """Those that may be run with, once it has been found out."""
+        """Profiles already checked and allowed."""
         self._finding = asyncio.Lock()
         self._found: Confinement | None = None
         self._scratch: Path | None = None
         self._keeping = Keeping(home, settings.sandbox.keep_free_bytes)
 
     async def level(self) -> Level:
-        """How well programs are confined here, found out by a program that tries to get out."""
+        """How well programs are confined here, as measured by a probe that tries to escape."""
         return (await self._confinement()).level
 
     async def copies(self) -> bool:
@@ -52,14 +52,14 @@ class Sandbox:
         return (await self._confinement()).copies
 
     async def run(self, profile: Profile, program: Program, on_output: OnOutput | None = None) -> Ended:
-        """Run a program to its end. Cancelled, it first ends the program and everything that came of it."""
+        """Run a program to its end. When cancelled, it first ends the program and all its descendants."""
         ended, _ = await self._run(profile, program, on_output)
         return ended
 
     async def try_out(
         self, profile: Profile, program: Program, on_output: OnOutput | None = None
     ) -> tuple[Ended, Changes]:
-        """Run a program on a copy-on-write view: how it ended, and what it would have changed. Nothing is changed."""
+        """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged."""
         view = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(view, program, on_output)
         try:
@@ -71,25 +71,25 @@ class Sandbox:
     async def keep(
         self, surroundings: KeptProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
     ) -> Kept:
-        """Start a program that stays, such as a server, with its streams open; it starts in `folder`, or in its own.
+        """Start a long-running program, such as a server, in `folder` or in its own folder.
 
-        SandboxUnavailable says why it may not run or not reach what it asks for, CommandFailed why it does not start.
+        Raises SandboxUnavailable when it may not run or access a path, and CommandFailed when it does not start.
         """
         found = await self._confinement()
         self._check_level(found)
         return await self._keeping.keep(found, surroundings, argv, environment, folder)
 
     def governed_by(self, files: Callable[[], Iterable[Path]]) -> None:
-        """These say what programs may do, so that no program that stays may change one, or a folder that holds it."""
+        """Set the files that decide what programs may do. No long-running program may change them or their folders."""
         self._keeping.governing = files
 
     @property
     def keeps_with_network(self) -> bool:
-        """Whether a program that stays has the network now: it reaches what listens on this machine."""
+        """Whether a long-running program has network access now, and so can reach local ports."""
         return self._keeping.with_network > 0
 
     async def close(self) -> None:
-        """End every helper, and whatever runs in it."""
+        """End every program and helper process."""
         await self._keeping.close()
         await self._pools.close()
         if self._scratch is not None:
@@ -104,8 +104,8 @@ class Sandbox:
             except NotBegun:
                 return await self._attempt(found, profile, program, on_output)
         except WorkerGone as error:
-            log.warning("the sandbox broke under %s: %s", program.argv[0], error)
-            raise CommandFailed(f"The sandbox broke under {program.argv[0]}, which ended with it: {error}.") from error
+            log.warning("the sandbox failed while it ran %s: %s", program.argv[0], error)
+            raise CommandFailed(f"The sandbox failed while it ran {program.argv[0]}: {error}.") from error
 
     async def _attempt(
         self, found: Confinement, profile: Profile, program: Program, on_output: OnOutput | None
@@ -133,33 +133,33 @@ class Sandbox:
             return self._found
 
     async def _usable(self, profile: Profile) -> Confinement:
-        """The confinement, if programs may run in it."""
+        """Return the confinement if this profile may run in it."""
         if self._found is not None and profile in self._checked:
             return self._found
         found = await self._confinement()
         self._check_level(found)
         if profile.files == "copy" and not found.copies:
-            raise SandboxUnavailable(f"There are no copy-on-write views here: the sandbox is {found.level}.")
+            raise SandboxUnavailable(f"Copy-on-write views are not available: the sandbox is {found.level}.")
         if _holds(profile.workspace, self._home):
             raise SandboxUnavailable(
-                f"The workspace {profile.workspace} holds Doorward's own folder, {self._home}, "
+                f"The workspace {profile.workspace} contains Doorward's own folder {self._home}, "
                 "which no program may see.",
-                hint="Choose another folder: setting files.workspace.",
+                hint="Choose another folder with the setting files.workspace.",
             )
         self._checked.add(profile)
         return found
 
     def _check_level(self, found: Confinement) -> None:
-        """Refuse to run anything where it is not held as well as it must be."""
+        """Raise SandboxUnavailable when the confinement is weaker than the settings require."""
         if found.level.word != "full" and self._settings.required:
             raise SandboxUnavailable(
-                f"Programs run only in a full sandbox here (setting sandbox.required), and this one is {found.level}.",
+                f"The setting sandbox.required allows only a full sandbox, and this one is {found.level}.",
                 hint=found.level.hint,
             )
         if found.level.word == "off" and not self._settings.allow_unconfined:
             raise SandboxUnavailable(
-                f"Nothing on this machine can confine a program, so none is run: {found.level}.",
-                hint=found.level.hint or "Programs with resource limits alone need sandbox.allow_unconfined = true.",
+                f"This machine cannot confine programs, so none is run: {found.level}.",
+                hint=found.level.hint or "To run programs with resource limits alone, set sandbox.allow_unconfined.",
             )
 
     async def _zygote(self, profile: Profile) -> Zygote:
@@ -169,7 +169,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _temporary(self) -> Iterator[dict[str, str]]:
-        """Where a program without a /tmp of its own keeps temporary files; it is cleared after it."""
+        """A temporary folder for a program without a /tmp of its own, removed afterwards."""
         with tempfile.TemporaryDirectory(dir=self._folder_for_scratch(), ignore_cleanup_errors=True) as folder:
             yield {"HOME": folder, "TMPDIR": folder}
 

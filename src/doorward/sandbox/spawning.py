@@ -1,4 +1,4 @@
-"""Starting a helper's process: with a way to speak to it, and a place in memory for whatever it complains about."""
+"""Starts a helper process with a control socket and an in-memory file for its stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from doorward.sandbox.worker import WorkerGone
 
 
 class Spawned:
-    """A process that has begun; its end is for whoever started it to wait for."""
+    """A started helper process. The caller has to wait for its end."""
 
     def __init__(self, process: int, control: socket.socket, complaints: int) -> None:
         self.process = process
@@ -29,9 +29,9 @@ class Spawned:
         return lines[-1] if lines else ""
 
     def inner(self) -> tuple[int, int]:
-        """The process that bubblewrap began, the first of its namespace, and a handle of it; 0 and -1 without one.
+        """Process id and pidfd of bubblewrap's child, PID 1 of the namespace; 0 and -1 without one.
 
-        Before it is ready it does not die with the outer one, and waits for it without end.
+        Until it is ready, it does not die with the outer process and would wait for it forever.
         """
         for process in _children(self.process):
             try:
@@ -44,7 +44,7 @@ class Spawned:
         return 0, -1
 
     def kill(self) -> None:
-        """End it, and what it is beginning at this moment: that is of the same group until it is ready."""
+        """Kill it and the child it is starting, which is in the same process group until it is ready."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process, signal.SIGKILL)
 
@@ -58,10 +58,10 @@ class Spawned:
 def spawned(
     around: Sequence[str], start: str, home: str, passwd: bytes = view.PASSWD, *, tells_who: bool = False
 ) -> Spawned:
-    """Start a helper: `around` is the command line that makes its surroundings, `home` where it finds its code there.
+    """Start a helper process.
 
-    `start` is what its Python runs first, and `passwd` the list of accounts that it sees. With `tells_who` the kernel
-    adds to each of its messages which process sent it.
+    `around` is the command line of the sandbox, `home` the folder of the helper's code inside it. `start` is the Python
+    code it runs, `passwd` the content of /etc/passwd. With `tells_who` messages carry their sender's process.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if tells_who:
@@ -96,7 +96,7 @@ def spawned(
 
 
 def parent_of(process: int) -> int:
-    """The process above another; OSError when that is gone."""
+    """The parent of a process; OSError when the process is gone."""
     facts = Path(f"/proc/{process}/stat").read_text(errors="replace")
     return int(facts.rpartition(")")[2].split()[1])
 
@@ -109,7 +109,7 @@ def _children(process: int) -> list[int]:
 
 
 def _memory(name: str, content: bytes) -> int:
-    """A file in memory alone, to be read from its start."""
+    """Create an in-memory file, positioned at its start."""
     descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -117,7 +117,7 @@ def _memory(name: str, content: bytes) -> int:
 
 
 def _placed(wanted: dict[int, int]) -> list[tuple[int, int, int]]:
-    """The steps that put descriptors at their numbers, in an order in which none is overwritten before it is used."""
+    """Plan the steps that move descriptors to their numbers without overwriting one that is still needed."""
     clear = max(*wanted, *wanted.values()) + 1
     away = [(os.POSIX_SPAWN_DUP2, source, clear + n) for n, source in enumerate(wanted.values())]
     back = [(os.POSIX_SPAWN_DUP2, clear + n, target) for n, target in enumerate(wanted)]

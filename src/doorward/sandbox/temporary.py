@@ -1,7 +1,7 @@
-"""The temporary files of a kept program: a folder for each time that it runs, removed after it.
+"""Temporary folders of long-running programs: one for each run, removed afterwards.
 
-It lies beside the program's own folder, where the program cannot put anything else in its place. Doorward holds it
-locked meanwhile. What is not locked was left by one that was killed, and the next one removes it at its first start.
+The folder is beside the program's own folder, where the program cannot replace it. Doorward holds a lock on it. A
+folder without a lock was left by a Doorward that was killed; it is removed at the next start.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Temporary:
 
 
 def remove_leftovers(home: str) -> None:
-    """Remove what is not locked."""
+    """Remove folders that are not locked."""
     for path in list(_beside(home).iterdir()):
-        with contextlib.suppress(OSError):  # somebody has it, or it is no folder
+        with contextlib.suppress(OSError):  # locked by another process, or not a folder
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What a process and everything that came of it use, as the kernel tells it."""
+"""Resource usage of a process and its descendants, read from /proc."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Usage(msgspec.Struct, frozen=True):
     tasks: int
     """Processes and threads."""
     largest: int
-    """The bytes of memory that the largest process has, what it shares included, files not."""
+    """Memory in bytes of the largest process, with shared memory, without mapped files."""
     written: int
-    """A measure of how much it wrote to files and elsewhere, for comparing."""
+    """A measure of how much was written to files and elsewhere; only for comparison."""
 
 
 def usage(first: int, most: int) -> Usage:
-    """Those of a process and its descendants; it counts no further once there are more tasks than `most`."""
+    """Measure a process and its descendants. Stops counting at more than `most` tasks."""
     tasks = largest = written = 0
     for process in _descendants(first):
         facts = _facts(process)
@@ -33,7 +33,7 @@ def usage(first: int, most: int) -> Usage:
 
 
 def tasks_of_the_machine() -> int:
-    """The fourth word says how many could run now, and how many there are."""
+    """Count the tasks on the machine: the fourth field of /proc/loadavg is runnable/total."""
     try:
         return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
     except (OSError, ValueError, IndexError):
@@ -53,7 +53,7 @@ def _descendants(process: int) -> Iterator[int]:
 
 
 def _facts(process: int) -> dict[bytes, int]:
-    """The numbers in what the kernel tells of a process; those that it does not tell are missing."""
+    """Read the numbers of a process from /proc. Numbers that the kernel does not report are missing."""
     found = {}
     for name in ("status", "io"):
         try:
@@ -68,7 +68,7 @@ def _facts(process: int) -> dict[bytes, int]:
 
 
 def _read(path: str) -> bytes:
-    """Plainly: this is done thousands of times."""
+    """Read a file with plain system calls, because this runs thousands of times."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, 65_536)

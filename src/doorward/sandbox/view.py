@@ -1,4 +1,4 @@
-"""What programs can see of the machine: the system's programs and libraries, and the workspace. Nothing of a person."""
+"""What sandboxed programs see: the system's programs and libraries and the workspace, but no personal files."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 
 WORKSPACE = "/workspace"
 PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where programs are found."""
+"""The PATH of programs."""
 USER = 1000
-"""The user and group that programs are inside the sandbox, whoever runs Doorward."""
+"""User and group id inside the sandbox, whichever account runs Doorward."""
 INSIDE = "/run/doorward"
+"""Folder of the helpers' code inside the sandbox."""
 LAYERS = "/run/layers"
-"""Where a worker keeps the layers of its copy-on-write view."""
+"""Folder of a worker's copy-on-write layers."""
 
 
 def passwd(home: str) -> bytes:
-    """The accounts that programs see. A name that cannot stand in such a list is left out of it."""
+    """The content of /etc/passwd. A home folder whose name does not fit the format becomes /tmp."""
     home = "/tmp" if ":" in home or "\n" in home else home
     return f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{USER}:{USER}:agent:{home}:/bin/bash\n".encode()
 
@@ -49,7 +50,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def environment(temporary: str) -> dict[str, str]:
-    """The whole environment of a program; nothing of Doorward's own is passed on."""
+    """The complete environment of a program. Nothing of Doorward's own environment is passed on."""
     return {
         "PATH": PATH,
         "HOME": temporary,
@@ -63,12 +64,12 @@ def environment(temporary: str) -> dict[str, str]:
 
 
 def system_links() -> list[tuple[str, str]]:
-    """Top-level names that are symlinks into /usr, as on most systems, with where they lead."""
+    """Top-level symlinks into /usr, such as /bin, with their targets."""
     return [(f"/{name}", os.readlink(f"/{name}")) for name in _TOP if Path(f"/{name}").is_symlink()]
 
 
 def system_folders() -> list[str]:
-    """Folders of programs and libraries that lie outside /usr, and /usr itself."""
+    """/usr, and the folders of programs and libraries outside it."""
     plain = [f"/{name}" for name in _TOP if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()]
     return ["/usr", *plain]
 
@@ -78,11 +79,11 @@ def etc_files(*, network: bool) -> list[str]:
 
 
 def python() -> tuple[str, str]:
-    """The interpreter that the helpers run on, and the folder that holds it and its library."""
+    """The Python interpreter for the helpers, and its prefix."""
     prefix = sys.base_prefix
     return os.path.realpath(f"{prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"), prefix
 
 
 def inside() -> str:
-    """The folder of the helpers' own code."""
+    """The folder of the helpers' code outside the sandbox."""
     return str(Path(__file__).parent / "inside")

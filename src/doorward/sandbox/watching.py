@@ -1,8 +1,8 @@
-"""Watching kept programs for what the kernel does not limit: root's processes, shared memory, and room on the disk.
+"""Enforces limits that the kernel does not: root's process count, shared memory and free disk space.
 
-One is looked at after the other, so that a look costs little however many there are. Where the kernel does not count
-processes, the number of all on the machine is watched closely: when it jumps, every program is looked at. And when a
-disk has little room left, whoever wrote most since it was last looked at is ended: the others are not to suffer for it.
+Programs are checked in turn, so that a check is cheap however many there are. For root the kernel does not count
+processes, so the machine's total is checked often; when it jumps, every program is checked. When a disk is almost full,
+the program that wrote most since its last check is ended.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from doorward.sandbox.kept import Kept, KeptProfile
 from doorward.sandbox.usage import tasks_of_the_machine, usage
 
 _ROUND = 10.0
-"""Seconds in which every program is looked at once."""
+"""Seconds in which every program is checked once."""
 _PACE = 0.25
 _PACE_AS_ROOT = 0.05
 _JUMP = 32
-"""This many more processes and threads on the machine than at the last look at everything are worth another."""
+"""When the machine has this many more tasks than at the last full check, every program is checked."""
 _MUCH = 1_000_000
-"""Whoever wrote fewer bytes than this does not fill a disk."""
+"""A program that wrote fewer bytes than this is not ended for a full disk."""
 
 
 class _Watched:
     def __init__(self, profile: KeptProfile) -> None:
         self.profile = profile
         self.written = 0
-        """What it had written at the last look."""
+        """Bytes written at the last check."""
         self.disks: dict[int, str] = {}
         for path in (profile.home, *profile.write):
-            with contextlib.suppress(OSError):  # it went away as the program started
+            with contextlib.suppress(OSError):  # the path was removed as the program started
                 self.disks[os.stat(path).st_dev] = path
 
 
@@ -41,13 +41,13 @@ class Watching:
         self._keep_free = keep_free
         self._watched: dict[Kept, _Watched] = {}
         self._disks: dict[int, str] = {}
-        """One folder on each disk that somebody may write to."""
+        """One folder on each disk that a program may write to."""
         self._turns: list[Kept] = []
         self._timer: asyncio.TimerHandle | None = None
         self._due = self._disks_due = 0.0
-        """When, by the loop's time, the next one has its turn, and when the disks have theirs."""
+        """Loop times of the next program check and the next disk check."""
         self._counts = os.geteuid() == 0
-        """Whether Doorward has to count processes: the kernel does not count those of root."""
+        """Whether Doorward counts processes itself, because the kernel does not count those of root."""
         self._tasks = 0
 
     def add(self, kept: Kept, profile: KeptProfile) -> None:
@@ -95,12 +95,12 @@ class Watching:
         return False
 
     def _look(self, kept: Kept) -> int:
-        """End a program that uses too much; how much it wrote since the last look."""
+        """End a program that uses too much; return how much it wrote since the last check."""
         watched = self._watched.get(kept)
         if watched is None:
             return 0
         profile = watched.profile
-        most = profile.processes + 1  # the first is the sandbox's own
+        most = profile.processes + 1  # the first process belongs to the sandbox
         used = usage(kept.first, most)
         if used.tasks > most:
             kept.stop("processes")
@@ -114,7 +114,7 @@ class Watching:
             try:
                 if not is_short(folder, self._keep_free):
                     continue
-            except OSError:  # the folder is gone: others on that disk bring another with them
+            except OSError:  # the folder is gone; the next program on that disk adds another
                 del self._disks[device]
                 continue
             written = {kept: self._look(kept) for kept, one in list(self._watched.items()) if device in one.disks}

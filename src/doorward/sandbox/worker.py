@@ -1,4 +1,4 @@
-"""A warm worker inside the sandbox, as seen from outside: it runs one program at a time."""
+"""The outer side of a warm worker, which runs one program at a time inside the sandbox."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from doorward.sandbox.inside import messages
 from doorward.sandbox.profile import Files
 
 _PATIENCE = 15.0
-"""Seconds for a worker to get ready; the machine may be busy."""
+"""Seconds allowed for a worker to get ready; the machine may be busy."""
 _GRACE = 5.0
-"""Seconds for a worker to end its program when told to."""
+"""Seconds allowed for a worker to stop its program."""
 
 
 class WorkerGone(Exception):
-    """The worker ended, or did what it should not; whatever ran in it ended with it."""
+    """The worker ended or misbehaved. The program it ran has ended too."""
 
 
 class NotBegun(WorkerGone):
-    """It was gone before it could be told what to run."""
+    """The worker was gone before the program started."""
 
 
 class Worker:
@@ -37,7 +37,7 @@ class Worker:
         self._answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._began: asyncio.Future[int] = self._loop.create_future()
         self.used = True
-        """Whether it must not serve another program: it runs one, or the last one left something behind in it."""
+        """Whether it must not run another program: it runs one now, or the last one left something behind."""
         sock.setblocking(False)
         self._loop.add_reader(sock, self._receive)
         self._news = select.poll()
@@ -45,11 +45,11 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        # Whatever can be read from a worker that waits, its end above all, makes it unfit.
+        # An idle worker sends nothing, so anything to read, such as end-of-file, makes it unusable.
         return self._sock.fileno() >= 0 and not self._news.poll(0)
 
     async def ready(self) -> None:
-        """Wait until it is confined and serves; WorkerGone says what went wrong."""
+        """Wait until it is confined and ready; raises WorkerGone with the reason when it fails."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 answer = await self._answer
@@ -64,27 +64,27 @@ class Worker:
             raise WorkerGone(str(answer["failed"]))
 
     def begin(self, message: bytes, descriptors: tuple[int, ...]) -> None:
-        """Have it start a program with these as its output, its errors and, if there is one, its input."""
+        """Start a program. The descriptors are its stdout, stderr and optional stdin."""
         self._answer = self._loop.create_future()
         self.used = True
         try:
             messages.send(self._sock, message, descriptors)
         except OSError as error:
-            raise NotBegun(f"a helper takes no more work: {error.strerror}") from error
+            raise NotBegun(f"a helper does not accept work: {error.strerror}") from error
 
     async def began(self) -> dict[str, Any]:
-        """Which process a program that stays became, as `began`; or else how it ended before that."""
+        """Wait for a long-running program's process id (`began`), or its result when it ended before."""
         either: list[asyncio.Future[Any]] = [self._began, self._answer]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return {"began": self._began.result()} if self._began.done() else await self._answer
 
     def ask_to_end(self) -> None:
-        """SIGTERM to a program that stays."""
+        """Send SIGTERM to a long-running program."""
         with contextlib.suppress(OSError):
             messages.send(self._sock, messages.encoded({"signal": int(signal.SIGTERM)}))
 
     async def ended(self) -> dict[str, Any]:
-        """How the program that was begun ended. Cancelled, it ends the program first."""
+        """Wait for the program's result. When cancelled, it ends the program first."""
         try:
             answer = await self._answer
         except asyncio.CancelledError:
@@ -97,12 +97,12 @@ class Worker:
         return answer
 
     def stop(self) -> None:
-        """Have the running program ended; `ended` then returns."""
+        """Stop the running program; `ended` then returns."""
         self._ask_to_stop()
         self._loop.call_later(_GRACE, self._give_up)
 
     def close(self) -> None:
-        """Let go of the worker. It ends, and with it whatever it runs."""
+        """Close the connection; the worker and its program end."""
         if self._sock.fileno() >= 0:
             self._loop.remove_reader(self._sock)
             self._sock.close()
@@ -111,7 +111,7 @@ class Worker:
             self._answer.exception()
 
     async def _stopped(self) -> None:
-        """End the program and wait for that, however often the waiting is cancelled."""
+        """Stop the program and wait until it ended, even when the wait is cancelled."""
         self.stop()
         while not self._answer.done():
             try:
@@ -128,7 +128,7 @@ class Worker:
             self._give_up()
 
     def _give_up(self) -> None:
-        """It does not answer: its end is the program's end."""
+        """Close a worker that does not answer, which ends its program."""
         if not self._answer.done():
             self.close()
 

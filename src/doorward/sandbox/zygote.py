@@ -1,4 +1,4 @@
-"""The first process of a sandbox, as seen from outside: it is started once and makes workers."""
+"""The outer side of a zygote: the first process of a sandbox, which forks workers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _PATIENCE = 15.0
 
 
 class Zygote:
-    """A running one. Its end, or ours, is the end of all its workers and of everything they run."""
+    """A running zygote. When it or Doorward ends, all its workers and their programs end."""
 
     def __init__(self, spawned: Spawned, *, takes_all_along: bool) -> None:
         self._spawned = spawned
         self._process = spawned.process
         self._takes_all_along = takes_all_along
-        """Whether there are namespaces, which die with it."""
+        """Whether it runs in namespaces, which end with it."""
         self._control = spawned.control
         self.landlock = False
 
     @classmethod
     async def start(cls, around: Sequence[str], home: str, setup: dict[str, Any]) -> Zygote:
-        """Start one: `around` is the command line that makes its surroundings, `home` where it finds its code there."""
+        """Start a zygote. `around` is the command line of the sandbox, `home` the folder of its code inside it."""
         self = cls(spawned(around, _START, home), takes_all_along=bool(around))
         try:
             await self._greet(setup)
@@ -43,9 +43,9 @@ class Zygote:
         return self
 
     async def worker(self, files: Files, setup: Mapping[str, Any] | None = None) -> Worker:
-        """A new worker, confined and ready, whose programs have this access to the workspace.
+        """Fork a worker with this access to the workspace, and wait until it is confined and ready.
 
-        `setup` is what holds for it alone.
+        `setup` adds options for this worker only.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -60,7 +60,7 @@ class Zygote:
         return worker
 
     def died(self) -> bool:
-        """Whether it or what is around it ended; the one a moment before the other."""
+        """Whether the zygote or its bubblewrap has ended; one may end a moment before the other."""
         gone = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         return gone or messages.is_over(self._control)
 
@@ -69,13 +69,13 @@ class Zygote:
         return self._spawned.complaint()
 
     async def close(self) -> None:
-        """End it, and wait until it is gone, with all that is in its namespaces."""
+        """End it and wait until everything in its namespaces is gone."""
         self._control.close()
         try:
             if self._takes_all_along:
                 await asyncio.to_thread(self._ended, *self._killed())
             else:
-                # It first ends its workers, and whatever they run; it is given time for that.
+                # It needs time to end its workers and their programs first.
                 timer = asyncio.get_running_loop().call_later(_PATIENCE, self._spawned.kill)
                 await asyncio.to_thread(os.waitpid, self._process, 0)
                 timer.cancel()
@@ -98,7 +98,7 @@ class Zygote:
         gone.register(handle, select.POLLIN)
         gone.poll()
         os.close(handle)
-        with contextlib.suppress(ChildProcessError):  # ours to bury where Doorward is the first process of a container
+        with contextlib.suppress(ChildProcessError):  # Doorward must reap it when it is PID 1 of a container
             os.waitpid(first, os.WNOHANG)
 
     async def _greet(self, setup: dict[str, Any]) -> None:

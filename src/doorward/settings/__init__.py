@@ -1,4 +1,4 @@
-"""Every setting: its type, its default and a sentence, in one place. Read from `doorward.toml` in the home folder."""
+"""All settings, each with a type, a default and a sentence. They are read from `doorward.toml` in the home folder."""
 
 from __future__ import annotations
 
@@ -22,128 +22,128 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str = "127.0.0.1"
     """The address that `doorward up` listens on."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8642
-    """The port that `doorward up` listens on; 0 takes any free one."""
+    """The port that `doorward up` listens on; 0 picks a free one."""
     allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
-    """The names under which this server may be addressed (the Host header), without ports; others are refused."""
+    """Accepted names in the Host header, without ports; requests with any other name are refused."""
     allowed_origins: tuple[str, ...] = ()
-    """Web pages that may ask besides the server's own, as exact origins such as `https://console.example`."""
+    """Origins of other web pages that may send requests, such as `https://console.example`."""
     connections: Annotated[int, Meta(ge=1, le=100_000)] = 4_096
-    """How many connections each of the two sockets holds at once; one more is told so and closed."""
+    """Maximum open connections on each of the two sockets; further ones get an error and are closed."""
     head_seconds: Seconds = 10.0
-    """How long the head of a request may take to come, from the connection or from its first byte."""
+    """Time limit for receiving the head of a request, from the connection or from its first byte."""
     body_seconds: Seconds = 30.0
-    """How long the body of a request may take to come."""
+    """Time limit for receiving the body of a request."""
     idle_seconds: Seconds = 30.0
     """How long a connection may stay open without a request."""
     unread_seconds: Seconds = 30.0
-    """How long a client may read nothing of its answer before it is cut off and its call cancelled."""
+    """How long a client may leave its response unread before it is disconnected and its call is cancelled."""
     largest_head: Annotated[int, Meta(ge=1_024, le=16_777_216)] = 65_536
-    """The most bytes that the head of a request may have."""
+    """Maximum size of the head of a request, in bytes."""
     largest_body: Annotated[int, Meta(ge=1_024, le=1_000_000_000)] = 33_554_432
-    """The most bytes that the body of any request may have; some doors take less."""
+    """Maximum size of the body of a request, in bytes; some doors allow less."""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     running: Count = 5
-    """How many commands of one session run at once."""
+    """Maximum commands of one session that run at the same time."""
     queued: Annotated[int, Meta(ge=0, le=1_000_000)] = 10
-    """How many more commands of one session wait for a place; beyond that they are refused."""
+    """Maximum commands of one session that wait in its queue; further ones are refused."""
     per_minute: Count = 600
-    """Commands a minute for a person outside any room; in a room its recipe decides."""
+    """Maximum commands per minute for a person outside rooms; in a room the recipe sets the limit."""
     loop_repeats: Annotated[int, Meta(ge=2, le=1_000_000_000)] = 3
-    """Which identical call within `loop_seconds` is refused as a loop."""
+    """The number of identical calls within `loop_seconds` at which a call is refused as a loop."""
     loop_seconds: Seconds = 60.0
-    """How long identical calls of one caller are remembered."""
+    """How long the identical calls of one caller are counted."""
     result_characters: Count = 30_000
-    """Results longer than this are cut for models; the whole stays readable with execution/output."""
+    """Results longer than this are truncated for models; execution/output returns the whole result."""
     result_hours: Annotated[float, Meta(gt=0, le=8_760)] = 24.0
-    """How long the whole of a cut result is kept."""
+    """How long the whole of a truncated result is kept."""
     undo_days: Annotated[float, Meta(gt=0, le=3_650)] = 30.0
-    """How long what a change replaced is kept, and so how long the change can be undone."""
+    """How long the data replaced by a change is kept, so that the change can be undone."""
 
 
 class Energy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
-    """Whether work costs energy and an empty pool refuses it."""
+    """Whether calls cost energy, and are refused when the caller's pool is empty."""
     start: Amount = 100.0
-    """What a caller's pool holds at first."""
+    """The initial energy of a caller's pool."""
     floor: Amount = -50.0
-    """The lowest a pool can fall."""
+    """The lowest energy a pool can have."""
     ceiling: Amount = 100.0
-    """The highest a pool can rise."""
+    """The highest energy a pool can have."""
     per_second: Rate = 2.0
-    """What a second of work costs."""
+    """The energy that a second of work costs."""
     recovery_per_second: Rate = 1.0
-    """What a pool regains each second."""
+    """The energy that a pool regains per second."""
 
 
 class Approvals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     use_within: Seconds = 300.0
-    """How long after the decision an approved call may be resumed."""
+    """How long after its approval a call may be run."""
     foresee: bool = True
-    """Whether people are shown what a file or shell command would change, and approve just that."""
+    """Whether an approval shows what a file or shell command would change, and covers exactly that change."""
     foresee_seconds: Seconds = 10.0
-    """How long working that out may take; people are asked without it then."""
+    """Time limit for computing that change; after it, the approval is requested without a preview."""
 
 
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rotate_at: Annotated[int, Meta(ge=1_000)] = 2_000_000
-    """When the ledger holds this many records, the older half moves out to a file that still verifies."""
+    """When the ledger holds this many records, the older half moves to an archive file that can still be verified."""
     checkpoint_every: Count = 1_000
-    """After how many records a signed checkpoint is written beside the database."""
+    """The number of records after which a signed checkpoint is written next to the database."""
     largest_value: Count = 2_000
-    """Parameter values longer than this are recorded as their size and hash."""
+    """Parameter values longer than this are recorded as size and hash only."""
 
 
 class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     databases: dict[str, str] = {}
     """Your own databases by name, as `sqlite:///path/to/file.db`; their tables become collections `name.table`."""
     query_rows: Count = 1_000
-    """The most rows that one query gives."""
+    """Maximum rows that one query returns."""
     query_seconds: Seconds = 5.0
-    """How long one query may take."""
+    """Time limit of one query."""
     query_bytes: Count = 10_000_000
-    """The most bytes that one query gives."""
+    """Maximum bytes that one query returns."""
 
 
 class Files(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workspace: str = ""
     """The folder that file commands work in; empty means `workspace` in the home folder."""
     largest_file: Count = 10_000_000
-    """The largest file, in bytes, that commands read or write."""
+    """Maximum size of a file that commands read or write, in bytes."""
 
 
 class Sandbox(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     required: bool = False
     """Whether programs are refused unless the sandbox is `full`."""
     allow_unconfined: bool = False
-    """Whether programs run with resource limits alone where the system offers no confinement at all."""
+    """Whether programs may run with resource limits only, on systems that offer no confinement."""
     network: bool = False
-    """Whether commands of the catalogue that ask for the network get it."""
+    """Whether catalogue commands that request network access get it."""
     readable: tuple[str, ...] = ()
-    """More folders that programs may read, as absolute paths; the system's own and the workspace are always there."""
+    """Further folders that programs may read, as absolute paths; system folders and the workspace always are."""
     cpu_seconds: Count = 30
-    """How much processor time one program may use."""
+    """Maximum processor time of one program."""
     memory_bytes: Annotated[int, Meta(ge=16_000_000)] = 512 * 1024 * 1024
-    """How much memory each process of a program may map; some runtimes need a gigabyte or more."""
+    """Maximum memory that each process of a program may map; some runtimes need a gigabyte or more."""
     processes: Count = 10
-    """How many processes one program may have at once."""
+    """Maximum processes of one program at the same time."""
     file_bytes: Count = 10_000_000
-    """How large a file a program may write."""
+    """Maximum size of a file that a program writes."""
     descriptors: Annotated[int, Meta(ge=16, le=1_000_000)] = 50
-    """How many files each process of a program may have open at once."""
+    """Maximum open files of each process of a program."""
     wall_seconds: Seconds = 30.0
-    """How long one program may take."""
+    """Time limit of one program."""
     output_bytes: Count = 1_000_000
-    """How much of each output stream of a program is kept; the rest is counted."""
+    """Maximum bytes kept of each output stream of a program; the rest is only counted."""
     scratch_bytes: Count = 64 * 1024 * 1024
-    """How much a program may hold in its own /tmp, and in a copy-on-write view of the workspace."""
+    """Maximum bytes a program may write to its own /tmp, and to a copy-on-write view of the workspace."""
     keep_free_bytes: Annotated[int, Meta(ge=0)] = 256 * 1024 * 1024
     """A program is stopped when less than this is free on the workspace's disk."""
     helpers: Annotated[int, Meta(ge=1, le=256)] = 16
-    """How many programs of one workspace run at once; more wait."""
+    """Maximum programs of one workspace that run at the same time; further ones wait."""
     idle_seconds: Seconds = 60.0
-    """How long a warm helper is kept without work."""
+    """How long an idle sandbox helper process is kept."""
 
 
 class Shell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,33 +153,33 @@ class Shell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Mcp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room: str = "general"
-    """The room that MCP clients act in when the address they use names none."""
+    """The room of MCP clients whose address names no room."""
     elicitation: bool = True
-    """Whether a person who sits at an MCP client may approve there what waits for approval."""
+    """Whether a person at an MCP client may approve waiting calls there."""
     tools: Literal["auto", "all", "search"] = "auto"
-    """Whether MCP clients are listed every tool, or a few and the search for the rest; auto goes by their number."""
+    """`all` lists every tool to MCP clients, `search` a few and a search tool; `auto` decides by their number."""
     search_above: Count = 200
-    """With `tools` at auto: from more tools than this on, clients are listed a few and the search for the rest."""
+    """With `tools` at auto, clients get a few tools and the search when there are more tools than this."""
     page: Count = 1_000
-    """How many tools, resources or prompts one page of an MCP list holds."""
+    """Tools, resources or prompts on one page of an MCP list."""
     largest_message: Count = 16 * 1024 * 1024
-    """The largest message, in bytes, that is read from an MCP client."""
+    """Maximum size of a message from an MCP client, in bytes."""
     sessions: Count = 1_000
-    """How many MCP sessions there are at once; the one that was idle longest makes room for a new one."""
+    """Maximum MCP sessions at the same time; a new one replaces the one that was idle longest."""
     sessions_each: Count = 100
-    """How many of them one caller has."""
+    """Maximum MCP sessions of one caller."""
     session_seconds: Seconds = 3_600.0
-    """How long an MCP session may be idle before it is forgotten."""
+    """How long an MCP session may be idle before it is closed."""
     streams: Count = 1_000
-    """How many answers to MCP clients are streams at once."""
+    """Maximum streamed responses to MCP clients at the same time."""
     streams_each: Count = 50
-    """How many of them one caller has."""
+    """Maximum streamed responses of one caller."""
     keep_alive_seconds: Seconds = 15.0
-    """How often a silent stream says that it is still there."""
+    """How often an idle stream sends a keep-alive."""
     public_url: str = ""
-    """The address under which clients reach this server when a proxy stands before it, such as https://door.example."""
+    """The address at which clients reach this server through a proxy, such as https://door.example."""
     authorization_servers: tuple[str, ...] = ()
-    """Addresses of OAuth servers to be named to MCP clients that come without a token."""
+    """Addresses of OAuth servers announced to MCP clients that send no token."""
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,99 +188,99 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str = "127.0.0.1"
     """The address that the line door listens on."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 9000
-    """The port that the line door listens on; 0 takes any free one."""
+    """The port that the line door listens on; 0 picks a free one."""
     open: bool = True
-    """Whether programs of this very account may come in without a token."""
+    """Whether programs of the same operating system account may connect without a token."""
     room: str = "general"
-    """The room that line clients act in; only one that shows a token may name another."""
+    """The room of line clients; only a client with a token may name another."""
     clients: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    """How many connections the line door holds at once; for one more the most silent gives way, or it is refused."""
+    """Maximum connections; a further one replaces the connection that was idle longest, or is refused."""
     idle_seconds: Seconds = 60.0
-    """How long a connection may be silent while none of its calls runs."""
+    """How long a connection without a running call may be idle."""
     give_way_seconds: Seconds = 5.0
-    """How long a connection without a running call must have been silent to give its place to a newcomer."""
+    """How long a connection without a running call must be idle before a new connection may replace it."""
     arrival_seconds: Seconds = 10.0
-    """How long the rest of a line, or a client's next read of what waits for it, may take."""
+    """Time limit for receiving the rest of a line, and for a client's next read of waiting data."""
     request_bytes: Annotated[int, Meta(ge=256, le=16_777_216)] = 16_384
-    """The longest request that the line door reads."""
+    """Maximum length of a request, in bytes."""
     unread_bytes: Annotated[int, Meta(ge=65_536, le=1_000_000_000)] = 4_194_304
-    """How much may wait for a client that does not read; with more it is closed and its calls are cancelled."""
+    """Maximum unread bytes of a client; with more, its connection is closed and its calls are cancelled."""
     calls: Count = 10
-    """How many calls a client of the line door may make within `calls_seconds`."""
+    """Maximum calls of one client within `calls_seconds`."""
     calls_seconds: Seconds = 10.0
-    """The span of time in which the calls of a client are counted."""
+    """The period in which the calls of a client are counted."""
     call_seconds: Seconds = 30.0
-    """How long one call through the line door may take."""
+    """Time limit of one call through the line door."""
     quiet_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
-    """Calls that end sooner are answered without notifications."""
+    """Calls that end sooner than this send no notifications."""
     progress_seconds: Seconds = 1.0
-    """How often a running call without news of its own is reported."""
+    """How often progress is sent for a running call that reports none itself."""
     summaries: bool = False
     """Whether answers hold summaries of at most 500 characters instead of a program's whole output."""
     certificate: str = ""
-    """A file with the certificate chain by which the line door speaks TLS; empty means that it speaks none."""
+    """The file with the TLS certificate chain of the line door; empty means no TLS."""
     key: str = ""
-    """The file with the key of that certificate; empty means that it is in the same file."""
+    """The file with the key of that certificate; empty means that the certificate's file holds it."""
     debug: bool = False
-    """Whether each request and the kind of each answer go to the log, without secrets."""
+    """Whether each request and the kind of each answer are logged, without secrets."""
     audit_log: str = ""
-    """A file that gets one line of JSON for each call, beside the ledger; empty means none."""
+    """A file that gets one line of JSON for each call, in addition to the ledger; empty means none."""
     audit_bytes: Annotated[int, Meta(ge=10_000)] = 10_000_000
-    """How large that file grows before it is put aside; the last three are kept."""
+    """Size at which that file is rotated; the last three files are kept."""
 
 
 class Rest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     registration: Literal["code", "open", "closed"] = "code"
-    """Who may register a new tenant: whoever has a code of the owner's, everybody, or nobody."""
+    """Who may register a new tenant: people with a code from the owner, everybody, or nobody."""
     access_minutes: Annotated[float, Meta(gt=0, le=1_440)] = 15.0
-    """How long the access token of a login is good."""
+    """How long the access token of a login is valid."""
     refresh_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
-    """How long somebody stays logged in without coming back."""
+    """How long a login stays valid without use."""
     event_clients: Count = 200
-    """How many answers of the REST door are streams at once: of events, of an execution, of a command that runs."""
+    """Maximum streamed REST responses at the same time: events, executions and running commands."""
     event_clients_each: Count = 50
-    """How many of them one caller has."""
+    """Maximum streamed REST responses of one caller."""
 
 
 class Rooms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attachment_bytes: Annotated[int, Meta(ge=1, le=10_000_000)] = 5_000_000
-    """The largest file that can come with a message."""
+    """Maximum size of an attachment, in bytes."""
     attachments: Annotated[int, Meta(ge=0, le=100)] = 8
-    """How many files come with one message at most."""
+    """Maximum attachments of one message."""
     loose_attachments: Count = 20
-    """How many files of one sender wait for the message that they come with."""
+    """Maximum uploads of one sender that are not attached to a message yet."""
     loose_hours: Annotated[float, Meta(gt=0, le=8_760)] = 24.0
-    """How long a file is kept that came with no message."""
+    """How long an upload is kept that is not attached to a message."""
     direct_recipe: str = "research-chat"
-    """The recipe that rooms of two begin under."""
+    """The initial recipe of direct-message rooms."""
 
 
 class Console(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     link_minutes: Annotated[float, Meta(gt=0, le=1_440)] = 60.0
-    """How long a login link can be used, once; another is made with `doorward login`."""
+    """How long a login link is valid. It works once; `doorward login` creates another."""
     session_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
     """How long a browser stays logged in."""
     streams: Count = 1_000
-    """How many pages of the console are told at once of what happens."""
+    """Maximum open console pages that receive live updates."""
     streams_each: Count = 200
-    """How many of them are of one person."""
+    """Maximum open console pages of one person that receive live updates."""
 
 
 class Upstream(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str = ""
     """The file of upstream MCP servers; empty means `mcp-servers.json` in the home folder."""
     max_entries: Annotated[int, Meta(ge=1, le=100_000)] = 2_000
-    """How many tools, resources and prompts are taken of one upstream server, each; what is more is left out."""
+    """Maximum tools, resources and prompts, each, that are taken from one upstream server."""
     private_addresses: tuple[str, ...] = ()
-    """Networks outside the public Internet, such as `10.0.0.0/8`, that names of upstream servers may lead to."""
+    """Private networks, such as `10.0.0.0/8`, that the names of upstream servers may resolve to."""
     client_metadata_url: str = ""
-    """The https address of a document about this house, by which authorization servers that read such know it."""
+    """The https address of this server's OAuth client metadata document, for authorization servers that support it."""
     callback_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    """The port of this machine that a login to an upstream server comes back to; 0 takes any free one."""
+    """The local port for the OAuth callback of a login to an upstream server; 0 picks a free one."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All settings. A table of `doorward.toml` is one of these fields."""
+    """All settings; each field is a table of `doorward.toml`."""
 
     server: Server = Server()
     limits: Limits = Limits()
@@ -308,7 +308,7 @@ def home_folder() -> Path:
     """`DOORWARD_HOME`, or `.doorward` in the account's home."""
     given = os.environ.get("DOORWARD_HOME", "")
     if "\x00" in given:
-        raise Unusable("DOORWARD_HOME holds a NUL byte; give the path of a folder.")
+        raise Unusable("DOORWARD_HOME contains a NUL byte; set it to the path of a folder.")
     try:
         folder = Path(given).absolute() if given else Path.home() / ".doorward"
         str(folder).encode()
@@ -316,11 +316,11 @@ def home_folder() -> Path:
     except UnicodeEncodeError as error:
         raise Unusable(
             f"The path of the home folder is not UTF-8 text; given {str(folder)!r}.",
-            hint="Set DOORWARD_HOME to a folder whose path is.",
+            hint="Set DOORWARD_HOME to a folder whose path is UTF-8 text.",
         ) from error
     except RuntimeError as error:
         raise Unusable(
-            "This account has no home folder.", hint="Set DOORWARD_HOME to a folder that Doorward may use."
+            "This account has no home folder.", hint="Set DOORWARD_HOME to a folder that Doorward can use."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The bounds that settings share."""
+"""Number types with bounds that several settings share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with settings, as a clause: which setting, what would be valid there, and what was given."""
+"""Descriptions of invalid settings: a clause with the setting, the valid values and the given value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORDS = {"string": "a text", "boolean": "true or false", "object": "a table", "
 
 
 def first_fault(given: Mapping[str, Any], kind: type[msgspec.Struct], path: str = "") -> str:
-    """The first thing in a table that does not fit what it should be; "" where all of it does."""
+    """The first invalid setting of a table, as a clause; "" when all are valid."""
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in given.items():
         if name not in fields:
@@ -36,7 +36,7 @@ def _misfit(value: Any, kind: Any, path: str) -> str:
 
 
 def _misfit_by_name(given: Mapping[str, Any], name_kind: Any, kind: Any, path: str) -> str:
-    """In a table whose names its owner chose."""
+    """The first fault of a table whose names the owner chooses."""
     for name, value in given.items():
         try:
             msgspec.convert(name, name_kind)

@@ -1,4 +1,4 @@
-"""The settings of what thinks: models, personas, the keeper, the search for commands, and sessions of the shell."""
+"""The settings of models, personas, the keeper, the command search and shell sessions."""
 
 from __future__ import annotations
 
@@ -15,123 +15,123 @@ TierName = Annotated[str, Meta(pattern=r"^(?!house$|default$|local$|openai$|anth
 
 
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table `[models.providers.NAME]`: a service that models are asked at. A key is never written here."""
+    """A table `[models.providers.NAME]`: a service that serves models. API keys are never written here."""
 
     kind: Literal["openai", "anthropic"] = "openai"
-    """Which way of asking it understands: that of OpenAI, as many others do, or that of Anthropic."""
+    """The API of the provider: that of OpenAI, which many others offer too, or that of Anthropic."""
     base_url: str = ""
-    """Its address, such as `http://127.0.0.1:11434/v1`; empty means that of OpenAI or Anthropic itself."""
+    """The address of the API, such as `http://127.0.0.1:11434/v1`; empty means OpenAI or Anthropic itself."""
     model: str = ""
-    """The model that is meant where the provider is named alone; empty means that the model has to be named."""
+    """The default model of the provider; empty means that a model must be named."""
     key_env: str = ""
-    """The environment variable that holds the key; empty means by its name, such as `OPENAI_API_KEY` for `openai`."""
+    """The environment variable with the API key; empty means the usual name, such as `OPENAI_API_KEY` for `openai`."""
     key_file: str = ""
-    """A file that holds the key instead, as an absolute path; only the owner's account may be able to read it."""
+    """A file with the API key instead, as an absolute path; it must be readable by the owner only."""
     needs_key: bool = True
-    """Whether it has to be shown a key; a model on your own machine often does not."""
+    """Whether the provider requires an API key; a model server on your own machine often does not."""
     plain_http: bool = False
-    """Whether the key may go unencrypted, by http, to another machine than this one."""
+    """Whether the API key may be sent unencrypted, over http, to another machine."""
     connect_seconds: Seconds = 10.0
-    """How long connecting to it may take."""
+    """Time limit for connecting to the provider."""
     first_seconds: Seconds = 60.0
-    """How long the first piece of an answer may take."""
+    """Time limit for the first piece of an answer."""
     piece_seconds: Seconds = 60.0
-    """How long each further piece of an answer may take."""
+    """Time limit for each further piece of an answer."""
     answer_seconds: Seconds = 300.0
-    """How long a whole answer may take."""
+    """Time limit for a whole answer."""
 
 
 class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table `[models.local.NAME]`: a model in a GGUF file, which thinks on this machine as `local:NAME`."""
+    """A table `[models.local.NAME]`: a model in a GGUF file, which runs on this machine as `local:NAME`."""
 
     file: str = ""
-    """The GGUF file, as an absolute path; of a model in several files, the first."""
+    """The GGUF file, as an absolute path; for a model in several files, the first."""
     threads: Annotated[int, Meta(ge=1, le=512)] = 2
-    """How many threads it thinks with; more than the machine has processors only slows it down."""
+    """The number of threads; more than the machine has processors slows the model down."""
     context: Annotated[int, Meta(ge=512, le=1_048_576)] = 8_192
-    """How many tokens it is shown at most, its answer included; more of them take more memory."""
+    """The context size in tokens, including the answer; a larger one takes more memory."""
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.2
-    """How freely it picks its words: 0 always takes the likeliest."""
+    """The sampling temperature; 0 always picks the likeliest token."""
     load_seconds: Seconds = 120.0
-    """How long loading it may take."""
+    """Time limit for loading the model."""
     first_seconds: Seconds = 120.0
-    """How long it may take to read each 512 tokens of what it is shown, before the first piece of an answer."""
+    """Time limit for each 512 tokens of the prompt, before the first piece of an answer."""
     piece_seconds: Seconds = 60.0
-    """How long each further piece of an answer may take."""
+    """Time limit for each further piece of an answer."""
     answer_seconds: Seconds = 600.0
-    """How long a whole answer may take."""
+    """Time limit for a whole answer."""
     idle_minutes: Annotated[float, Meta(gt=0, le=10_080)] = 10.0
-    """After how many minutes in which nobody asked it, it is put away and its memory is free again."""
+    """Minutes without use after which the model is unloaded and its memory is freed."""
 
 
 class Models(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default: str = "house"
-    """The model that is meant by `default`; `house` is the built-in one, which needs no key and no network."""
+    """The model used as `default`; `house` is the built-in one, which needs no key and no network."""
     fallback: str = "house"
-    """The model that answers where another could not be asked, which is then said; empty means that none does."""
+    """The model that answers when another is unavailable; the answer says so. Empty means no fallback."""
     tiers: dict[TierName, str] = {}
-    """Names for what a model costs, such as `cheap`, and the model that each means: a table `[models.tiers]`."""
+    """Price tiers, such as `cheap`, and the model of each: a table `[models.tiers]`."""
     local: dict[LocalName, Local] = {}
     """Models in files on this machine, by name: a table `[models.local.NAME]` each, see docs/MODELS.md."""
     providers: dict[ProviderName, Provider] = {}
-    """Services to ask models at, by name: a table `[models.providers.NAME]` each, see docs/MODELS.md."""
+    """Services that serve models, by name: a table `[models.providers.NAME]` each, see docs/MODELS.md."""
     answer_bytes: Count = 16_777_216
-    """The most bytes that a provider may send for one answer; the words in them are a small part of that."""
+    """Maximum bytes that a provider may send for one answer; the text is a small part of them."""
 
 
 class Personas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ai_turns: Annotated[int, Meta(ge=0, le=1_000)] = 3
-    """How many turns AIs take in a room for one message of a person; then they wait for the next one."""
+    """Maximum turns of AIs in a room for one message of a person; then they wait for the next message."""
     rounds: Annotated[int, Meta(ge=1, le=100)] = 10
-    """How often a model may run commands and look at their results within one turn."""
+    """Maximum rounds of commands and results of a model within one turn."""
     calls: Annotated[int, Meta(ge=1, le=1_000)] = 20
-    """How many calls are read from one answer of a model; the rest is left out and said to be."""
+    """Maximum calls read from one answer of a model; the answer notes that the rest was left out."""
     answer_characters: Count = 200_000
-    """The most characters that are read of one answer."""
+    """Maximum characters read from one answer."""
     answer_pieces: Count = 100_000
-    """The most pieces that one answer is read in."""
+    """Maximum streamed pieces read for one answer."""
     answer_seconds: Seconds = 180.0
-    """How long a model may take for one answer."""
+    """Time limit for one answer of a model."""
     history: Annotated[int, Meta(ge=1, le=1_000)] = 100
-    """How many of the newest messages of a room a model is shown at most, within its tokens."""
+    """Maximum newest messages of a room in a model's context, within its token limit."""
     wait_seconds: Annotated[float, Meta(ge=0, le=600)] = 30.0
-    """How long a model that is asked too often is waited for, once; beyond that the room is told."""
+    """How long to wait, once, when a model provider limits the rate; after that the room gets a message."""
 
 
 class Keeper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
-    """What the keeper thinks with, such as `house`; empty: what OPENAI_API_KEY and USHELL_LLM_MODEL name, or house."""
+    """The keeper's model, such as `house`; empty means the one of OPENAI_API_KEY and USHELL_LLM_MODEL, or `house`."""
     models: tuple[str, ...] = ()
-    """Models that everybody may name in a request; any other only people of the house's own tenant with full access."""
+    """Models that everybody may name in a request; others need full access in the server's own tenant."""
     for_tenants: bool = False
-    """Whether the keeper thinks with this model for other tenants as well, at the house's cost; else with `house`."""
+    """Whether other tenants may use this model too, at the owner's cost; otherwise they get `house`."""
     turns: Annotated[int, Meta(ge=1, le=100)] = 12
-    """How often its model is asked for one request, at most."""
+    """Maximum model turns for one request."""
     seconds: Annotated[float, Meta(gt=0, le=840)] = 120.0
-    """How long one request may take it, in seconds, without the time that people take to approve."""
+    """Time limit of one request in seconds, not counting the time spent waiting for approvals."""
     calls: Annotated[int, Meta(ge=1, le=1_000)] = 20
-    """How many calls are read from one answer of its model; the rest is left out and said to be."""
+    """Maximum calls read from one answer of its model; the answer notes that the rest was left out."""
     tokens: Count = 100_000
-    """How many tokens one request may cost, as its model counts them."""
+    """Maximum tokens of one request, as its model counts them."""
     talk: Annotated[int, Meta(ge=0, le=100)] = 10
-    """How many earlier requests of a session its model is shown, with their answers."""
+    """Maximum earlier requests of a session, with their answers, in the model's context."""
     shown_tokens: Annotated[int, Meta(ge=2_000, le=1_000_000)] = 16_000
-    """How many tokens its model is shown at once, what it may answer included."""
+    """Maximum tokens of the model's context, including its answer."""
     answer_tokens: Annotated[int, Meta(ge=64, le=100_000)] = 2_000
-    """How many tokens one answer of its model may have."""
+    """Maximum tokens of one answer of its model."""
     approve_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 600.0
-    """For how long a person can say yes to what it wants to do that cannot be taken back."""
+    """How long an action that cannot be undone waits for approval."""
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learn: bool = False
-    """Whether suggestions that people took are remembered, here and for their tenant alone, and go before others."""
+    """Whether accepted suggestions are remembered, on this server and per tenant, and rank higher."""
     vectors: Literal["auto", "off"] = "auto"
-    """Whether the search compares meanings as well as words: `auto` does where the extra `vectors` is installed."""
+    """Whether the search also compares meanings: `auto` does so when the extra `vectors` is installed."""
 
 
 class Sessions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle_days: Annotated[float, Meta(gt=0, le=366)] = 30.0
-    """After how many days without use a session of the shell is forgotten."""
+    """Days without use after which a shell session is deleted."""
     each: Count = 100
-    """How many sessions one person keeps; one that was used only once, longest ago, makes way first."""
+    """Maximum sessions of one person; when there are more, the oldest of those used only once is deleted first."""

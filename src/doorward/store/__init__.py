@@ -1,1 +1,1 @@
-"""The only place that knows SQL."""
+"""The database: all SQL lives here, and nowhere else."""

@@ -1,7 +1,7 @@
-"""What people took of what was suggested to them: kept for their tenant alone, and only where that is switched on.
+"""Accepted suggestions: which command people chose for which question. Stored per tenant, only if learning is on.
 
-Of a question only those words are kept that commands have as well, so that nothing private stays behind. It is bounded,
-what was taken longest ago makes way, and what it adds to a score is small beside a clear match.
+Only the words of a question that commands contain too are stored, so that nothing private is kept. The number of
+entries is limited and the oldest are dropped. They raise a score only slightly compared with a clear match.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from doorward.clock import Clock
 from doorward.store.sqlite import Statement, Store
 
 MOST = 500
-"""How many questions with their command are kept for a tenant."""
+"""Maximum number of stored pairs of question and command per tenant."""
 _ADDS = 0.15
-"""The most that is added to a score, by a question of the very same words that was answered so three times."""
+"""Maximum boost of a score: for a question with the same words whose command was accepted three times."""
 _OFTEN = 3
 _NEAR = 0.5
-"""How much of their words two questions must share to count as near."""
+"""Minimum share of common words for two questions to count as similar."""
 
 
 class Accepted:
@@ -26,7 +26,7 @@ class Accepted:
         self._taken: dict[str, dict[tuple[frozenset[str], str], int]] = {}
 
     async def load(self) -> None:
-        """Read what is kept. While learning is switched off, nothing of it counts."""
+        """Load the stored suggestions. They are ignored while learning is off."""
         self._taken = {}
         if self.learns:
             for row in await self._store.read("SELECT tenant, asked, command, n FROM accepted_commands ORDER BY at"):
@@ -34,7 +34,7 @@ class Accepted:
                 self._taken.setdefault(row["tenant"], {})[key] = row["n"]
 
     async def take(self, tenant: str, stems: frozenset[str], command: str) -> None:
-        """Remember that somebody of this tenant took this command for a question of these words."""
+        """Store that a user of this tenant accepted this command for a question with these words."""
         known = self._taken.setdefault(tenant, {})
         key = (stems, command)
         times = known.pop(key, 0) + 1
@@ -55,7 +55,7 @@ class Accepted:
             del known[next(iter(known))]
 
     async def forget(self, tenant: str, command: str = "") -> int:
-        """Forget all that was taken by this tenant, or all of one command; how much that was."""
+        """Delete the tenant's accepted suggestions, or those for one command. Returns the number of deleted entries."""
         where, values = ("tenant = ? AND command = ?", (tenant, command)) if command else ("tenant = ?", (tenant,))
         rows = await self._store.read(f"SELECT count(*) AS n FROM accepted_commands WHERE {where}", values)
         await self._store.write(Statement(f"DELETE FROM accepted_commands WHERE {where}", values))
@@ -64,7 +64,7 @@ class Accepted:
         return int(rows[0]["n"])
 
     def adds(self, tenant: str, stems: frozenset[str]) -> dict[str, float]:
-        """What is added to the scores of commands that this tenant took for questions near this one."""
+        """The score boost by command, from suggestions this tenant accepted for similar questions."""
         found: dict[str, float] = {}
         for (asked, command), times in self._taken.get(tenant, {}).items():
             near = len(asked & stems) / (len(asked | stems) or 1)

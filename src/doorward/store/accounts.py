@@ -1,4 +1,4 @@
-"""SQL of passwords, sessions and invitations. Of every secret only a hash is stored."""
+"""SQL for passwords, sessions and invitations. Secrets are stored only as hashes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from doorward.store.sqlite import Statement, Store
 
 
 async def password(store: Store, tenant: str, user: str) -> str | None:
-    """The hash of somebody's password, if they have one."""
+    """The hash of a user's password; None if the user has no password."""
     rows = await store.read("SELECT hash FROM passwords WHERE tenant = ? AND user = ?", (tenant, user))
     return rows[0]["hash"] if rows else None
 
@@ -41,12 +41,12 @@ def insert_session(id: str, tenant: str, user: str, refresh: str, created_at: fl
 
 
 def still_the_password(tenant: str, user: str, hash: str) -> Statement:
-    """Changes nothing, and undoes the write it is part of when the password was changed meanwhile."""
+    """Changes nothing, but makes its write fail if the password has changed in the meantime."""
     return Statement(
         "UPDATE passwords SET hash = hash WHERE tenant = ? AND user = ? AND hash = ?",
         (tenant, user, hash),
         rows=1,
-        otherwise="the password was changed meanwhile",
+        otherwise="the password was changed in the meantime",
     )
 
 
@@ -57,12 +57,12 @@ def revoke_sessions(tenant: str, user: str, at: float) -> Statement:
 
 
 def rotate_session(id: str, old: str, new: str, expires_at: float) -> Statement:
-    """The one statement that decides who of two with the same refresh token came first."""
+    """Replace the refresh token. If two requests use the same token, only the first one succeeds."""
     return Statement(
         "UPDATE sessions SET refresh = ?, expires_at = ? WHERE id = ? AND refresh = ? AND revoked_at IS NULL",
         (new, expires_at, id, old),
         rows=1,
-        otherwise="this refresh token was used meanwhile",
+        otherwise="this refresh token was used in the meantime",
     )
 
 
@@ -87,12 +87,12 @@ def use_invitation(hash: str, at: float) -> Statement:
         "UPDATE invitations SET used_at = ? WHERE hash = ? AND used_at IS NULL AND expires_at > ?",
         (at, hash, at),
         rows=1,
-        otherwise="the passcode was used meanwhile",
+        otherwise="the passcode was used in the meantime",
     )
 
 
 def forget(now: float) -> list[Statement]:
-    """What makes the store forget sessions and invitations that are over."""
+    """Delete expired and revoked sessions and expired invitations."""
     return [
         Statement("DELETE FROM sessions WHERE expires_at < ? OR revoked_at < ?", (now, now - 86_400)),
         Statement("DELETE FROM invitations WHERE expires_at < ?", (now - 86_400,)),

@@ -1,4 +1,4 @@
-"""Who may do what with one record: the lists it carries, and the caller's level where it carries none."""
+"""Record access: the access lists in a record, or the caller's own level if it has none."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _GRANTS = (("access_full", Access.FULL), ("access_edit", Access.EDIT), ("access_
 
 
 def rights(lists: Mapping[str, Any], identities: Collection[str], level: int) -> int:
-    """The caller's access level for a record with these lists; 0 when the record does not exist for it.
+    """The caller's access level for a record with these lists; 0 if the caller must not see the record.
 
-    What is no list of texts names nobody: as a grant it lets nobody in, as a denial it keeps everybody out.
+    A malformed list fails closed: as a grant it admits nobody, as a denial it denies everybody.
     """
     denied = _named(lists.get("access_deny"))
     if denied is None or not denied.isdisjoint(identities):
@@ -35,28 +35,28 @@ def rights(lists: Mapping[str, Any], identities: Collection[str], level: int) ->
 
 
 def check_lists(data: Mapping[str, Any]) -> None:
-    """Refuse access lists that are not lists of user ids, or that name the keeper, which is no user."""
+    """Refuse access lists that are not lists of user ids, or that name the keeper, which is not a user."""
     for name in LISTS:
         value = data.get(name)
         if isinstance(value, list) and KEEPER in value:
             raise BadParams(
-                f"{name} is a list of user ids, and {KEEPER!r} is none: it may what the person may whom it acts for. "
-                "Name that person."
+                f"{name} is a list of user ids, and {KEEPER!r} is not a user. "
+                "It has the access of the person it acts for; name that person."
             )
         if value is not None and (not isinstance(value, list) or not all(isinstance(one, str) for one in value)):
-            raise BadParams(f"{name} is a list of user ids such as ['anna']; given {type(value).__name__}.")
+            raise BadParams(f"{name} must be a list of user ids such as ['anna']; given {type(value).__name__}.")
 
 
 def require(scope: Scope, lists: Mapping[str, Any], needed: Access, what: str) -> None:
-    """Refuse unless the caller has this level for a record that it can read."""
+    """Refuse unless the caller has this access level for the record. The caller can already read it."""
     held = rights(lists, scope.identities, scope.level)
     if held < needed:
         has = Access(held).label if held else "none"
-        raise NotPermitted(f"Changing {what} this way needs {needed.label} access to it; yours is {has}.")
+        raise NotPermitted(f"This change to {what} needs {needed.label} access; yours is {has}.")
 
 
 def require_restoring(scope: Scope, now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None, what: str) -> None:
-    """Refuse to take back what the caller could not change: the record as it is, and as it would be again."""
+    """Refuse an undo unless the caller may change both the current record and the restored one."""
     lists = [one for one in (now, wanted) if one is not None]
     needed = Access.FULL if len(lists) == 2 and changes_lists(*lists) else Access.EDIT
     for one in lists:

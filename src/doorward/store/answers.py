@@ -1,4 +1,4 @@
-"""SQL of answers that are given again to whoever asks again with the same key."""
+"""SQL for idempotency: stored responses, returned again for a repeated request with the same key."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from doorward.settings import Limits
 from doorward.store.sqlite import Statement, Store
 
 MOST = 1_000
-"""So many are kept for one caller; with one more the oldest goes."""
+"""Maximum number of stored responses per caller. One more drops the oldest."""
 
 
 def kept_seconds(limits: Limits) -> float:
-    """A day, but no longer than results are kept anywhere else."""
+    """A day, but not longer than other results are kept."""
     return min(86_400.0, limits.result_hours * 3_600)
 
 
@@ -24,7 +24,7 @@ async def find(store: Store, caller: str, key: str, since: float) -> dict[str, A
 
 
 def begin(caller: str, key: str, asked: str, now: float, since: float) -> list[Statement]:
-    """Take a key for a request that is about to be answered, unless somebody took it meanwhile."""
+    """Reserve a key for a request that is about to run, unless another request has reserved it."""
     return [
         Statement("DELETE FROM answers WHERE caller = ? AND key = ? AND at <= ?", (caller, key, since)),
         Statement(
@@ -36,13 +36,13 @@ def begin(caller: str, key: str, asked: str, now: float, since: float) -> list[S
             "INSERT INTO answers (caller, key, asked, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (caller, key, asked, now),
             rows=1,
-            otherwise="a request with this key is on its way",
+            otherwise="a request with this key is already running",
         ),
     ]
 
 
 def finish(caller: str, key: str, call: str, status: int, body: bytes | None) -> Statement:
-    """The answer; without a body it was given, but is not kept."""
+    """Store the response. Without a body, only the fact that there was one is stored."""
     return Statement(
         "UPDATE answers SET call = ?, status = ?, body = ? WHERE caller = ? AND key = ?",
         (call, status, body, caller, key),
@@ -50,7 +50,7 @@ def finish(caller: str, key: str, call: str, status: int, body: bytes | None) ->
 
 
 def release(caller: str, key: str) -> Statement:
-    """Nothing ran, so the same may be asked again."""
+    """Free the key: nothing ran, so the request may be sent again."""
     return Statement("DELETE FROM answers WHERE caller = ? AND key = ?", (caller, key))
 
 

@@ -1,4 +1,4 @@
-"""SQL of approvals and of the decisions about them."""
+"""SQL for approvals and the decisions on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COLUMNS = (
     " created_at, expires_at, decided_at, used_by"
 )
 _FORGET = "params = redacted, foreseen = '', effect = NULL"
-"""What may hold secrets is kept no longer than it can be needed."""
+"""Columns that may contain secrets are cleared as soon as they are no longer needed."""
 
 
 async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
@@ -21,7 +21,7 @@ async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
 
 
 async def newest(store: Store, tenant: str, limit: int, before: str) -> list[dict[str, Any]]:
-    """Newest first; with `before`, only those older than that one. Ids sort by the time they were made."""
+    """Newest first; with `before`, only those older than that one. Ids sort by creation time."""
     return await store.read(
         f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?",
         (tenant, before, before, limit),
@@ -33,7 +33,7 @@ async def decisions(store: Store, id: str) -> list[dict[str, Any]]:
 
 
 async def decided_by(store: Store, decider: str, oldest: str, newest: str) -> set[str]:
-    """Of the approvals between two, those that a person has decided about."""
+    """The ids of approvals in a range of ids that this person has decided."""
     rows = await store.read(
         "SELECT approval FROM decisions WHERE decider = ? AND approval BETWEEN ? AND ?", (decider, oldest, newest)
     )
@@ -41,7 +41,7 @@ async def decided_by(store: Store, decider: str, oldest: str, newest: str) -> se
 
 
 async def effect(store: Store, id: str) -> bytes | None:
-    """What was foreseen for the command, which may be large."""
+    """The previewed effect of the command, which may be large."""
     rows = await store.read("SELECT effect FROM approvals WHERE id = ?", (id,))
     return rows[0]["effect"] if rows else None
 
@@ -55,8 +55,8 @@ def insert(row: dict[str, Any]) -> Statement:
 
 
 def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
-    """One person's verdict. Counts only while the approval is pending and not expired, and once a person."""
-    late = "it was decided already, or has expired"
+    """Store one person's verdict. Each person has one, and only while the approval is pending and not expired."""
+    late = "it has already been decided, or has expired"
     change = (
         f"state = 'denied', {_FORGET}"
         if verdict == "deny"
@@ -69,14 +69,14 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
             "INSERT INTO decisions (approval, decider, verdict, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (id, decider, verdict, now),
             rows=1,
-            otherwise="you have decided this already",
+            otherwise="you have already decided this",
         ),
         Statement(settle, (now, id, now), rows=1, otherwise=late),
     ]
 
 
 def expire(now: float, decided_before: float) -> list[Statement]:
-    """Close what nobody decided in time, and forget the parameters of what nobody used in time."""
+    """Expire approvals that nobody decided in time, and clear the parameters of those that nobody used in time."""
     return [
         Statement(
             f"UPDATE approvals SET state = 'expired', {_FORGET} WHERE state = 'pending' AND expires_at <= ?",
@@ -91,14 +91,14 @@ def expire(now: float, decided_before: float) -> list[Statement]:
 
 
 def lapse(id: str, now: float) -> Statement:
-    """Nobody waits for the answer any more, so it is too late for one."""
+    """Expire a pending approval now: nobody waits for it any more."""
     return Statement(
         "UPDATE approvals SET expires_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?", (now, id, now)
     )
 
 
 def use(id: str, digest: str, call: str, decided_after: float) -> Statement:
-    """Spend an approval on one execution: only an approved one, only for exactly this, only once."""
+    """Use an approval for one execution: it must be approved, match the call exactly and be unused."""
     return Statement(
         f"UPDATE approvals SET state = 'used', {_FORGET}, used_by = ?"
         " WHERE id = ? AND digest = ? AND state = 'approved' AND decided_at > ?",

@@ -1,4 +1,4 @@
-"""The user's own SQLite databases: their tables as collections, for the tenant `local` only."""
+"""Attached databases: the tables of the user's own SQLite files as collections, for the tenant `local` only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class AttachedTable(Tabular):
-    """One table. Its records are found by the primary key, or by the row id when there is no single key column."""
+    """One table. A record's id is its primary key, or its row id if there is no single key column."""
 
     kind = "attached"
 
@@ -41,9 +41,9 @@ class AttachedTable(Tabular):
         self.table = table
         self.stored = tuple(columns)
         self.rowid = rowid
-        """How this table spells its row id; empty when it has none."""
+        """The name of the row id in this table; empty if it has none."""
         self.keys = tuple(keys) if len(keys) == 1 or not rowid else (rowid,)
-        """The columns that find a record."""
+        """The columns that identify a record."""
         fields = [Field(column.name, _kind(column.declared)) for column in columns]
         if rowid and self.keys == (rowid,):
             fields.insert(0, Field(rowid, "number"))
@@ -73,7 +73,7 @@ class AttachedTable(Tabular):
         return f"{sql_functions.LIST_RIGHTS}({lists}, {names.identities}, {names.level}) > 0"
 
     def found_by(self, id: str | int, bind: Bindings, prefix: str = "") -> str:
-        """The condition that finds one record; several key columns are given as a JSON list."""
+        """The condition that selects one record. An id with several key columns is a JSON list."""
         parts: list[object] = [id]
         if len(self.keys) > 1:
             try:
@@ -82,39 +82,39 @@ class AttachedTable(Tabular):
                 parts = [id]
             if not isinstance(parts, list) or len(parts) != len(self.keys):
                 raise BadParams(
-                    f"An id of {self.name} is a JSON list of {', '.join(self.keys)}; given {shortened(id)}."
+                    f"An id of {self.name} must be a JSON list of {', '.join(self.keys)}; given {shortened(id)}."
                 )
         for part in parts:
             if not isinstance(part, str | int | float):
-                raise BadParams(f"An id of {self.name} is made of texts and numbers; given {shortened(id)}.")
+                raise BadParams(f"An id of {self.name} must consist of strings and numbers; given {shortened(id)}.")
         columns = [key if key == self.rowid else quoted(key) for key in self.keys]
         pairs = zip(columns, parts, strict=True)
         return " AND ".join(f"{prefix}{column} = {bind(part)}" for column, part in pairs)
 
 
 def locate(name: str, url: str, home: Path, house: Path) -> Source:
-    """The file behind a database of the settings; relative paths start at the home folder."""
+    """The file of a database in the settings. Relative paths start at the home folder."""
     if not _NAME.fullmatch(name) or name == HOUSE:
         raise Unreachable(
-            f"The setting data.databases names a database {name!r}; a name has letters, digits, _ and -, "
+            f"Invalid database name {name!r} in the setting data.databases. A name has letters, digits, _ and -, "
             f"and is not {HOUSE!r}."
         )
     if not url.startswith(_SQLITE):
         scheme = url.partition(":")[0]
         raise Unreachable(
-            f"Database {name!r} has an address of kind {shortened(scheme)}, which is not yet supported in this version;"
+            f"Database {name!r} has a URL of kind {shortened(scheme)}, which is not yet supported in this version;"
             " use sqlite:///path/to/file.db."
         )
     path = home / url.removeprefix(_SQLITE)
     if path.exists() and path.samefile(house):
-        raise Unreachable(f"Database {name!r} is Doorward's own; its collections are there without attaching it.")
+        raise Unreachable(f"Database {name!r} is Doorward's own; its collections are available without attaching it.")
     return Source(name, path)
 
 
 def tables(db: sqlite3.Connection, database: str, schema: str = "main") -> dict[str, AttachedTable]:
-    """The ordinary tables of an opened database by name; views and virtual tables are left out.
+    """The ordinary tables of an open database by name, without views and virtual tables.
 
-    A view could show rows whose access lists hide them.
+    A view could show rows that their access lists hide.
     """
     names = [
         name
@@ -154,7 +154,7 @@ def _unused(name: str, fields: Sequence[Field]) -> str:
 
 
 def _kind(declared: str) -> FieldKind:
-    """What a declared type promises, by SQLite's own rules of affinity; the values may differ."""
+    """The field type for a declared column type, by SQLite's affinity rules. Stored values may differ."""
     upper = declared.upper()
     if "INT" in upper:
         return "number"

@@ -1,4 +1,4 @@
-"""Changing one row of an attached database: one transaction, with what it replaced kept before it is committed."""
+"""Edits of one row in an attached database, in one transaction. The before-image is stored before the commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUSY_SECONDS = 5.0
 GONE = "gone"
 
 Row = dict[str, Any]
-"""A row by column, with its row id under the name the table has for it."""
+"""A row by column name, with its row id under the table's own name for it."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
@@ -37,7 +37,7 @@ _TAKEN = (
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A row before and after; None where there is none."""
+    """A row before and after an edit; None if the row does not exist."""
 
     id: str
     before: Row | None
@@ -53,7 +53,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 Keep = Callable[[Change], None]
-"""Stores the before-image; when it raises, nothing is changed."""
+"""Stores the before-image. If it raises, nothing is changed."""
 
 
 class Editor:
@@ -69,7 +69,7 @@ class Editor:
         cells = self._cells(data)
         if id is not None:
             if len(self.table.keys) != 1:
-                raise BadParams(f"A record of {self.table.name} has no id of its own; give {self.table.key} as fields.")
+                raise BadParams(f"{self.table.name} has no single id column; give {self.table.key} as fields.")
             cells[self.table.keys[0]] = id
         if self._lists(cells) != {}:
             _need_full(self._scope)
@@ -82,7 +82,7 @@ class Editor:
         acl.require(self._scope, self._lists(before), Access.EDIT, f"{self.table.name}/{id}")
         moved = [key for key in self.table.keys if key in cells and cells[key] != before[key]]
         if moved:
-            raise BadParams(f"{', '.join(moved)} is what finds the record and cannot be changed; create a new record.")
+            raise BadParams(f"{', '.join(moved)} identifies the record and cannot be changed; create a new record.")
         if acl.changes_lists(self._lists(before), self._lists({**before, **cells})):
             acl.require(self._scope, self._lists(before), Access.FULL, f"the access lists of {self.table.name}/{id}")
         return Change(str(id), before, self._set(id, before, cells))
@@ -94,10 +94,10 @@ class Editor:
         return Change(str(id), before, None)
 
     def restore(self, id: str, image: bytes | None, mark: str) -> Change:
-        """Bring a row back to what it was, provided it is still as the mark says."""
+        """Restore a row to its before-image, if it still has the state the mark describes."""
         now = self._row(id)
         if fingerprint(now) != mark:
-            raise Conflict(f"{self.table.name}/{id} changed since; nothing was undone.")
+            raise Conflict(f"{self.table.name}/{id} has changed since; nothing was undone.")
         wanted = None if image is None else _untagged(_decode(image))
         as_is, again = (None if row is None else self._lists(row) for row in (now, wanted))
         acl.require_restoring(self._scope, as_is, again, f"{self.table.name}/{id}")
@@ -107,7 +107,7 @@ class Editor:
         if now is None and wanted is not None:
             return Change(id, None, self._insert(self._stored(wanted)))
         if now is None or wanted is None:
-            raise Conflict(f"{self.table.name}/{id} is gone; nothing was undone.")
+            raise Conflict(f"{self.table.name}/{id} no longer exists; nothing was undone.")
         return Change(id, now, self._set(id, now, self._stored(wanted)))
 
     def _cells(self, data: Mapping[str, Any]) -> Row:
@@ -115,7 +115,7 @@ class Editor:
         for name in data:
             if name not in writable:
                 raise BadParams(
-                    f"{self.table.name} has no field {shortened(name)} to write; it has: {', '.join(writable)}."
+                    f"{self.table.name} has no writable field {shortened(name)}; it has: {', '.join(writable)}."
                 )
         acl.check_lists({name: data[name] for name in self.table.lists if name in data})
         return {name: values.column(value, name) for name, value in data.items()}
@@ -153,7 +153,7 @@ class Editor:
             bound.values,
         )
         if row is None:
-            raise Conflict(f"A trigger of {self.table.name} took the new record away again; nothing was changed.")
+            raise Conflict(f"A trigger of {self.table.name} removed the new record again; nothing was changed.")
         return row
 
     def _set(self, id: str | int, before: Row, cells: Row) -> Row | None:
@@ -170,11 +170,11 @@ class Editor:
         self._db.execute(f"DELETE FROM {self._name} WHERE {self.table.found_by(id, bind)}", bind.values)
 
     def _stored(self, row: Row) -> Row:
-        """What of a kept row can be written: not what the table computes."""
+        """The columns of a stored row that can be written: all but generated ones."""
         computed = {column.name for column in self.table.stored if column.generated}
         known = {column.name for column in self.table.stored} | {self.table.rowid}
         if not row.keys() <= known:
-            raise Conflict(f"The columns of {self.table.name} changed since; nothing was undone.")
+            raise Conflict(f"The columns of {self.table.name} have changed since; nothing was undone.")
         return {name: value for name, value in row.items() if name not in computed}
 
     def _lists(self, row: Row) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class Editor:
 
 
 def change(source: Source, table: str, scope: Scope, work: Callable[[Editor], Change], keep: Keep | None) -> Change:
-    """Do one change and commit it once its before-image is kept; without `keep` it is only tried. Blocks."""
+    """Edit one row and commit once the before-image is stored. Without `keep` it is a dry run. Blocks."""
     with _transaction(source) as db:
         editor = Editor(db, attached.find(db, source.name, table), scope)
         done = work(editor)
@@ -217,12 +217,12 @@ def _transaction(source: Source) -> Iterator[sqlite3.Connection]:
 def _explained(error: sqlite3.Error, source: Source) -> DoorwardError:
     if isinstance(error, sqlite3.IntegrityError):
         kind = Conflict if getattr(error, "sqlite_errorcode", 0) in _TAKEN else BadParams
-        return kind(f"Nothing was changed: database {source.name!r} refused it: {error}.")
+        return kind(f"Nothing was changed: database {source.name!r} refused the edit: {error}.")
     return plain(error, source, BUSY_SECONDS)
 
 
 def fingerprint(row: Row | None) -> str:
-    """What a row looked like, short enough to keep; differs when any column does."""
+    """A hash of a row that changes when any column changes."""
     return GONE if row is None else hashlib.sha256(_encode(_tagged(row))).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""SQL of files that came with messages."""
+"""SQL for message attachments."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ async def find(store: Store, tenant: str, room: str, ids: Sequence[str]) -> list
 
 
 def attach(tenant: str, room: str, uploader: str, id: str, message: str) -> Statement:
-    """Give a file to the message that it comes with; it can come with one only, and only by whoever brought it."""
+    """Attach an upload to a message. Each upload has one message, and only its uploader can attach it."""
     return Statement(
         "UPDATE attachments SET message = ? WHERE id = ? AND tenant = ? AND room = ? AND uploader = ? AND message = ''",
         (message, id, tenant, room, uploader),
         rows=1,
-        otherwise=f"the file {id} is not there, is another's, or came with a message already",
+        otherwise=f"the upload {id} does not exist, belongs to somebody else, or is already attached to a message",
     )
 
 
@@ -44,7 +44,7 @@ async def content(store: Store, tenant: str, room: str, id: str, offset: int, le
 
 
 async def loose(store: Store, tenant: str, uploader: str) -> int:
-    """How many files somebody brought that came with no message yet."""
+    """The number of a user's uploads that are not attached to a message yet."""
     rows = await store.read(
         "SELECT count(*) AS many FROM attachments WHERE message = '' AND tenant = ? AND uploader = ?",
         (tenant, uploader),

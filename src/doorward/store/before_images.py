@@ -1,4 +1,4 @@
-"""What changes replaced, so that they can be taken back."""
+"""Before-images: the replaced content of each change, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from doorward.record import thought
 from doorward.store.sqlite import Statement, Store
 
 _LOOKED_AT = 500
-"""How many of the newest changes are looked through for those of one conversation."""
+"""How many of the newest changes are searched for those of one conversation."""
 
 
 class BeforeImage(msgspec.Struct, frozen=True):
-    """One thing that one execution changed."""
+    """One target that one execution changed."""
 
     call: str
     n: int
@@ -27,15 +27,15 @@ class BeforeImage(msgspec.Struct, frozen=True):
     kind: str
     target: str
     before: bytes | None
-    """The bytes as they were; None when the thing did not exist."""
+    """The previous bytes; None if the target did not exist."""
     after: str
-    """What the undoer needs to see that the thing is still as this execution left it."""
+    """The state after the execution. An undo checks that the target still has it."""
     undone_by: str
     at: float
 
 
 def keep(call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0) -> Statement:
-    """The statement that keeps what is about to be replaced; it belongs in the same write as the change."""
+    """Store the content that is about to be replaced. Belongs in the same write as the change."""
     caller = call.caller
     return Statement(
         "INSERT INTO before_images (call, n, tenant, caller, behalf, command, kind, target, before, after, at)"
@@ -57,7 +57,7 @@ def keep(call: Call, *, kind: str, target: str, before: bytes | None, after: str
 
 
 def mark_undone(call: str, by: str) -> Statement:
-    """The statement that lets an execution be undone once only."""
+    """Mark an execution as undone, so that it is undone only once."""
     return Statement(
         "UPDATE before_images SET undone_by = ? WHERE call = ? AND undone_by = ''",
         (by, call),
@@ -74,21 +74,21 @@ async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """A before-image without its bytes, of which there may be many."""
+    """A before-image without its bytes, which may be large."""
 
     call: str
     caller: str
     behalf: str
     command: str
     size: int | None
-    """How many bytes were replaced; None when the thing did not exist."""
+    """The number of replaced bytes; None if the target did not exist."""
     after: str
     undone_by: str
     at: float
 
 
 async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[Trace]:
-    """The newest changes of one thing first."""
+    """The changes of one target, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
         " WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
@@ -98,7 +98,7 @@ async def of_target(store: Store, tenant: str, kind: str, target: str, limit: in
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What one execution changed and nobody has taken back."""
+    """The targets of one execution that has not been undone."""
 
     call: str
     command: str
@@ -114,9 +114,9 @@ async def open_changes(
     requests: Sequence[str] | None = None,
     limit: int = 5,
 ) -> list[Change]:
-    """What somebody changed in a room, on whose behalf, and could take back: the newest first, an undo not counted.
+    """The changes in a room that can still be undone, newest first, without undos.
 
-    With `requests`, only what the keeper thought of in one of them.
+    `by` is the caller and the person it acts for. With `requests`, only changes the keeper made for these requests.
     """
     notes = None if requests is None else msgspec.json.encode([thought("", one) for one in requests]).decode()
     rows = await store.read(

@@ -1,4 +1,4 @@
-"""SQL of browser sessions. Of their two secrets only the hashes are stored."""
+"""SQL for browser sessions. Their two secrets are stored only as hashes."""
 
 from __future__ import annotations
 

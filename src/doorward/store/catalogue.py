@@ -1,4 +1,4 @@
-"""All collections that exist for one caller, whichever database keeps them."""
+"""The catalogue of all collections a caller can see, in every database."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Work = Callable[[sqlite3.Connection, Any], Result]
 MOST_NAMES = 60
 _LOOKED_AT = 50
 _MOST_LOOKED_AT = 1_000_000
-"""How many records are looked at for their fields, and how many bytes of them, where no schema names them."""
+"""How many records, and how many bytes of them, are sampled for their fields if the schema names none."""
 _KINDS = {str: "text", bool: "boolean", int: "number", float: "number"}
 
 
 class Catalogue(msgspec.Struct, frozen=True):
     home: Path
     house: Path
-    """The file of Doorward's own database."""
+    """The path of Doorward's own database."""
     settings: Data
     scope: Scope
     secrets: Secrets
 
     async def read(self, collection: str, work: Callable[[sqlite3.Connection, Collection], Result]) -> Result:
-        """Run `work(connection, collection)` on a thread, read-only and within the time for queries."""
+        """Run `work(connection, collection)` on a thread, read-only and within the query time limit."""
         return await asyncio.to_thread(self._read, collection, work)
 
     async def in_house(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Run `work(connection)` on a thread with Doorward's own database, read-only."""
+        """Run `work(connection)` on a thread, read-only, on Doorward's own database."""
 
         def run() -> Result:
             with self._open(self.house_source) as db:
@@ -62,11 +62,11 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     @property
     def databases(self) -> Mapping[str, str]:
-        """The attached databases by name, for those they belong to."""
+        """The attached databases by name; empty for tenants they do not belong to."""
         return self.settings.databases if self.scope.tenant == attached.TENANT else {}
 
     def source(self, database: str) -> Source:
-        """Where a database is; raises NotFound when there is none of that name for this caller."""
+        """The location of a database; raises NotFound if the caller has no database of that name."""
         if database not in self.databases:
             names = ", ".join([attached.HOUSE, *self.databases])
             raise NotFound(f"There is no database {shortened(database)}; there are: {names}.")
@@ -115,7 +115,7 @@ class Catalogue(msgspec.Struct, frozen=True):
         }
 
     def _met(self, db: sqlite3.Connection, collection: ManagedCollection) -> dict[str, str]:
-        """The fields of some of its records, where a schema names none: otherwise nobody would know of them."""
+        """The fields of a sample of records. Without a schema, callers cannot learn the fields in another way."""
         found: dict[str, str] = {}
         for record in rows.page(db, collection, self.scope, limit=_LOOKED_AT, most_bytes=_MOST_LOOKED_AT).items:
             for name, value in record.items():
@@ -128,7 +128,7 @@ class Catalogue(msgspec.Struct, frozen=True):
             with self._open(self.source(database)) as db:
                 return [one.name for one in attached.tables(db, database).values()]
         except DoorwardError:
-            return [f"{database}.* (cannot be used now)"]
+            return [f"{database}.* (currently unavailable)"]
 
     @contextmanager
     def _open(self, source: Source) -> Iterator[sqlite3.Connection]:

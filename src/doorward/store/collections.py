@@ -1,4 +1,4 @@
-"""What every collection is, whatever it is kept in: named fields, and a SELECT of the rows a caller may see."""
+"""The base class of collections: named fields, and a SELECT of the rows a caller may see."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Collection(ABC):
-    """Rows of one shape. In SQL built from it the rows go by the name `c`."""
+    """Rows with the same fields. In the generated SQL their alias is `c`."""
 
     kind: Literal["system", "managed", "attached"]
 
@@ -41,25 +41,25 @@ class Collection(ABC):
         self.key = key
         """The field whose value `data/read` takes as id."""
         self.ties = tuple(ties)
-        """Expressions that together differ for every row and are never null."""
+        """Expressions that together are unique for every row and never null."""
         self._by_name = {field.name: field for field in self.fields}
 
     @abstractmethod
     def select(self, names: Names) -> str:
-        """A SELECT of exactly the rows that exist for a scope, with every column that refs and ties use."""
+        """A SELECT of exactly the rows visible in a scope, with every column that refs and ties use."""
 
     @abstractmethod
     def view(self, names: Names) -> str:
-        """The same rows for a caller's own SQL: one column for each field."""
+        """The same rows for a caller's own SQL, with one column per field."""
 
     @abstractmethod
     def columns(self, wanted: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Any]], dict[str, Any]]]:
-        """What to select for these top-level fields (none: all), and the way from a row to a record."""
+        """The columns to select for these top-level fields (none means all), and a function from row to record."""
 
     def stretches(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
-        """Conditions that together leave out no row: a page is looked for under one after the other, in their order.
+        """Conditions that together cover every row. A page is read under one after the other, in this order.
 
-        A collection that knows where rows can be overrides this, so that rare ones are found without looking at all.
+        A collection that knows where matching rows are overrides this, so that rare rows are found without a full scan.
         """
         yield "TRUE"
 
@@ -74,7 +74,7 @@ class Collection(ABC):
         raise self.unknown(field)
 
     def top(self, field: str) -> str:
-        """The top-level field that a field lies in."""
+        """The top-level field that contains a field."""
         if field in self._by_name:
             return field
         head = field.partition(".")[0]
@@ -100,11 +100,11 @@ class Tabular(Collection):
 
 
 def json_path(dotted: str) -> str:
-    """`a.b` as a path into a JSON document; it is always bound, never part of the SQL."""
+    """`a.b` as a path into a JSON document. Always bind it; never put it into SQL text."""
     steps = dotted.split(".")
     if len(dotted) > MAX_PATH or not all(steps) or any(letter < " " or letter in '"\\' for letter in dotted):
         raise BadParams(
-            f"A field is named by words with dots between them, such as address.city, without quotes, "
+            f"A field name consists of words separated by dots, such as address.city, without quotes, "
             f"backslashes or control characters; given {shortened(dotted)}."
         )
     values.scalar(dotted, "A field name")
@@ -112,7 +112,7 @@ def json_path(dotted: str) -> str:
 
 
 def pick(record: dict[str, Any], field: str) -> Any:
-    """A field of a record, or of the objects inside it; null when it is missing."""
+    """A field of a record or of a nested object; None if it is missing."""
     if field in record:
         return record[field]
     found: Any = record

@@ -1,7 +1,7 @@
-"""The index by which commands are found: their names, words and examples in SQLite's full-text search, in memory.
+"""The search index of commands: names, texts and examples in an in-memory SQLite full-text index.
 
-It follows the registry: before a question is answered, what has changed there is taken over, and nothing else. Whoever
-asks hands in what it may be told of, so that no name comes out that its asker may not run.
+Before each search the index applies the changes of the registry since the last one. The caller passes the names it
+may see, so that a search never reveals a command the caller may not run.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ _COLUMNS = ", ".join(Texts._fields)
 _MARKS = ", ".join("?" * len(Texts._fields))
 _WEIGHTS = "4, 2, 2, 1, 1"
 _EVERYWHERE = "zzeverywhere"
-"""A word that every command has, so that words can count in the ranking without being needed for a find."""
+"""A word that every command has. With it, an expression can contain words that count but are not required."""
 _LONGEST_QUERY = 2_000
 _MOST_TERMS = 32
 _FEW_ENOUGH = 400
-"""How many commands are ranked for a question, about: words that more have are not needed to find one."""
+"""Approximate number of commands ranked for a question. More common words are not required to match."""
 _MANY_ENOUGH = 2_500
-"""How many are ranked where those were too few, about."""
+"""The same, for the second search if the first one finds too few."""
 _COMMON = 0.2
-"""A word that a greater part of all commands has leads to none of them."""
+"""A word that a larger share of all commands has does not select candidates."""
 _AT_A_TIME = 200
-"""How many commands are taken over before somebody else may ask."""
+"""How many commands are indexed before the lock is released for other searches."""
 _PLACES, _BY_MEANING = 20, 0.5
-"""How fast places lose weight where two orders become one, and what the one by meaning counts beside that by words."""
+"""Rank fusion: the constant added to each rank, and the weight of the meaning rank relative to the word rank."""
 _ENOUGH = 30
-"""How many are looked at in each of the two orders."""
+"""How many commands of each of the two rankings are fused."""
 _ALONE = 0.1
-"""The score of what is near in meaning and shares no word."""
+"""The score of a command that is close in meaning but shares no word."""
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A command that was found."""
+    """One search result."""
 
     command: str
     score: float
-    """How well it fits, from 0 to 1."""
+    """From 0 to 1."""
     why: str
-    """What in the question speaks for it, as a clause."""
+    """The reason for the match, as a clause."""
 
 
 class CommandIndex:
-    """All commands of the house by their words; one for the house."""
+    """All commands of the server by their words. There is one index per server."""
 
     def __init__(
         self, registry: Registry, *, owner: str = "", accepted: Accepted | None = None, vectors: bool = False
@@ -69,9 +69,9 @@ class CommandIndex:
         self._accepted = accepted
         self._meanings = CommandMeanings() if vectors and command_meanings.installed() else None
         self._meant = -1
-        """The revision that the meanings are of."""
+        """The registry revision of the vectors."""
         self._owner = owner
-        """The tenant that private commands exist for."""
+        """The tenant that can see private commands."""
         self._lock = threading.Lock()
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._db.executescript(
@@ -82,22 +82,22 @@ class CommandIndex:
         self._rows: dict[str, tuple[int, Command]] = {}
         self._names: dict[int, str] = {}
         self._length = 0
-        """How many words all commands have together."""
+        """The total number of words of all commands."""
         self._next = 1
         self._revision = -1
         self._known_by: dict[str, int] = {}
-        """How many commands have a stem, as far as somebody asked."""
+        """A cache: how many commands contain a stem."""
         self._fields: dict[int, Fields] = {}
         self._spelt: dict[str, str] = {}
-        """A word for each stem that means nearly the same as another."""
+        """One word for each stem of a synonym."""
 
     @property
     def ranking(self) -> Literal["words", "words and meaning"]:
-        """By what hits are ordered where meaning is asked for."""
+        """What the results are ranked by if `meaning` is requested."""
         return "words" if self._meanings is None else "words and meaning"
 
     async def ready(self) -> None:
-        """Take over what has changed, beside the event loop: to be awaited before `hits` wherever that is possible."""
+        """Index the latest changes on a thread. Await this before `hits`, so that the event loop is not blocked."""
         while self._registry.revision != self._revision:
             await asyncio.to_thread(self._follow)
 
@@ -110,11 +110,11 @@ class CommandIndex:
         *,
         meaning: bool = False,
     ) -> list[Hit]:
-        """The commands that fit what somebody wants, best first.
+        """The commands that match a query, best first.
 
-        `among` are the names that may come out. Without it all may, but private ones only for the tenant that owns the
-        house, and none that is left out of lists of tools. With `meaning`, commands that mean the like count as well,
-        where vectors can be had; without, the same words always give the same, whatever is installed.
+        `among` limits the names that may be returned. Without it, private commands are returned only to the tenant that
+        owns the server. Unlisted commands are never returned. With `meaning`, commands that are close in meaning count
+        too if vectors are installed. Without it, the same query gives the same results on every installation.
         """
         self._follow()
         with self._lock:
@@ -142,9 +142,9 @@ class CommandIndex:
     def _fused(
         self, query: str, found: list[tuple[float, str]], among: Container[str] | None, limit: int, tenant: str
     ) -> list[tuple[float, str]]:
-        """Hits by words and by meaning in one order, by the reciprocals of their places in each.
+        """Merge the rankings by words and by meaning with reciprocal rank fusion.
 
-        The scores stay those of the words, in the new order; one by meaning alone gets that of its place.
+        The word scores are reassigned in the new order. Commands beyond the last word score get a low fixed one.
         """
         meanings = self._meanings
         if meanings is None:
@@ -168,28 +168,28 @@ class CommandIndex:
 
     def _why(self, asked: Asked, name: str, taken: Container[str]) -> str:
         told = why(asked, self._fields[self._rows[name][0]])
-        return f"{told}; people here took it for the like" if name in taken else told
+        return f"{told}; people here chose it for similar questions" if name in taken else told
 
     def known_words(self, query: str) -> frozenset[str]:
-        """The stems of a question that commands have as well: what may be kept of it."""
+        """The stems of a question that commands contain too. Only these may be stored."""
         self._follow()
         with self._lock:
             return frozenset(stem for stem in self._asked(query).stems if self._count(stem))
 
     def meant(self, text: str) -> dict[str, frozenset[str]]:
-        """The telling words of a text in their order, each with its stem and those of words that mean the like."""
+        """The content words of a text in order, each with its stem and the stems of its synonyms."""
         telling = list(dict.fromkeys(word for word in words(text[:_LONGEST_QUERY]) if word not in lexicon().stop))
         with self._lock:
             found = zip(telling, self._stems.of(telling), strict=True)
             return {word: frozenset((stem, *self._alike().get(stem, ()))) for word, stem in found}
 
     def stems(self, text: str) -> frozenset[str]:
-        """The stems of the telling words of a text."""
+        """The stems of the content words of a text."""
         with self._lock:
             return frozenset(self._stems.of(word for word in words(text) if word not in lexicon().stop))
 
     def _asked(self, query: str) -> Asked:
-        """A question as its telling words. One that has none but the most common words is taken by those."""
+        """Parse a question into its content words. If it has only stop words, these are used."""
         every = words(query[:_LONGEST_QUERY])
         stop = lexicon().stop
         telling = [word for word in every if word not in stop] or every
@@ -207,11 +207,11 @@ class CommandIndex:
         unfinished = last and not direct and len(word) > 2 and word.isalpha()
         weight = math.log(1 + count / (1 + (direct or min(map(self._count, alike), default=0))))
         if not direct and not alike:
-            weight /= 2  # a name of somebody's own, most likely, which says nothing against a command
+            weight /= 2  # most likely a name of the user's own, which should not count much against a command
         return Term(word, stem, weight, alike, unfinished)
 
     def _candidates(self, asked: Asked, among: Container[str] | None, limit: int, tenant: str) -> Iterator[int]:
-        """Rows to look at closely: by the rarer words and, where these lead to too few, by all of them."""
+        """The rows to rank: found by the rarer words and, if these find too few, by all words."""
         seen = 0
         given: set[int] = set()
         for expression in self._expressions(asked):
@@ -244,7 +244,7 @@ class CommandIndex:
             total += count
         if not needed:
             return
-        if total > _FEW_ENOUGH and len(direct) > 1:  # even the rarest word leads to many
+        if total > _FEW_ENOUGH and len(direct) > 1:  # even the rarest word has many matches
             both = f"{direct[0][1]} AND {direct[1][1]}"
             others = " OR ".join((*(word for _, word in direct[2:]), _EVERYWHERE))
             yield f"{both} AND ({others})"
@@ -274,7 +274,7 @@ class CommandIndex:
         return found
 
     def _cut(self, command: Command, found: Texts) -> Fields:
-        """The words of a command as stems, all of them at once since the stems of new ones are a question each."""
+        """The words of a command as stems, in one batch because each lookup of new stems is a query."""
         stop = lexicon().stop
         says = sayings(command)
         said = [[word for word in words(one) if word not in stop] for one in says]
@@ -284,7 +284,7 @@ class CommandIndex:
         telling = map(frozenset, cut[len(found) :])
         return Fields(cut[: len(found)], tuple(zip(says, telling, strict=True)))
 
-    @functools.cache  # noqa: B019 (one index for the house)
+    @functools.cache  # noqa: B019 (one index per server)
     def _alike(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for group in lexicon().alike:
@@ -295,7 +295,7 @@ class CommandIndex:
         return found
 
     def _follow(self) -> None:
-        """Take over what has changed in the registry, a few at a time, so that nobody else waits for long."""
+        """Index the registry's changes in small steps, so that other searches do not wait long."""
         while self._registry.revision != self._revision:
             with self._lock:
                 self._take_some()
@@ -329,7 +329,7 @@ class CommandIndex:
         self._length -= self._write("'delete', ", row, texts(command))
 
     def _write(self, how: str, row: int, found: Texts) -> int:
-        """Put the words of a command into the index or, since that keeps no texts, take the same words out of it."""
+        """Add or remove a command's words. The index stores no texts, so a removal needs the same words again."""
         into = f"INSERT INTO found ({'found, ' if how else ''}rowid, {_COLUMNS}) VALUES ({how}?, {_MARKS})"
         self._db.execute(into, (row, *found[:-1], f"{found.text} {_EVERYWHERE}"))
         return sum(len(text.split()) for text in found)

@@ -1,8 +1,7 @@
-"""Commands by what they mean: each as a vector, made of the vectors of its words, which a package brings along.
+"""Command vectors for search by meaning: each is the mean of the word vectors of the package wordllama.
 
-The package is wordllama, the extra `vectors`. Its weights and its list of words are read from its own files, with no
-code of it and no network. Nothing of this is imported before somebody asks, and where it is not installed there is
-just the search by words.
+The package is the optional extra `vectors`. Its weights and tokenizer are read from its files; its code does not run
+and no network is used. Nothing is imported before the first search. If it is not installed, search uses words only.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _WORDS = "tokenizers/l2_supercat_tokenizer_config.json"
 _TENSOR = "embedding.weight"
 _NEAR = 0.35
-"""From which likeness on, of at most 1, a command counts as near without a word in common."""
+"""Minimum similarity (at most 1) at which a command matches without a common word."""
 _LONGEST = 2_000
-"""How many characters of a text count for its meaning."""
+"""The number of characters of a text that are used for its vector."""
 
 
 class _Model(NamedTuple):
@@ -34,13 +33,13 @@ class _Model(NamedTuple):
 
 
 def installed() -> bool:
-    """Whether vectors can be had; nothing is imported for the answer."""
+    """Whether the vectors are installed. Imports nothing."""
     folder = _folder()
     return folder is not None and (folder / _WEIGHTS).is_file() and (folder / _WORDS).is_file()
 
 
 class CommandMeanings:
-    """The vectors of commands by their names. Its owner sees to it that one thread at a time uses it."""
+    """The vectors of commands by name. Not thread-safe: the owner must lock it."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -49,7 +48,7 @@ class CommandMeanings:
         self._vectors: Any = None
 
     def follow(self, commands: Iterable[Command]) -> None:
-        """Have a vector for each of these commands, and for no other."""
+        """Compute the vectors of exactly these commands; reuse those of unchanged commands."""
         current = list(commands)
         known = self._known
         new = [one for one in current if one.name not in known or known[one.name][0] is not one]
@@ -63,12 +62,12 @@ class CommandMeanings:
         self._vectors = _model().numpy.stack(vectors) if vectors else None
 
     def near(self, query: str, beside: Iterable[str]) -> Iterator[str]:
-        """The commands that are near enough in meaning to count by that alone and those in `beside`, nearest first."""
+        """The commands that are close enough in meaning, and those in `beside`, closest first."""
         if self._vectors is None:
             return
         numpy = _model().numpy
         (asked,) = _vectors([spelt(query)[:_LONGEST]])
-        likeness = numpy.einsum("ij,j->i", self._vectors, asked)  # `@` would wake a thread for each core, and wait
+        likeness = numpy.einsum("ij,j->i", self._vectors, asked)  # `@` would start a thread per core and wait
         counts = likeness >= _NEAR
         counts[[self._places[name] for name in beside if name in self._places]] = True
         some = numpy.flatnonzero(counts)
@@ -81,7 +80,7 @@ def _meant(command: Command) -> str:
 
 
 def _vectors(of: Sequence[str]) -> list[Any]:
-    """The mean of the vectors of a text's words, of length one."""
+    """The mean of each text's word vectors, normalized to length one."""
     numpy, weights, tokens = _model()
     found = []
     for text in tokens.encode_batch(list(of), add_special_tokens=False):

@@ -1,7 +1,7 @@
-"""How well one command answers a question: by BM25 over its fields, and by what word counts alone do not see.
+"""The ranking of commands for a question: BM25 over the fields, plus signals that word counts do not capture.
 
-The index finds candidates; here each is looked at closely. Points are a part of what a command could have at most, so
-they lie between 0 and 1 and mean the same whatever was asked, and every point has a reason that can be told.
+The index finds candidates, and this module scores each one. A score is a share of the maximum possible score, so it is
+between 0 and 1 and comparable between questions. Every score can be explained.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from doorward.command import shortened
 
 _SATURATION, _LENGTH = 1.2, 0.75
 _BY_FIELD = (4.0, 2.0, 2.0, 1.0, 1.0)
-"""What a word counts in the name, the examples, the summary, the parameters and the description."""
+"""The weight of a word in the name, the examples, the summary, the parameters and the description."""
 _TELLING = (1.0, 1.0, 0.9, 0.6, 0.6)
-"""How surely a command is about a word that stands there."""
+"""How likely a command is about a word in that field."""
 _ALIKE = 0.25
-"""What a word that means nearly the same counts beside the word itself."""
+"""The weight of a synonym relative to the word itself."""
 _WORDS, _NAMED, _PAIRS, _KNOWN, _SAID = 0.55, 0.04, 0.1, 0.18, 0.13
-"""The parts of a whole answer: words, the name, words side by side, no word left over, and an example like it."""
+"""The weights of the parts of a score: words, name, adjacent words, covered words, and similarity to an example."""
 _MOST_PAIRS = 4
 _MOST_TOLD = 4
 _PLACES = ("its name has", "", "its summary has", "its parameters have", "its description has")
 
 
 class Term(NamedTuple):
-    """One telling word of a question."""
+    """One content word of a question."""
 
     word: str
     stem: str
     weight: float
-    """How much it tells: rare words tell more."""
+    """Its importance: rare words weigh more."""
     alike: tuple[str, ...] = ()
-    """Stems of words that mean nearly the same."""
+    """The stems of its synonyms."""
     unfinished: bool = False
-    """Whether it may be the beginning of a word that is still being typed."""
+    """Whether it may be the beginning of a word the user is still typing."""
 
 
 class Asked(NamedTuple):
     terms: tuple[Term, ...]
     pairs: frozenset[tuple[str, str]]
-    """The stems that stand side by side."""
+    """The pairs of adjacent stems."""
     stems: frozenset[str]
 
 
 class Fields:
-    """The stems of a command, in the order of the fields of the index.
+    """The stems of a command, in the order of the index's fields.
 
-    Each field is one text with a blank on either side of every stem, which is small to keep for very many commands and
-    fast to look into: few stems are ever asked for.
+    Each field is one string with a space on both sides of every stem. This takes little memory for many commands and is
+    fast to search, because a question has few stems.
     """
 
     __slots__ = ("length", "name", "said", "texts")
@@ -59,28 +59,28 @@ class Fields:
     def __init__(self, lists: Sequence[Sequence[str]], said: Sequence[tuple[str, frozenset[str]]]) -> None:
         self.name = tuple(lists[0])
         self.said = said
-        """Each example as it is said, with its telling stems."""
+        """Each example phrase with the stems of its content words."""
         self.length = sum(map(len, lists))
         self.texts = tuple("".join([f" {stem} " for stem in stems]) for stems in lists)
 
     def count(self, term: Term) -> Sequence[int] | None:
-        """How often a word stands in each field; None when it stands in none."""
+        """The number of occurrences of a word in each field; None if there are none."""
         found = self.places(f" {term.stem} ")
         return self.places(f" {term.stem}") if found is None and term.unfinished else found
 
     def places(self, sought: str) -> list[int] | None:
-        """How often a piece of text stands in each field; None when it stands in none."""
+        """The number of occurrences of a substring in each field; None if there are none."""
         found = [text.count(sought) for text in self.texts]
         return found if any(found) else None
 
     def pairs(self, asked: Iterable[tuple[str, str]]) -> int:
-        """How many of these stand side by side in the name, the examples or the summary."""
+        """How many of these pairs are adjacent in the name, the examples or the summary."""
         first = self.texts[:3]
         return sum(any(f" {one}  {two} " in text for text in first) for one, two in asked)
 
 
 def fit(asked: Asked, fields: Fields, average: float) -> float:
-    """How well these fields answer, where a command has that many words on average; from 0 to 1."""
+    """Score a command's fields from 0 to 1. `average` is the average number of words per command."""
     norm = _SATURATION * (1 - _LENGTH + _LENGTH * fields.length / max(average, 1.0))
     points = ideal = known = 0.0
     for term in asked.terms:
@@ -109,7 +109,7 @@ def fit(asked: Asked, fields: Fields, average: float) -> float:
 
 
 def why(asked: Asked, fields: Fields) -> str:
-    """The field that knows most of the words, and which it knows; then where the others stand."""
+    """The field that contains most of the words and which ones, then the field with most of the others."""
     found = [(term, counts) for term in asked.terms if (counts := fields.count(term)) is not None]
     said = _nearest(asked.stems, fields.said)[0]
     told: list[str] = []
@@ -123,7 +123,7 @@ def why(asked: Asked, fields: Fields) -> str:
     if told:
         return "; ".join(told)
     alike = [term.word for term in asked.terms if any(fields.places(f" {stem} ") for stem in term.alike)]
-    return f"it has words like {_listed(alike)}" if alike else "it means the like"
+    return f"it has words like {_listed(alike)}" if alike else "it has a similar meaning"
 
 
 def _nearest(stems: frozenset[str], said: Iterable[tuple[str, frozenset[str]]]) -> tuple[str, float]:

@@ -1,7 +1,7 @@
-"""The words a command is found by, field by field, and the words of a question about one.
+"""The searchable texts of a command, field by field, and the words of a question.
 
-What is left out of questions and which words mean nearly the same is data, in `command_words.json`, and so is what
-people say who mean one of our own commands, beside its examples, in `command_phrasings.json`.
+Stop words and synonyms are in `command_words.json`. Further example phrases of the built-in commands are in
+`command_phrasings.json`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from doorward.command import Command
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST_TEXT = 4_000
-"""How much of one field is looked at: a server of others can describe its tool at any length."""
+"""Maximum length of one field: an upstream server can describe its tools at any length."""
 _MOST_PARAMETERS = 60
 
 
 class Texts(NamedTuple):
-    """What each field of the index holds for one command. The order is that of its columns."""
+    """The text of each index field for one command, in the order of the columns."""
 
     name: str
     said: str
@@ -35,9 +35,9 @@ class Texts(NamedTuple):
 
 class Lexicon(msgspec.Struct, frozen=True):
     stop: frozenset[str]
-    """Words that say nothing about a command."""
+    """Stop words."""
     alike: tuple[tuple[str, ...], ...]
-    """Groups of words that mean nearly the same here."""
+    """Groups of synonyms."""
 
 
 @functools.cache
@@ -52,22 +52,22 @@ def _phrasings() -> dict[str, tuple[str, ...]]:
 
 
 def sayings(command: Command) -> tuple[str, ...]:
-    """What somebody says who wants a command: its examples and, of our own commands, more of the kind."""
+    """The example phrases of a command and, for built-in commands, further phrasings."""
     return (*(one.says for one in command.facts.examples), *_phrasings().get(command.name, ()))
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, those of names in one word as well: `getUserName`, `user_name`."""
+    """The words of a text in lower case. Compound names such as `getUserName` and `user_name` are split."""
     return _WORD.findall(spelt(text).lower())
 
 
 def spelt(text: str) -> str:
-    """A text with names in it taken apart at their humps."""
+    """A text with its camel-case names split into words."""
     return _HUMP.sub(" ", text[:_LONGEST_TEXT])
 
 
 def texts(command: Command) -> Texts:
-    """What a command is found by. The same command always gives the same, since the index forgets it by this."""
+    """The searchable texts of a command. Must be deterministic: the index needs the same texts to remove it."""
     name = f"{command.name} {spelt(command.wire)}" if command.wire != command.name else command.name
     said = " . ".join(sayings(command))
     behind = command.description.removeprefix(command.summary)

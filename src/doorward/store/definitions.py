@@ -1,4 +1,4 @@
-"""Defining managed collections: what a tenant's collections are called and what their records look like."""
+"""Definitions of managed collections: their names and schemas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Holding(msgspec.Struct, frozen=True):
-    """What a collection held when it was looked at; differs as soon as any record of it changes."""
+    """The state of a collection's records when it was checked. Any change to a record changes it."""
 
     count: int
     versions: int
@@ -34,7 +34,7 @@ def holding(db: sqlite3.Connection, tenant: str, name: str) -> Holding:
 
 
 def check_records(db: sqlite3.Connection, collection: ManagedCollection) -> Holding:
-    """Refuse a definition that records stored already would not fit; says what was looked at."""
+    """Refuse a definition that existing records do not fit. Returns the state that was checked."""
     db.execute("BEGIN")
     try:
         seen = holding(db, collection.tenant, collection.name)
@@ -43,7 +43,7 @@ def check_records(db: sqlite3.Connection, collection: ManagedCollection) -> Hold
         db.execute("COMMIT")
     if faults:
         raise Conflict(
-            f"{faults} of {seen.count} records of {collection.name} would not fit this schema; "
+            f"{faults} of {seen.count} records of {collection.name} do not fit this schema; "
             "widen it, or change those records first."
         )
     return seen
@@ -55,12 +55,12 @@ def create(collection: ManagedCollection, at: float) -> Statement:
         " ON CONFLICT DO NOTHING",
         (collection.tenant, collection.name, _encode(collection.schema).decode(), collection.version, at),
         rows=1,
-        otherwise=f"collection {collection.name} exists already",
+        otherwise=f"collection {collection.name} already exists",
     )
 
 
 def replace(collection: ManagedCollection, seen_version: int, seen: Holding) -> Statement:
-    """Give a collection its new schema, provided neither it nor its records changed since they were looked at."""
+    """Replace a collection's schema, if neither it nor its records have changed since they were checked."""
     return Statement(
         "UPDATE collections SET schema = ?, version = ? WHERE tenant = ? AND name = ? AND version = ?"
         " AND (SELECT count(*) = ? AND coalesce(sum(version), 0) = ? AND coalesce(max(updated_at), 0.0) = ?"
@@ -72,23 +72,23 @@ def replace(collection: ManagedCollection, seen_version: int, seen: Holding) -> 
             *(collection.tenant, collection.name),
         ),
         rows=1,
-        otherwise=f"collection {collection.name} or a record of it changed in the meantime",
+        otherwise=f"collection {collection.name} or one of its records changed in the meantime",
     )
 
 
 def drop(collection: ManagedCollection) -> Statement:
-    """Take away a collection that holds nothing."""
+    """Delete an empty collection."""
     return Statement(
         "DELETE FROM collections WHERE tenant = ? AND name = ? AND version = ?"
         " AND NOT EXISTS (SELECT 1 FROM records WHERE tenant = ? AND collection = ?)",
         (*(collection.tenant, collection.name, collection.version), *(collection.tenant, collection.name)),
         rows=1,
-        otherwise=f"collection {collection.name} holds records, or changed in the meantime",
+        otherwise=f"collection {collection.name} is not empty, or changed in the meantime",
     )
 
 
 def defined(tenant: str, name: str, schema: Mapping[str, Any], version: int) -> ManagedCollection:
-    """A collection from what a caller gave, or the reason why not."""
+    """A collection from a caller's definition; raises BadParams if it is not valid."""
     if not records.NAME.fullmatch(name):
         raise BadParams(
             f"A collection's name has 1 to 63 lower-case letters, digits, _ and - and starts with a letter; "

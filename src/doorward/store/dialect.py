@@ -1,4 +1,4 @@
-"""How SQLite says what filters and aggregates mean. Another database would bring another of these classes."""
+"""The SQL dialect of SQLite for filters and aggregates. Another database needs another class like this."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from doorward.store import sql_functions
 
 
 class Ref(NamedTuple):
-    """A field as SQL: its value, its type, and the document it is looked up in when it lies inside one."""
+    """A field as SQL: its value, its type and, for a field inside a JSON document, the document and path."""
 
     value: str
     type: str
@@ -17,11 +17,11 @@ class Ref(NamedTuple):
     path: str = ""
     time: bool = False
     logical: bool = False
-    """Whether true and false have a type of their own here, apart from the numbers 1 and 0."""
+    """Whether true and false are distinct from the numbers 1 and 0."""
 
 
 class Bindings:
-    """The values of one statement under generated names; nothing a caller gives becomes SQL text."""
+    """The bound values of one statement under generated names. Caller input never becomes SQL text."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
         self.values = dict(scope)
@@ -41,7 +41,7 @@ class Sqlite:
         return Ref(name, kind, logical=True)
 
     def inside(self, document: str, path: str) -> Ref:
-        """What a JSON document holds at a path (both are SQL expressions)."""
+        """The value at a path of a JSON document (both are SQL expressions)."""
         value, kind = f"json_extract({document}, {path})", f"json_type({document}, {path})"
         return Ref(value, kind, document, path, logical=True)
 
@@ -66,7 +66,7 @@ class Sqlite:
         return f"({self.is_text(ref)} AND instr({ref.value}, {part}) > 0)"
 
     def element(self) -> Ref:
-        """One element of a list, as `has_element` compares it."""
+        """The list element that `has_element` compares."""
         return Ref("element.value", "element.type", logical=True)
 
     def has_element(self, ref: Ref, condition: str) -> str:
@@ -76,7 +76,7 @@ class Sqlite:
         )
 
     def kind(self, ref: Ref) -> str:
-        """The type for grouping: numbers are one kind, and missing is the same as null."""
+        """The type for grouping: all numbers are one type, and missing equals null."""
         return f"CASE WHEN {self.is_number(ref)} THEN 'number' ELSE coalesce({ref.type}, 'null') END"
 
     def number(self, ref: Ref) -> str:

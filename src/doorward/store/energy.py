@@ -1,4 +1,4 @@
-"""SQL of energy pools."""
+"""SQL for energy pools."""
 
 from __future__ import annotations
 

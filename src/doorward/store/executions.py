@@ -1,4 +1,4 @@
-"""SQL of executions that ended, as the ledger has them: the calls that were let in, whatever came of them."""
+"""SQL for finished executions in the ledger: the admitted calls, both successful and failed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from doorward.store.sqlite import Store
 
 SPAN = 100_000
-"""How many records one page looks through; a caller with few among many gets the rest with the next pages."""
+"""How many records one page scans. A caller with few matches gets the rest on the next pages."""
 
 _COLUMNS = "seq, call, at, phase, caller, kind, behalf, door, room, command, status, code, duration"
 _LET_IN = "(status IN ('done', 'failed') AND code <> 'dry_run' OR code = 'withdrawn')"
 
 
 async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
-    """The last record of one execution; a start means that its end is not stored."""
+    """The last record of one execution. If it is a start, the end is not stored."""
     rows = await store.read(
         f"SELECT {_COLUMNS} FROM ledger WHERE call = ? AND tenant = ? AND (phase = 'start' OR {_LET_IN})"
         " ORDER BY seq DESC LIMIT 1",
@@ -27,7 +27,7 @@ async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
 
 
 async def happened_in(store: Store, rooms: Collection[str], call: str) -> bool:
-    """Whether an execution ran in one of these rooms; one that is not on record any more did not."""
+    """Whether an execution ran in one of these rooms; false if its record is no longer in the table."""
     rows = await store.read("SELECT room FROM ledger WHERE call = ? LIMIT 1", (call,))
     return bool(rows) and rows[0]["room"] in rooms
 
@@ -44,12 +44,11 @@ async def recent(
     limit: int,
     notable: bool = False,
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """The newest executions of a caller before a record, and before which record to look on, if there are more.
+    """The newest executions of a caller before a record, and the record to continue from if there are more.
 
-    Without `behalf` the caller is a person, whose are also those of agents on their behalf, and those of agents and
-    programs in the rooms that this person governs. With `notable`, what people asked for counts only if it might change
-    something, which is when its start is recorded, and is no mark of how far they have read: a page that shows this
-    would else be full of itself.
+    Without `behalf` the caller is a person. The result then includes the executions of agents on that person's behalf,
+    and of agents and programs in the rooms that the person governs. `notable` leaves out people's calls that change
+    nothing (their start is not recorded) and their read marks, which would otherwise fill the page that shows this.
     """
     floor = max(0, before - SPAN)
     rows = await store.read(

@@ -1,8 +1,8 @@
-"""Filters: from JSON such as `{"age": {"$gte": 18}}` to a condition with bound parameters.
+"""Filters: compiles JSON such as `{"age": {"$gte": 18}}` to an SQL condition with bound parameters.
 
 Every condition is true or false, never unknown. A field that is missing or null equals only null, so `$ne` and
-`$nin` match it and comparisons do not; `$not` is the exact complement of what it holds. Values compare only with
-values of their own type. A column of a table counts as missing while it is null.
+`$nin` match it and comparisons do not. `$not` is the exact complement of its condition. Values compare only with
+values of the same type. A table column that is null counts as missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_CONDITIONS = 200
 MAX_DEPTH = 20
 MAX_LIST = 1_000
 MAX_VALUES = 5_000
-"""Of all lists of a filter together: the database's time to prepare a statement grows with the square of this."""
+"""Maximum over all lists of a filter: SQLite's time to prepare a statement grows with the square of this."""
 MAX_PATTERN = 1_000
 
 LOGIC = ("$and", "$or", "$not", "$nor")
@@ -36,14 +36,14 @@ _COMPARE = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 class Fields(Protocol):
-    """What a filter must know of a collection."""
+    """The part of a collection that a filter needs."""
 
     def ref(self, field: str, bind: Bindings) -> Ref:
-        """The field as SQL; raises BadParams when there is no such field."""
+        """The field as SQL; raises BadParams if there is no such field."""
 
 
 def compile_filter(given: Mapping[str, Any] | None, fields: Fields, bind: Bindings) -> str:
-    """The SQL condition for a filter; without one, a condition that every row meets."""
+    """The SQL condition for a filter. Without a filter, every row matches."""
     return _Compiler(fields, bind).filter(given or {}, 1)
 
 
@@ -56,7 +56,7 @@ class _Compiler:
 
     def filter(self, given: Any, depth: int) -> str:
         if not isinstance(given, Mapping):
-            raise BadParams(f"A filter is an object such as {{'name': 'x'}}; given {shortened(given)}.")
+            raise BadParams(f"A filter must be an object such as {{'name': 'x'}}; given {shortened(given)}.")
         self._check_depth(depth)
         parts = [
             self._logic(key, value, depth) if key.startswith("$") else self._field(key, value, depth)
@@ -68,8 +68,8 @@ class _Compiler:
         self._count()
         if operator not in LOGIC:
             raise BadParams(
-                f"Unknown operator {operator!r} where a field or one of {', '.join(LOGIC)} belongs; "
-                "operators such as $gt stand inside a field."
+                f"Unknown operator {operator!r}; use a field name or one of {', '.join(LOGIC)} here. "
+                "Operators such as $gt belong inside a field."
             )
         if operator == "$not":
             return _negated(self.filter(given, depth + 1))
@@ -120,7 +120,7 @@ class _Compiler:
 
     def _compare(self, ref: Ref, sign: str, value: Scalar, where: str) -> str:
         if value is None or isinstance(value, bool):
-            raise BadParams(f"{where} takes a number or a text; given {shortened(value)}.")
+            raise BadParams(f"{where} takes a number or a string; given {shortened(value)}.")
         kind = SQLITE.is_text(ref) if isinstance(value, str) else SQLITE.is_number(ref)
         return _certain(f"{kind} AND {ref.value} {sign} {self._bind(value)}")
 
@@ -130,7 +130,7 @@ class _Compiler:
             raise BadParams(f"{where} takes a list of at most {MAX_LIST} values; given {type(value).__name__}{size}.")
         self._values += len(value)
         if self._values > MAX_VALUES:
-            raise BadParams(f"The lists of the filter hold more than {MAX_VALUES} values together; use several calls.")
+            raise BadParams(f"The lists of the filter have more than {MAX_VALUES} values in total; use several calls.")
         values = [self._scalar(ref, one, where) for one in value]
         texts = [one for one in values if isinstance(one, str)]
         numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
@@ -148,7 +148,7 @@ class _Compiler:
             raise BadParams(f"{where} takes the list [lowest, highest]; given {shortened(value)}.")
         low, high = (self._scalar(ref, one, where) for one in value)
         if isinstance(low, str) is not isinstance(high, str):
-            raise BadParams(f"{where} takes two numbers or two texts; given {shortened(value)}.")
+            raise BadParams(f"{where} takes two numbers or two strings; given {shortened(value)}.")
         return _all([self._compare(ref, ">=", low, where), self._compare(ref, "<=", high, where)])
 
     def _exists(self, ref: Ref, value: Any, where: str) -> str:
@@ -162,7 +162,7 @@ class _Compiler:
         try:
             sql_functions.pattern(text)
         except re2.error as error:
-            raise BadParams(f"{where} is no valid RE2 pattern ({error}); given {shortened(value)}.") from error
+            raise BadParams(f"{where} is not a valid RE2 pattern ({error}); given {shortened(value)}.") from error
         return _certain(SQLITE.matches(ref, self._bind(text)))
 
     def _like(self, ref: Ref, value: Any, where: str) -> str:
@@ -189,7 +189,7 @@ class _Compiler:
 
     def _check_depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise BadParams(f"The filter nests deeper than {MAX_DEPTH} levels; write it flatter.")
+            raise BadParams(f"The filter is nested deeper than {MAX_DEPTH} levels; use fewer levels.")
 
 
 _HANDLERS: dict[str, Callable[[_Compiler, Ref, Any, str], str]] = {
@@ -206,7 +206,7 @@ _HANDLERS: dict[str, Callable[[_Compiler, Ref, Any, str], str]] = {
 
 
 def like_pattern(text: str) -> str:
-    """A LIKE pattern (`%` any text, `_` one character, `\\` takes the next literally) as one that spans the whole."""
+    """Convert a LIKE pattern (`%` any text, `_` one character, `\\` escapes the next) to an anchored regex."""
     pieces = []
     for one in re.findall(r"\\.|.", text, re.DOTALL):
         if one == "%":
@@ -220,7 +220,7 @@ def like_pattern(text: str) -> str:
 
 def _pattern(value: Any, where: str) -> str:
     if not isinstance(value, str) or len(value) > MAX_PATTERN:
-        raise BadParams(f"{where} takes a text of at most {MAX_PATTERN} characters; given {shortened(value)}.")
+        raise BadParams(f"{where} takes a string of at most {MAX_PATTERN} characters; given {shortened(value)}.")
     scalar(value, where)
     return value
 
@@ -240,7 +240,7 @@ def _certain(condition: str) -> str:
 
 
 def _negated(condition: str) -> str:
-    """Sound because every condition here is certain: true or false, never unknown."""
+    """Safe because every condition here is true or false, never unknown."""
     return f"(NOT {condition})"
 
 

@@ -1,4 +1,4 @@
-"""SQL of what the keeper left off at because a call of its waits for a person."""
+"""SQL for the saved state of the keeper while one of its calls waits for approval."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from doorward.store.sqlite import Statement, Store
 
 
 async def get(store: Store, tenant: str, session: str, ticket: str) -> str | None:
-    """What was kept for this ticket, if it belongs to that session."""
+    """The saved state for this ticket, if it belongs to that session."""
     rows = await store.read(
         "SELECT body FROM keeper_waits WHERE ticket = ? AND tenant = ? AND session = ?", (ticket, tenant, session)
     )
@@ -14,14 +14,14 @@ async def get(store: Store, tenant: str, session: str, ticket: str) -> str | Non
 
 
 def put(ticket: str, tenant: str, session: str, body: str, at: float) -> Statement:
-    """Keep this for a ticket; what is kept for it in another session stays as it is."""
+    """Save the state for a ticket. Never overwrites the state of another session."""
     return Statement(
         "INSERT INTO keeper_waits (ticket, tenant, session, body, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (ticket)"
         " DO UPDATE SET body = excluded.body, at = excluded.at"
         " WHERE tenant = excluded.tenant AND session = excluded.session",
         (ticket, tenant, session, body, at),
         rows=1,
-        otherwise="something waits for this approval in another session",
+        otherwise="another session is already waiting for this approval",
     )
 
 

@@ -1,4 +1,4 @@
-"""SQL of small things one process leaves for the next."""
+"""SQL for the key-value store of small states that outlive the process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ async def get(store: Store, name: str) -> str | None:
 
 
 def read(db: sqlite3.Connection, name: str) -> str | None:
-    """The same on a connection of one's own."""
+    """Like `get`, on a given connection."""
     row = db.execute("SELECT body FROM keepsakes WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 

@@ -1,4 +1,4 @@
-"""The last good version of every recipe and persona, for the time when its file is broken."""
+"""The last good version of every recipe and persona, used while its file is broken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doorward.store.sqlite import Statement, Store
 
 
 class LastGoods:
-    """One table of them."""
+    """The last good versions in one table."""
 
     def __init__(self, store: Store, table: Literal["recipes", "personas"], clock: Clock) -> None:
         self._store = store
@@ -23,7 +23,7 @@ class LastGoods:
         return {row["id"]: LastGood(row["body"], row["digest"]) for row in rows}
 
     async def bring(self, kept: Mapping[str, LastGood], forgotten: list[str]) -> None:
-        """Keep some and forget others, as one."""
+        """Store some versions and delete others, in one write."""
         now = self._clock.now()
         await self._store.write(
             *(self._keep(id, version, now) for id, version in kept.items()),

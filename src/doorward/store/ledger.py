@@ -1,4 +1,4 @@
-"""SQL of the ledger: reading it, and moving old records out."""
+"""SQL for the ledger: reads, and the move of old records to files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM ledger"
 
 
 def rows(db: sqlite3.Connection, *, after: int = 0) -> Iterator[tuple[Any, ...]]:
-    """All rows in the order of the chain, without holding them in memory."""
+    """All rows in chain order, streamed."""
     cursor = db.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq", (after,))
     cursor.row_factory = None
     yield from cursor
 
 
 def newest(db: sqlite3.Connection, limit: int, *, after: int = 0) -> list[tuple[Any, ...]]:
-    """The newest rows after `after`, oldest of them first."""
+    """The newest rows after `after`, in ascending order."""
     cursor = db.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq DESC LIMIT ?", (after, limit))
     cursor.row_factory = None
     return cursor.fetchall()[::-1]
@@ -39,7 +39,7 @@ def by_seq(db: sqlite3.Connection, seq: int) -> list[tuple[Any, ...]]:
 
 
 def head(db: sqlite3.Connection) -> tuple[int, str, str] | None:
-    """What the database itself says is the end: seq, hash, signature."""
+    """The end of the ledger as stored in the database: seq, hash, signature."""
     row = db.execute("SELECT seq, hash, signature FROM ledger_head").fetchone()
     return tuple(row) if row else None
 
@@ -58,7 +58,7 @@ async def open_calls(store: Store) -> list[dict[str, Any]]:
 
 
 async def length(store: Store) -> int:
-    """How many records the table holds; those moved out to files do not count."""
+    """The number of records in the table, without those moved to files."""
     (row,) = await store.read(
         "SELECT coalesce((SELECT max(seq) FROM ledger) - (SELECT min(seq) FROM ledger) + 1, 0) AS n"
     )
@@ -66,7 +66,7 @@ async def length(store: Store) -> int:
 
 
 def move_out(first: int, last: int, file: str, prev: str, hash_: str, signature: str) -> list[Statement]:
-    """Record that a span now lives in a file, and take it out of the table."""
+    """Register a segment file and delete its records from the table."""
     return [
         Statement(
             "INSERT INTO segments (first, last, file, prev, hash, signature) VALUES (?, ?, ?, ?, ?, ?)",
@@ -84,9 +84,9 @@ def move_out(first: int, last: int, file: str, prev: str, hash_: str, signature:
 async def report(
     store: Store, tenant: str, *, caller: str = "", room: str = "", since: int = 0, until: int = 0
 ) -> list[dict[str, Any]]:
-    """Calls per caller and room, in a span of microseconds since 1970; whatever is empty does not narrow.
+    """Calls per caller and room in a time span (microseconds since 1970). Empty arguments do not filter.
 
-    Times are compared as the collections show them, in seconds: that is what the index is over.
+    Times are compared in seconds, as in the collections, because the index is on seconds.
     """
     return await store.read(
         "SELECT caller, kind, room, count(*) AS calls,"
@@ -102,9 +102,9 @@ async def report(
 
 
 def spanned(db: sqlite3.Connection, since: int, until: int) -> tuple[int, int] | None:
-    """The first and the last number of the records in a span of time; None when it holds none.
+    """The first and the last seq of the records in a time span; None if there are none.
 
-    A clock that was set back leaves records of other times between them.
+    If the clock was set back, records of other times can lie between them.
     """
     first, last = db.execute(
         "SELECT min(seq), max(seq) FROM ledger WHERE at / 1000000.0 >= ? AND at / 1000000.0 < ?",
@@ -121,7 +121,7 @@ def decisions(
     numbers: tuple[int, int],
     times: tuple[int, int],
 ) -> list[tuple[Any, ...]]:
-    """What was decided in some rooms (a JSON list) among the records of these numbers and times, newest first."""
+    """The decisions in some rooms (a JSON list) within a range of seq numbers and times, newest first."""
     cursor = db.execute(
         f"SELECT {', '.join(columns)} FROM ledger WHERE seq BETWEEN ? AND ? AND at >= ? AND at < ? AND tenant = ?"
         " AND phase != 'end' AND room IN (SELECT value FROM json_each(?)) ORDER BY seq DESC",
@@ -132,18 +132,18 @@ def decisions(
 
 
 def oldest(db: sqlite3.Connection) -> int | None:
-    """The earliest time in the table; None when it is empty. A clock that was set may have put it anywhere."""
+    """The earliest time in the table; None if it is empty. After a clock change it can be on any record."""
     row = db.execute("SELECT at FROM ledger ORDER BY at / 1000000.0 LIMIT 1").fetchone()
     return int(row[0]) if row else None
 
 
 def beginning(db: sqlite3.Connection) -> int | None:
-    """When the first record of the table was written; None when it is empty."""
+    """The time of the first record in the table; None if it is empty."""
     row = db.execute("SELECT at FROM ledger ORDER BY seq LIMIT 1").fetchone()
     return int(row[0]) if row else None
 
 
 def at_of(db: sqlite3.Connection, seq: int) -> int | None:
-    """When a record was written."""
+    """The time of a record; None if it is not in the table."""
     row = db.execute("SELECT at FROM ledger WHERE seq = ?", (seq,)).fetchone()
     return int(row[0]) if row else None

@@ -1,9 +1,9 @@
-"""SQL of counts over a large ledger, made from its records once they are old: a chart reads these instead of them.
+"""SQL for precomputed counts of a large ledger. Charts read these instead of the records.
 
-Counting is no part of storing a record. A while later the keeper reads a stretch of records and adds up, for each
-value of a few columns and each ten minutes, how many there are and between which numbers they stand. So a chart over a
-million records reads a few thousand rows, and a search for a rare value looks only where there is one. The newest
-records are never counted here; whoever asks reads them as they are.
+Records are counted later, not when they are stored. The ledger maintenance reads a range of records and stores, for
+each value of a few columns and each ten minutes, their number and their first and last seq. A chart over a million
+records then reads a few thousand rows, and a search for a rare value scans only the ranges that contain it. The newest
+records are never counted here; read them directly.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from doorward.store import keepsakes
 from doorward.store.sqlite import Statement
 
 PERIOD = 600
-"""Seconds that are counted together."""
+"""The length of one period in seconds."""
 FIELDS = ("command", "caller", "room", "door", "code")
-"""The columns whose values are counted each by itself; the status is told apart in all of them."""
+"""The columns whose values are counted, each of them by status."""
 NEWEST = 5_000
-"""How many records are left alone. A smaller ledger has no counts at all, and needs none."""
+"""How many of the newest records are not counted. A smaller ledger has no counts and needs none."""
 COUNTED = "ledger_counts"
-"""The keepsake that says up to which record was counted."""
+"""The key of the stored seq of the last counted record."""
 _NEAR = 2_000
-"""Two stretches that lie so close are read as one."""
+"""Two ranges with at most this distance are merged."""
 
 _TALLY = " UNION ALL ".join(
     f"SELECT tenant, '{field}', {field or repr('')}, at / {PERIOD * 1_000_000}, status, count(*), min(seq), max(seq)"
@@ -35,21 +35,21 @@ _TALLY = " UNION ALL ".join(
 )
 
 Stretch = tuple[int, int]
-"""The numbers of a first and a last record."""
+"""The seq of the first and the last record of a range."""
 
 
 def counted(db: sqlite3.Connection) -> int:
-    """The number of the last record that is counted; 0 for none."""
+    """The seq of the last counted record; 0 if there is none."""
     return int(keepsakes.read(db, COUNTED) or 0)
 
 
 def tally(db: sqlite3.Connection, after: int, upto: int) -> str:
-    """The counts of a stretch of records, as JSON."""
+    """The counts of a range of records, as JSON."""
     return msgspec.json.encode([tuple(row) for row in db.execute(_TALLY, {"after": after, "upto": upto})]).decode()
 
 
 def add(tallied: str, upto: int) -> list[Statement]:
-    """Add the counts of a stretch to those before it."""
+    """Add the counts of a range to the stored ones."""
     columns = ", ".join(f"value ->> {n}" for n in range(8))
     return [
         Statement(
@@ -63,14 +63,14 @@ def add(tallied: str, upto: int) -> list[Statement]:
 
 
 def forget(upto: int) -> Statement:
-    """Drop what was counted of records that were moved out to a file."""
+    """Delete the counts of records that were moved to a file."""
     return Statement("DELETE FROM ledger_counts WHERE last <= ?", (upto,))
 
 
 def per_period(
     db: sqlite3.Connection, tenant: str, given: Mapping[str, str], periods: tuple[int, int], step: int = 1
 ) -> list[tuple[int, str, int]]:
-    """Counts by status and so many periods; `given` names at most one of `FIELDS`, and perhaps a status."""
+    """Counts by status and `step` periods. `given` contains at most one of `FIELDS`, and optionally a status."""
     field, value, status = _one(given)
     rows = db.execute(
         f"SELECT period / {int(step)}, status, sum(n) FROM ledger_counts WHERE tenant = ? AND field = ? AND value = ?"
@@ -84,9 +84,9 @@ def per_period(
 def stretches(
     db: sqlite3.Connection, tenant: str, given: Mapping[str, str], times: tuple[float, float], before: int = 0
 ) -> list[Stretch]:
-    """Where records with all of these values can stand, the newest first; what lies outside holds none.
+    """The ranges that can contain records with all of these values, newest first. No other range contains any.
 
-    The last stretch is open at its end, since what is not counted yet may be anything.
+    The newest range is open-ended, because records that are not counted yet can have any value.
     """
     periods = int(max(times[0], 0) // PERIOD), int(min(times[1], 1e12) // PERIOD) + 1
     upto = counted(db)
@@ -131,9 +131,9 @@ def _merged(found: list[Stretch]) -> list[Stretch]:
 def raw(
     db: sqlite3.Connection, tenant: str, given: Mapping[str, str], rooms: str | None, stretch: Stretch, bucket: int
 ) -> list[tuple[int, str, int]]:
-    """The same counts from the records themselves, by buckets of so many seconds.
+    """The same counts from the records themselves, in buckets of `bucket` seconds.
 
-    A call is counted by how it ended; starts count only where they are asked for by their status.
+    A call counts by its final status. Start records count only if `given` has a status.
     """
     conditions = "".join(f" AND {name} = :{name}" for name in (*FIELDS, "status", "call") if name in given)
     if "status" not in given:

@@ -1,4 +1,4 @@
-"""SQL of messages: what was said, what it was before it was changed, and how far each member has read."""
+"""SQL for messages, their earlier versions and the read marks of members."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS = (
 )
 _HERE = "tenant = ? AND room = ?"
 MOST_UNREAD = 100
-"""Counting goes no further: whoever has more to read wants to know that it is much, and not how much."""
+"""Unread messages are counted up to this number. Beyond it the exact number does not matter."""
 
 
 async def newest_revision(store: Store, tenant: str, room: str) -> int:
@@ -23,18 +23,18 @@ async def newest_revision(store: Store, tenant: str, room: str) -> int:
 
 
 def insert(row: dict[str, Any]) -> Statement:
-    """A new message; its sender may have sent none under the same key in that room."""
+    """Insert a message, unless its sender has already sent one with the same key in that room."""
     return Statement(
         f"INSERT INTO messages ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
         " ON CONFLICT (tenant, room, sender, behalf, key) WHERE key <> '' DO NOTHING",
         list(row.values()),
         rows=1,
-        otherwise="the message was sent before",
+        otherwise="the message was already sent",
     )
 
 
 async def sent(store: Store, tenant: str, room: str, by: tuple[str, str], key: str) -> dict[str, Any] | None:
-    """What somebody sent, on whose behalf, under a key."""
+    """The message that a sender, on somebody's behalf, sent with this key."""
     rows = await store.read(
         f"SELECT {_COLUMNS} FROM messages WHERE {_HERE} AND sender = ? AND behalf = ? AND key = ? AND key <> ''",
         (tenant, room, *by, key),
@@ -43,7 +43,7 @@ async def sent(store: Store, tenant: str, room: str, by: tuple[str, str], key: s
 
 
 def change(row: dict[str, Any], *, since: int | None) -> Statement:
-    """Make a message what `row` says, provided it is as it was at the revision `since`; None: provided it is there."""
+    """Update a message to `row` if it still has the revision `since`; with None, if it is not deleted."""
     seen = ("deleted_at IS NULL", ()) if since is None else ("revision = ?", (since,))
     return Statement(
         "UPDATE messages SET text = ?, attachments = ?, revision = ?, edited_at = ?, deleted_at = ?, deleted_by = ?"
@@ -66,7 +66,7 @@ def change(row: dict[str, Any], *, since: int | None) -> Statement:
 
 
 def keep_version(row: dict[str, Any], change: str, by: str, at: float) -> Statement:
-    """What a message was, before it was changed in this way by somebody."""
+    """Store the version of a message before a change."""
     return Statement(
         "INSERT INTO message_edits (message, revision, text, attachments, change, by, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (row["id"], row["revision"], row["text"], row["attachments"], change, by, at),
@@ -74,7 +74,7 @@ def keep_version(row: dict[str, Any], change: str, by: str, at: float) -> Statem
 
 
 async def versions(store: Store, id: str) -> list[dict[str, Any]]:
-    """What a message was before, oldest first."""
+    """The earlier versions of a message, oldest first."""
     return await store.read(
         "SELECT revision, text, attachments, change, by, at FROM message_edits WHERE message = ? ORDER BY revision",
         (id,),
@@ -96,7 +96,7 @@ async def is_in(store: Store, tenant: str, rooms: Sequence[str], id: str) -> boo
 
 
 async def before(store: Store, tenant: str, room: str, position: int | None, limit: int) -> list[dict[str, Any]]:
-    """The newest, or the newest before a position; newest first."""
+    """The newest messages, or the newest before a position, newest first."""
     where, values = ("", ()) if position is None else (" AND position < ?", (position,))
     return await store.read(
         f"SELECT {_COLUMNS} FROM messages WHERE {_HERE}{where} ORDER BY position DESC LIMIT ?",
@@ -105,7 +105,7 @@ async def before(store: Store, tenant: str, room: str, position: int | None, lim
 
 
 async def after(store: Store, tenant: str, room: str, position: int, limit: int) -> list[dict[str, Any]]:
-    """The oldest after a position; oldest first."""
+    """The oldest messages after a position, oldest first."""
     return await store.read(
         f"SELECT {_COLUMNS} FROM messages WHERE {_HERE} AND position > ? ORDER BY position LIMIT ?",
         (tenant, room, position, limit),
@@ -113,7 +113,7 @@ async def after(store: Store, tenant: str, room: str, position: int, limit: int)
 
 
 async def since(store: Store, tenant: str, room: str, revision: int, limit: int) -> list[dict[str, Any]]:
-    """Whatever is new or another than before since a revision, in the order in which it came to be so."""
+    """The messages created or changed since a revision, in the order of these changes."""
     return await store.read(
         f"SELECT {_COLUMNS} FROM messages WHERE {_HERE} AND revision > ? ORDER BY revision LIMIT ?",
         (tenant, room, revision, limit),
@@ -123,7 +123,7 @@ async def since(store: Store, tenant: str, room: str, revision: int, limit: int)
 async def search(
     store: Store, tenant: str, rooms: Sequence[str], words: Sequence[str], before: str, limit: int
 ) -> list[dict[str, Any]]:
-    """Messages that hold all of these words (of the last, its beginning is enough), newest first."""
+    """Messages that contain all of these words, newest first. The last word can be a prefix."""
     quoted = ['"' + word.replace('"', '""') + '"' for word in words]
     columns = ", ".join(f"m.{name.strip()}" for name in _COLUMNS.split(","))
     return await store.read(
@@ -144,7 +144,7 @@ def mark(tenant: str, room: str, member: str, position: int, at: float) -> State
 
 
 async def unread(store: Store, tenant: str, rooms: Sequence[str], member: str) -> list[dict[str, Any]]:
-    """For each room: how far a member has read, and how much of others is behind that, counted up to a limit."""
+    """For each room: a member's read position, and the number of later messages of others, up to `MOST_UNREAD`."""
     return await store.read(
         "SELECT r.value AS room, coalesce(k.position, 0) AS position, (SELECT count(*) FROM ("
         " SELECT 1 FROM messages AS m WHERE m.tenant = ? AND m.room = r.value AND m.position > coalesce(k.position, 0)"

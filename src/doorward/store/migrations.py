@@ -1,4 +1,4 @@
-"""The numbered list of what the database went through; a step once released is never edited."""
+"""The database migrations, in order. A released step is never edited."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ FORESEEN = """
 ALTER TABLE approvals ADD COLUMN foreseen TEXT NOT NULL DEFAULT '';
 ALTER TABLE approvals ADD COLUMN effect BLOB;
 """
-"""What a call would do, kept with the question about it until that is answered or used."""
+"""The previewed effect of a call, stored with its approval until that is decided or used."""
 
 ACCOUNTS = """
 CREATE TABLE passwords (
@@ -127,7 +127,7 @@ CREATE TABLE answers (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX answers_at ON answers (at);
 """
-"""People who come with a password, and answers that are given again to whoever asks again with the same key."""
+"""Accounts with passwords, and stored responses for idempotent requests."""
 
 UPSTREAM = """
 CREATE TABLE upstream_servers (
@@ -143,13 +143,13 @@ CREATE TABLE upstream_tools (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ledger_upstream ON ledger (command, seq) WHERE command GLOB 'mcp/*/*';
 """
-"""Servers of others, and what was last seen and what was approved of the definitions of their tools."""
+"""Upstream servers, and the last seen and the approved definitions of their tools."""
 
 SEEN = """
 ALTER TABLE upstream_servers ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
 UPDATE upstream_servers SET seen = 1 WHERE id IN (SELECT server FROM upstream_tools);
 """
-"""Whether a server ever said what tools it has, be that none."""
+"""Whether a server has ever listed its tools, even if the list was empty."""
 
 BROWSERS = """
 CREATE TABLE browsers (
@@ -157,7 +157,7 @@ CREATE TABLE browsers (
     created_at REAL NOT NULL, expires_at REAL NOT NULL
 ) STRICT;
 """
-"""People's browsers that are logged in to the console."""
+"""Browser sessions of the console."""
 
 CONVERSATIONS = """
 ALTER TABLE rooms ADD COLUMN topic TEXT NOT NULL DEFAULT '';
@@ -205,7 +205,7 @@ CREATE TABLE marks (
     PRIMARY KEY (tenant, room, member)
 ) STRICT, WITHOUT ROWID;
 """
-"""Messages that can be edited, taken back, found by their words and sent with files, and marks of who read how far."""
+"""Messages with edits, deletion, full-text search and attachments, and the read marks of members."""
 
 PERSONAS = """
 CREATE TABLE personas (id TEXT PRIMARY KEY, body TEXT NOT NULL, digest TEXT NOT NULL, loaded_at REAL NOT NULL) STRICT;
@@ -214,7 +214,7 @@ CREATE TABLE persona_calls (
     rounds INTEGER NOT NULL, approval TEXT NOT NULL DEFAULT '', at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
-"""The last good version of each persona, and the calls of theirs that are not over."""
+"""The last good version of each persona, and the open calls of personas."""
 
 COUNTED = """
 CREATE TABLE ledger_counts (
@@ -223,24 +223,24 @@ CREATE TABLE ledger_counts (
     PRIMARY KEY (tenant, field, value, period, status)
 ) STRICT, WITHOUT ROWID;
 """
-"""How many records of each kind a large ledger has in every ten minutes, and between which numbers they stand."""
+"""Counts of ledger records per ten minutes, each with its first and last seq."""
 
 PROVEN = """
 DELETE FROM browsers;
 ALTER TABLE browsers ADD COLUMN proof TEXT NOT NULL DEFAULT '';
 """
-"""What a browser's page shows beside the cookie. Sessions from before have nothing of the kind, so they are over."""
+"""The proof that a page sends with its cookie. Older sessions have none, so they are deleted."""
 
 ASKED = """
 ALTER TABLE persona_calls ADD COLUMN asker TEXT NOT NULL DEFAULT '';
 """
-"""For whom a persona makes a call."""
+"""The person for whom a persona makes a call."""
 
 SAID_ONCE = """
 ALTER TABLE messages ADD COLUMN key TEXT NOT NULL DEFAULT '';
 CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, key) WHERE key <> '';
 """
-"""The key under which a message was sent, so that sending it again makes no second one."""
+"""The idempotency key of a message, so that sending it again creates no duplicate."""
 
 SHELL_SESSIONS = """
 CREATE TABLE shell_sessions (
@@ -250,14 +250,14 @@ CREATE TABLE shell_sessions (
 ) STRICT;
 CREATE INDEX shell_sessions_used ON shell_sessions (used_at);
 """
-"""The sessions of the shell, each with what it holds as one body."""
+"""Shell sessions, each with its state as one body."""
 
 KEEPER_WAITS = """
 CREATE TABLE keeper_waits (
     ticket TEXT PRIMARY KEY, tenant TEXT NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
-"""Where the keeper left off, by the approval that it waits for."""
+"""The saved state of the keeper, by the approval it waits for."""
 
 ACCEPTED = """
 CREATE TABLE accepted_commands (
@@ -265,21 +265,21 @@ CREATE TABLE accepted_commands (
     PRIMARY KEY (tenant, asked, command)
 ) STRICT, WITHOUT ROWID;
 """
-"""Which command people took for a question of which words, where the house may learn from that."""
+"""Which command people chose for which words, stored if learning is on."""
 
 TAKEN_BACK = """
 CREATE INDEX before_images_open ON before_images (tenant, caller, behalf, at) WHERE undone_by = '';
 CREATE INDEX keeper_waits_session ON keeper_waits (tenant, session);
 ALTER TABLE shell_sessions ADD COLUMN uses INTEGER NOT NULL DEFAULT 1;
 """
-"""What somebody changed that can still be taken back, newest first; and how often a session was used."""
+"""An index of changes that can still be undone, and the number of uses of a shell session."""
 
 SAID_FOR = """
 ALTER TABLE messages ADD COLUMN behalf TEXT NOT NULL DEFAULT '';
 DROP INDEX messages_key;
 CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, behalf, key) WHERE key <> '';
 """
-"""For whom an AI said something: the keepers of all people have one name, and are not one."""
+"""The person an AI speaks for: all keepers have the same name, but each acts for one person."""
 
 STEPS = (
     FOUNDATION,
@@ -303,18 +303,18 @@ STEPS = (
 
 
 def version(db: sqlite3.Connection) -> int:
-    """Which step an opened database has reached; refused when that is newer than this program."""
+    """The schema version of an open database. Raises Unusable if it is newer than this program supports."""
     (reached,) = db.execute("PRAGMA user_version").fetchone()
     if reached > len(STEPS):
         raise Unusable(
             f"This home folder was written by a newer Doorward (data version {reached}); "
-            f"this one reads up to version {len(STEPS)}.",
+            f"this version supports data versions up to {len(STEPS)}.",
             hint="Upgrade Doorward, or use another home folder with DOORWARD_HOME.",
         )
     return int(reached)
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring an opened database to the newest step."""
+    """Migrate an open database to the newest version."""
     for number in range(version(db), len(STEPS)):
         db.executescript(f"BEGIN;\n{STEPS[number]}\nPRAGMA user_version = {number + 1};\nCOMMIT;")

@@ -1,4 +1,4 @@
-"""SQL of the calls of personas that are not over: those that run, and those that wait for a person."""
+"""SQL for the open calls of personas: running, or waiting for approval."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from doorward.store.sqlite import Statement, Store
 
 class OpenCall(msgspec.Struct, frozen=True, kw_only=True):
     card: str
-    """The message that shows it."""
+    """The message that shows this call."""
     tenant: str
     room: str
     persona: str
     turn: str
     rounds: int
-    """How many rounds of its turn are used up."""
+    """The number of used rounds of its turn."""
     approval: str = ""
-    """What it waits for; empty while it runs."""
+    """The approval it waits for; empty while it runs."""
     at: float
     asker: str = ""
-    """The person for whom it is made."""
+    """The person the call is made for."""
 
 
 async def all_open(store: Store) -> list[OpenCall]:

@@ -1,4 +1,4 @@
-"""Order and pages: where a page starts is told by the values of the last row before it, not by counting rows."""
+"""Order and keyset paging: a cursor holds the sort values of the last row, not an offset."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Key(NamedTuple):
-    """One expression that rows are ordered by."""
+    """One expression to order by."""
 
     sql: str
     descending: bool = False
 
 
 def order_names(given: str | Sequence[str] | None) -> list[tuple[str, bool]]:
-    """`"-createdAt,name"` or `["-createdAt", "name"]` as pairs of field and whether it descends."""
+    """Parse `"-createdAt,name"` or `["-createdAt", "name"]` to pairs of field name and descending."""
     parts = given.split(",") if isinstance(given, str) else list(given or ())
     names = [part.strip() for part in parts]
     if len(names) > MAX_KEYS or (parts != [""] and not all(name.lstrip("-") for name in names)):
@@ -39,7 +39,7 @@ def order_names(given: str | Sequence[str] | None) -> list[tuple[str, bool]]:
 
 
 def keys(given: str | Sequence[str] | None, fields: Fields, ties: Sequence[str], bind: Bindings) -> list[Key]:
-    """What to order by: what was asked for, then what is different for every row."""
+    """The sort keys: the requested fields, then the tie-breakers."""
     asked = [Key(fields.ref(name, bind).value, descending) for name, descending in order_names(given)]
     last = asked[-1].descending if asked else False
     own = [Key(tie, last) for tie in ties if tie not in {key.sql for key in asked}]
@@ -51,7 +51,7 @@ def order_sql(order: Sequence[Key]) -> str:
 
 
 def after_sql(order: Sequence[Key], last: Sequence[Any], bind: Bindings) -> str:
-    """The condition for rows behind the one with these key values; null comes before everything else."""
+    """The condition for rows after the one with these key values. Null sorts first."""
     ways = []
     same: list[str] = []
     for key, value in zip(order, last, strict=True):
@@ -66,7 +66,7 @@ def after_sql(order: Sequence[Key], last: Sequence[Any], bind: Bindings) -> str:
 
 
 def fingerprint(collection: str, where: Mapping[str, Any] | None, order_by: str | Sequence[str] | None) -> str:
-    """Marks a cursor as belonging to one collection, filter and order."""
+    """A hash that ties a cursor to one collection, filter and order."""
     text = _encode([collection, where or {}, order_names(order_by)])
     return hashlib.sha256(text).hexdigest()[:16]
 
@@ -74,12 +74,12 @@ def fingerprint(collection: str, where: Mapping[str, Any] | None, order_by: str 
 def cursor(mark: str, last: Sequence[Any]) -> str:
     text = base64.urlsafe_b64encode(_encode([mark, *map(_tagged, last)])).decode().rstrip("=")
     if len(text) > MAX_CURSOR:
-        raise BadParams("These rows are ordered by texts too long for paging; order by a shorter field.")
+        raise BadParams("The values in orderBy are too long for paging; order by a shorter field.")
     return text
 
 
 def read_cursor(text: str, mark: str, size: int) -> list[Any]:
-    """The key values inside a cursor of ours."""
+    """The key values of a cursor; raises BadParams if it was made for another list."""
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         given = strictjson.loads(raw)
@@ -88,8 +88,8 @@ def read_cursor(text: str, mark: str, size: int) -> list[Any]:
         return [_untagged(one) for one in given[1:]]
     except (ValueError, TypeError, OverflowError) as error:
         raise BadParams(
-            "The cursor does not belong to this list; give the cursor of the page before, "
-            "with the same collection, filter and orderBy, or leave it out to start anew."
+            "The cursor does not belong to this list; give the cursor of the previous page "
+            "with the same collection, filter and orderBy, or omit it to start again."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""SQL of users and tokens."""
+"""SQL for users and tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def insert_user(tenant: str, id: str, name: str, kind: str, access: int, at: flo
         " ON CONFLICT DO NOTHING",
         (tenant, id, name, kind, access, at),
         rows=1,
-        otherwise=f"there is a user {id!r} already",
+        otherwise=f"user {id!r} already exists",
     )
 
 

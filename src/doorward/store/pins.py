@@ -1,4 +1,4 @@
-"""SQL of upstream servers and of the definitions of their tools."""
+"""SQL for upstream servers and the definitions of their tools."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ async def servers(store: Store) -> list[dict[str, Any]]:
 
 
 async def tools(store: Store) -> list[dict[str, Any]]:
-    """What is known of every tool, each with the definition last seen, in the order in which servers list them."""
+    """All known tools with the definition last seen, in the order their servers list them."""
     return await store.read(
         "SELECT server, tool, listed, trusted, seen, pinned, definition FROM upstream_tools ORDER BY server, position"
     )
 
 
 async def approved(store: Store, server: str, tool: str) -> str | None:
-    """The definition that a tool is pinned to."""
+    """The approved definition of a tool."""
     rows = await store.read("SELECT approved FROM upstream_tools WHERE server = ? AND tool = ?", (server, tool))
     return rows[0]["approved"] if rows else None
 
 
 def put_servers(rows: Sequence[dict[str, Any]], at: float) -> Statement:
-    """How these servers stand now; one that is new, or back, counts from this moment."""
+    """Store the current state of these servers. `added_at` is now for a new or returned one."""
     return Statement(
         "INSERT INTO upstream_servers (id, tenant, name, transport, origin, enabled, state, problem, since, added_at)"
         " SELECT value ->> 'id', value ->> 'tenant', value ->> 'name', value ->> 'transport', value ->> 'origin',"
@@ -41,7 +41,7 @@ def put_servers(rows: Sequence[dict[str, Any]], at: float) -> Statement:
 
 
 def remove_servers(ids: Sequence[str], at: float) -> Statement:
-    """These are no longer in the file. What is known of their tools stays, in case they come back."""
+    """Mark servers that are no longer in the file as removed. Their tools are kept in case they return."""
     return Statement(
         "UPDATE upstream_servers SET removed_at = ?, enabled = 0, state = 'removed', problem = ''"
         " WHERE id IN (SELECT value FROM json_each(?))",
@@ -50,7 +50,7 @@ def remove_servers(ids: Sequence[str], at: float) -> Statement:
 
 
 def forget_tools(server: str) -> list[Statement]:
-    """What was known under this id was of another server."""
+    """Delete the tools stored under this id, because they belong to another server."""
     return [
         Statement("DELETE FROM upstream_tools WHERE server = ?", (server,)),
         Statement("UPDATE upstream_servers SET seen = 0 WHERE id = ?", (server,)),
@@ -58,7 +58,7 @@ def forget_tools(server: str) -> list[Statement]:
 
 
 def put_tools(server: str, rows: Sequence[dict[str, Any]], at: float) -> list[Statement]:
-    """What a server lists now. A tool that is new is pinned to what it first was; of others only that is noted."""
+    """Store a server's current tools. A new tool is pinned to its first definition; known tools keep their pin."""
     return [
         Statement("UPDATE upstream_servers SET seen = 1 WHERE id = ? AND seen = 0", (server,)),
         Statement("UPDATE upstream_tools SET listed = 0 WHERE server = ?", (server,)),
@@ -75,7 +75,7 @@ def put_tools(server: str, rows: Sequence[dict[str, Any]], at: float) -> list[St
 
 
 def pin(server: str, tool: str, digest: str, at: float) -> Statement:
-    """What was seen last, if it is still this, is what people approved."""
+    """Approve the last seen definition, if it still has this digest."""
     return Statement(
         "UPDATE upstream_tools SET pinned = seen, approved = definition, trusted = 1, pinned_at = ?"
         " WHERE server = ? AND tool = ? AND seen = ?",

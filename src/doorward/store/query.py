@@ -1,10 +1,10 @@
-"""A caller's own SELECT, held to reading its own rows by the database itself.
+"""A caller's own SELECT. The database itself restricts it to the rows the caller may see.
 
-The database is attached, read-only, under a name made up for this one query, and the caller sees only temporary views
-of its collections. SQLite tells its authorizer in which view or common table expression a column is read; a view's
-rows are read inside an expression that has a made-up name as well, and tables may be read nowhere else. That alone
-would not do: the columns of a JOIN … USING are read without asking the authorizer. But to join a table one must name
-it, and whoever does not know the made-up name finds under every table's plain name only a view.
+The database is attached read-only under a random name for this one query, and the caller sees only temporary views of
+its collections. SQLite tells its authorizer in which view or common table expression a column is read. The rows of a
+view are read inside an expression that also has a random name, and tables may be read nowhere else. The authorizer
+alone is not enough: SQLite does not call it for the columns of a JOIN … USING. But a join must name its table, and
+without the random name every plain table name refers to a view.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Answer(msgspec.Struct, frozen=True):
     columns: list[str]
     items: list[dict[str, Any]]
     more: bool
-    """Whether rows were left out because of the limits."""
+    """Whether the limits cut off rows."""
 
 
 def run(catalogue: Catalogue, database: str, sql: str, params: Sequence[Any], limit: int) -> Answer:
-    """The rows of one SELECT. Blocks; belongs on a thread."""
+    """Run one SELECT. Blocks; call it on a thread."""
     if "\x00" in sql or len(sql) > LONGEST_SQL:
-        raise BadParams(f"sql is one SELECT of at most {LONGEST_SQL} characters without NUL; given {len(sql)}.")
+        raise BadParams(f"sql must be one SELECT of at most {LONGEST_SQL} characters without NUL; given {len(sql)}.")
     bound = [values.scalar(one, f"params[{n}]") for n, one in enumerate(params)]
     source = catalogue.house_source if database == attached.HOUSE else catalogue.source(database)
     settings = catalogue.settings
@@ -65,7 +65,7 @@ def run(catalogue: Catalogue, database: str, sql: str, params: Sequence[Any], li
         try:
             found = db.execute(sql, bound)
             if found.description is None:
-                raise BadParams(f"sql is one SELECT; given {shortened(sql)}.")
+                raise BadParams(f"sql must be one SELECT; given {shortened(sql)}.")
             columns = _distinct([column[0] for column in found.description])
             return _fetch(found, columns, min(limit, settings.query_rows), settings.query_bytes)
         except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
@@ -87,7 +87,7 @@ def _fetch(found: sqlite3.Cursor, columns: list[str], limit: int, most_bytes: in
 
 @contextmanager
 def _sealed(catalogue: Catalogue, source: Source) -> Iterator[tuple[sqlite3.Connection, list[str]]]:
-    """A connection on which nothing but the caller's views can be read, and the names of those."""
+    """A connection that can read only the caller's views, and the names of these views."""
     seconds = catalogue.settings.query_seconds
     secret = chance.token_hex(16)
     try:
@@ -97,15 +97,15 @@ def _sealed(catalogue: Catalogue, source: Source) -> Iterator[tuple[sqlite3.Conn
             sql_functions.install(db, catalogue.secrets)
             query_functions.install(db)
             stop_after(db, seconds)
-            # One snapshot from here on: a table that appears later has no view in front of it, and is not there either.
+            # One snapshot from here on: a table created later has no view in front of it, and is not visible either.
             db.execute("BEGIN")
-            # Lets views stand in front of SQLite's own tables (sqlite_stat1) as well, and lets their texts be deleted.
+            # Allows views to hide SQLite's own tables (sqlite_stat1) too, and allows deleting the SQL text of views.
             db.execute("PRAGMA writable_schema = ON")
             views = _build(db, catalogue, source, secret)
-            # A virtual table that SQLite has built in is made at its first use, and making it is a change of the
-            # schema. These two are made here; any other then fails at the authorizer, even in a JOIN … USING.
+            # SQLite creates a built-in virtual table on first use, and that is a schema change. These two are created
+            # here; any other then fails at the authorizer, even in a JOIN … USING.
             db.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
-            # The views stay usable without their texts, and the texts would tell the made-up names.
+            # The views work without their SQL text, and the text would reveal the random names.
             db.execute("DELETE FROM temp.sqlite_temp_master")
             db.execute("PRAGMA writable_schema = OFF")
             db.execute("PRAGMA query_only = ON")
@@ -118,7 +118,7 @@ def _sealed(catalogue: Catalogue, source: Source) -> Iterator[tuple[sqlite3.Conn
 
 
 def _build(db: sqlite3.Connection, catalogue: Catalogue, source: Source, secret: str) -> list[str]:
-    """Make the views; returns their names."""
+    """Create the views. Returns their names."""
     schema = f"house_{secret}"
     scope = f"temp.scope_{secret}"
     found = catalogue.scope.values()
@@ -159,20 +159,20 @@ def _authorizer(views: frozenset[str], secret: str) -> Callable[..., int]:
             return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
         if action != sqlite3.SQLITE_READ or first is None or first.lower() in _SCHEMA_TABLES:
             return sqlite3.SQLITE_DENY
-        # No column: a view's rows are only counted. SQLite forgets the context then, but only a view names this schema.
+        # No column: a view's rows are only counted. SQLite gives no context then, but only a view names this schema.
         if context == inside or (where == schema and second == ""):
             return sqlite3.SQLITE_OK
         if where in (schema, "main"):
             own = where == "main" and first.lower() in query_functions.TABLES
             return sqlite3.SQLITE_OK if own else sqlite3.SQLITE_DENY
-        # SQLite names no database when a table is only counted, and gives names of expressions as tables too.
+        # SQLite names no database if a table is only counted, and reports names of expressions as tables too.
         return sqlite3.SQLITE_OK if where in ("temp", None) and first != f"scope_{secret}" else sqlite3.SQLITE_DENY
 
     return authorize
 
 
 def _explained(error: Exception, source: Source, settings: Data, views: list[str]) -> DoorwardError:
-    """What SQLite said about the caller's statement, as the caller's fault unless it is another's."""
+    """A SQLite error as BadParams if the caller's statement caused it, otherwise as a database error."""
     if isinstance(error, sqlite3.Error):
         other = plain(error, source, settings.query_seconds)
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
@@ -180,13 +180,13 @@ def _explained(error: Exception, source: Source, settings: Data, views: list[str
             return other
     why = str(error).rstrip(".")
     return BadParams(
-        f"The query was refused: {why}; valid is one SELECT over {', '.join(views[:60]) or 'no table'}.",
-        hint="Only these views can be read, nothing can be written, and only common functions can be called.",
+        f"The query was refused: {why}; give one SELECT over {', '.join(views[:60]) or 'no table'}.",
+        hint="You can read only these views, write nothing and call only common functions.",
     )
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Column names without repetitions, so that no value is lost in a record."""
+    """Make column names unique, so that no value of a record is lost."""
     seen: dict[str, int] = {}
     result = []
     for name in names:

@@ -1,4 +1,4 @@
-"""What a caller's own SQL may call."""
+"""The SQL functions and tables that a caller's own SELECT may use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LARGEST_VALUE = 1_000_000
 
 TABLES = frozenset(("json_each", "json_tree"))
 
-# Not here: printf and format, which can be told to write a thousand million characters, and json_patch, whose time
-# is the product of two sizes. No deadline stops a function midway.
+# Left out: printf and format, which can produce a billion characters, and json_patch, which takes time proportional
+# to the product of two sizes. The time limit cannot interrupt a function.
 _WORDS = (
     "abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce cos cosh count cume_dist "
     "current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor glob "
@@ -29,7 +29,10 @@ ALLOWED = frozenset(_WORDS.split())
 
 
 def install(db: sqlite3.Connection) -> None:
-    """Replace the functions whose own versions may take the product of two lengths: no deadline stops them midway."""
+    """Replace functions that can take time proportional to the product of two lengths.
+
+    The time limit cannot interrupt a function.
+    """
     db.create_function("instr", 2, _instr, deterministic=True)
     db.create_function("replace", 3, _replace, deterministic=True)
     for name, strip in (("trim", "both"), ("ltrim", "left"), ("rtrim", "right")):

@@ -1,4 +1,4 @@
-"""Connections that only read, for a limited time, and what is said when a database fails under them."""
+"""Read-only connections with a time limit, and the translation of their database errors."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ STEPS_BETWEEN_CHECKS = 500
 
 
 class Source:
-    """A database file under the name people know it by."""
+    """A database file and the name users know it by."""
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
 
     def uri(self, mode: str) -> str:
-        """The address SQLite opens, once it is sure that there is a file: opening a pipe would wait for ever."""
+        """The URI for SQLite. Checks that the path is a regular file, because opening a pipe would block forever."""
         if not self.path.exists():
             raise NotFound(f"The file of database {self.name!r} does not exist: {self.path}.")
         if not self.path.is_file():
-            raise Unreachable(f"The database {self.name!r} is no regular file: {self.path}.")
+            raise Unreachable(f"The database {self.name!r} is not a regular file: {self.path}.")
         return f"{self.path.absolute().as_uri()}?mode={mode}"
 
 
 @contextmanager
 def reading(source: Source, seconds: float, secrets: Secrets) -> Iterator[sqlite3.Connection]:
-    """A read-only connection whose statements together may take so many seconds."""
+    """A read-only connection whose statements may take `seconds` in total."""
     with speaking_plainly(source, seconds):
         uri = source.uri("ro")
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=min(seconds, 5))) as db:
@@ -52,7 +52,7 @@ def stop_after(db: sqlite3.Connection, seconds: float) -> None:
 
 @contextmanager
 def speaking_plainly(source: Source, seconds: float) -> Iterator[None]:
-    """Database errors inside become errors of ours."""
+    """Turn database errors inside into Doorward errors."""
     try:
         yield
     except sqlite3.Error as error:
@@ -63,11 +63,11 @@ def plain(error: sqlite3.Error, source: Source, seconds: float) -> DoorwardError
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_INTERRUPT:
         return TimedOut(
-            f"Reading database {source.name!r} was stopped after {seconds:g} s, the most it may take; ask for less.",
+            f"Reading database {source.name!r} was stopped after {seconds:g} s, the time limit; request less data.",
             hint="The setting data.query_seconds is the limit.",
         )
     if code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_NOMEM):
-        return CommandFailed(f"Database {source.name!r} could not do that: {error}.")
+        return CommandFailed(f"Database {source.name!r} reported an error: {error}.")
     return Unreachable(f"Database {source.name!r} cannot be used: {error}.", hint=f"Check the file {source.path}.")
 
 

@@ -1,4 +1,4 @@
-"""Managed collections: a tenant's own records, JSON objects that fit the collection's schema."""
+"""Managed collections: a tenant's own records, which are JSON objects that fit the collection's schema."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One stored record; also what a before-image of it holds."""
+    """One stored record; also the content of its before-image."""
 
     id: str
     version: int
@@ -105,11 +105,11 @@ class ManagedCollection(Collection):
         return field
 
     def check(self, body: Mapping[str, Any]) -> None:
-        """Refuse a record that does not fit: reserved names, the schema, the size, values JSON cannot keep."""
+        """Refuse a record with reserved names, values that cannot be stored, a schema violation or too many bytes."""
         reserved = sorted(_META_NAMES & body.keys())
         if reserved:
             raise BadParams(
-                f"{', '.join(reserved)}: Doorward keeps these itself; give only the record's own fields, "
+                f"{', '.join(reserved)}: Doorward sets these itself; give only the record's own fields, "
                 "and its id as the parameter id."
             )
         values.check_storable(dict(body), "The record")
@@ -136,7 +136,7 @@ class ManagedCollection(Collection):
             " AND NOT EXISTS (SELECT 1 FROM records WHERE tenant = ? AND collection = ? AND id = ?)",
             (*self._place, *_row(record), *self._place, self.version, *self._place, record.id),
             rows=1,
-            otherwise=f"{self.name}/{record.id} exists already, or the schema of {self.name} changed in the meantime",
+            otherwise=f"{self.name}/{record.id} already exists, or the schema of {self.name} changed in the meantime",
         )
 
     def update(self, record: Record, seen: int) -> Statement:
@@ -168,7 +168,7 @@ _SCHEMA_UNCHANGED = "EXISTS (SELECT 1 FROM collections WHERE tenant = ? AND name
 
 
 def definitions(db: sqlite3.Connection, tenant: str, schema: str = "main") -> list[ManagedCollection]:
-    """Every managed collection of a tenant, by name."""
+    """All managed collections of a tenant, ordered by name."""
     rows = db.execute(
         f"SELECT name, schema, version FROM {schema}.collections WHERE tenant = ? ORDER BY name", (tenant,)
     )
@@ -181,7 +181,7 @@ def find(db: sqlite3.Connection, tenant: str, name: str) -> ManagedCollection | 
 
 
 def load(db: sqlite3.Connection, collection: ManagedCollection, id: str) -> Record | None:
-    """One record, whoever may read it."""
+    """One record, without an access check."""
     row = db.execute(
         f"SELECT {_COLUMNS} FROM records WHERE tenant = ? AND collection = ? AND id = ?",
         (collection.tenant, collection.name, id),
@@ -190,7 +190,7 @@ def load(db: sqlite3.Connection, collection: ManagedCollection, id: str) -> Reco
 
 
 def every(db: sqlite3.Connection, collection: ManagedCollection) -> Iterator[Record]:
-    """All records of a collection, whoever may read them."""
+    """All records of a collection, without an access check."""
     found = db.execute(
         f"SELECT {_COLUMNS} FROM records WHERE tenant = ? AND collection = ?", (collection.tenant, collection.name)
     )
@@ -212,7 +212,7 @@ def check_id(id: str) -> str:
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Refuse a schema that is not valid, or whose fields could not be told apart in a query."""
+    """Refuse a schema that is not valid, or whose fields would be ambiguous in a query."""
     values.check_storable(dict(schema), "The schema")
     text = _encode(schema)
     if len(text) > LARGEST_SCHEMA:
@@ -220,15 +220,15 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     try:
         _validator(text)
     except ValueError as error:
-        raise BadParams(f"The schema is no valid JSON Schema (2020-12): {str(error).splitlines()[0]}.") from error
+        raise BadParams(f"The schema is not a valid JSON Schema (2020-12): {str(error).splitlines()[0]}.") from error
     if schema.get("type", "object") != "object":
-        raise BadParams(f"The schema describes objects; given type {shortened(schema['type'])}.")
+        raise BadParams(f"The schema must have type object; given type {shortened(schema['type'])}.")
     taken = {name.lower() for name in (*_META_NAMES, *acl.LISTS)}
     for name in schema.get("properties", {}):
         if not PROPERTY.fullmatch(name) or name.lower() in taken:
             raise BadParams(
-                "A property has 1 to 63 letters, digits and underscores, starts with a letter, differs from the others "
-                f"in more than upper and lower case, and is none of {', '.join((*sorted(_META_NAMES), *acl.LISTS))}; "
+                "A property name has 1 to 63 letters, digits and underscores, starts with a letter, is unique ignoring "
+                f"case, and is not one of {', '.join((*sorted(_META_NAMES), *acl.LISTS))}; "
                 f"given {shortened(name)}."
             )
         taken.add(name.lower())

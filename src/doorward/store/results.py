@@ -1,4 +1,4 @@
-"""SQL of results that were too long to show whole."""
+"""SQL for results that were too long to return in full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def forget(before: float) -> Statement:
 
 
 async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
-    """A kept result; `room` and `kind` are None when the record of its call has moved out of the ledger's table."""
+    """A stored result. `room` and `kind` are None if the record of its call was moved out of the ledger table."""
     rows = await store.read(
         "SELECT call, caller, behalf, at, body, (SELECT room FROM ledger WHERE ledger.call = results.call) AS room,"
         " (SELECT kind FROM ledger WHERE ledger.call = results.call) AS kind"

@@ -1,4 +1,4 @@
-"""SQL of rooms and their members."""
+"""SQL for rooms and their members."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from doorward.store.sqlite import Statement, Store
 
 DIRECT = "direct-"
-"""How the names of rooms of two begin; no other room is called so, so that nobody can lay one in wait."""
+"""The prefix of direct-message rooms. It is reserved, so that nobody can prepare such a room in advance."""
 
 
 async def all_rooms(store: Store) -> list[dict[str, Any]]:
@@ -26,7 +26,7 @@ def insert_room(
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (tenant, id, name, recipe, archived, topic, direct, at),
         rows=1,
-        otherwise=f"there is a room {id!r} already",
+        otherwise=f"room {id!r} already exists",
     )
 
 

@@ -1,4 +1,4 @@
-"""Reading collections of every kind: pages, single records, counts and aggregates."""
+"""Reads of collections: pages, single records, counts and aggregates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ METRICS = ("count", "sum", "avg", "min", "max")
 class Page(msgspec.Struct, frozen=True):
     items: list[dict[str, Any]]
     cursor: str | None
-    """Where the next page starts; None when this one is the last."""
+    """The start of the next page; None on the last page."""
 
 
 def page(
@@ -41,7 +41,7 @@ def page(
     fields: Sequence[str] = (),
     most_bytes: int = 10_000_000,
 ) -> Page:
-    """The next rows, as many as asked for or as fit into so many bytes (but at least one)."""
+    """The next rows, up to `limit` rows or `most_bytes` bytes, but at least one."""
     bind = Bindings(scope.values())
     condition = compile_filter(where, collection, bind)
     order = paging.keys(order_by, collection, collection.ties, bind)
@@ -49,7 +49,7 @@ def page(
     if cursor:
         condition += f" AND {paging.after_sql(order, paging.read_cursor(cursor, mark, len(order)), bind)}"
     if len(fields) > MAX_FIELDS:
-        raise BadParams(f"fields names at most {MAX_FIELDS} fields; given {len(fields)}.")
+        raise BadParams(f"fields takes at most {MAX_FIELDS} names; given {len(fields)}.")
     columns, record = collection.columns([collection.top(field) for field in fields])
     select = f"SELECT {', '.join([*columns, *(key.sql for key in order)])} FROM ({collection.select(BOUND)}) AS c"
     ordered = f"ORDER BY {paging.order_sql(order)} LIMIT {int(limit) + 1}"
@@ -72,7 +72,7 @@ def page(
 
 
 def one(db: sqlite3.Connection, collection: Collection, scope: Scope, id: str | int) -> dict[str, Any] | None:
-    """The record with this id, when it exists for the caller."""
+    """The record with this id; None if the caller cannot see one."""
     bind = Bindings(scope.values())
     values.scalar(id, "id")
     if isinstance(collection, AttachedTable):
@@ -109,7 +109,7 @@ def aggregate(
     order_by: OrderBy = None,
     limit: int = 50,
 ) -> tuple[list[dict[str, Any]], bool]:
-    """One row for each group with its metrics, and whether there are more groups than that."""
+    """One row per group with its metrics, and whether there are more groups."""
     if len(group_by) > MAX_GROUPS or len(metrics) > MAX_METRICS:
         raise BadParams(f"An aggregate has at most {MAX_GROUPS} groupBy fields and {MAX_METRICS} metrics.")
     twice = (set(group_by) & metrics.keys()) or len(set(group_by)) != len(group_by)
@@ -139,7 +139,7 @@ def _order(order_by: OrderBy, names: Sequence[str]) -> list[tuple[str, str]]:
     asked = paging.order_names(order_by)
     for name, _ in asked:
         if name not in names:
-            raise BadParams(f"orderBy names what the aggregate gives: {', '.join(names)}; given {shortened(name)}.")
+            raise BadParams(f"orderBy takes a column of the aggregate: {', '.join(names)}; given {shortened(name)}.")
     return [(name, "DESC" if descending else "ASC") for name, descending in asked]
 
 
@@ -147,12 +147,12 @@ def _metric(collection: Collection, name: str, spec: Mapping[str, str], bind: Bi
     """A metric as SQL, and whether its value is a time."""
     if not isinstance(spec, Mapping) or len(spec) != 1 or next(iter(spec)) not in METRICS:
         raise BadParams(
-            f"Metric {shortened(name)} is an object with one of {', '.join(METRICS)} and a field, such as "
+            f"Metric {shortened(name)} must be an object with one of {', '.join(METRICS)} and a field, such as "
             f"{{'sum': 'amount'}}; given {shortened(spec)}."
         )
     ((function, field),) = spec.items()
     if not isinstance(field, str):
-        raise BadParams(f"Metric {shortened(name)} takes the name of a field; given {shortened(field)}.")
+        raise BadParams(f"Metric {shortened(name)} takes a field name; given {shortened(field)}.")
     if function == "count":
         return ("count(*)" if field == "*" else f"count({collection.ref(field, bind).value})"), False
     ref = collection.ref(field, bind)

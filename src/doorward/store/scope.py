@@ -1,4 +1,4 @@
-"""What a caller may see of the data, as values that every statement is bound to."""
+"""The scope of a caller: the values that restrict every statement to the visible data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doorward.model import Caller
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """The part of a caller that decides which rows exist for it."""
+    """The properties of a caller that decide which rows it sees."""
 
     tenant: str
     identities: frozenset[str]
@@ -22,11 +22,11 @@ class Scope(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, caller: Caller) -> Scope:
         if not caller.tenant:
-            raise NotPermitted("Data belongs to tenants, and you belong to none; sign in first.")
+            raise NotPermitted("You belong to no tenant, and data belongs to tenants; sign in first.")
         return cls(caller.tenant, caller.identities, caller.access, caller.rooms)
 
     def values(self) -> dict[str, Any]:
-        """The values under the names that `BOUND` writes into SQL."""
+        """The values to bind, under the parameter names in `BOUND`."""
         return {
             "tenant": self.tenant,
             "identities": _encode(sorted(self.identities)),
@@ -36,7 +36,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Names(NamedTuple):
-    """How a statement writes the schema of its tables and the values of a scope."""
+    """The SQL expressions for the schema of the tables and for the values of a scope."""
 
     schema: str
     tenant: str
@@ -49,12 +49,12 @@ BOUND = Names("main", ":tenant", ":identities", ":level", ":rooms")
 
 
 def quoted(name: str) -> str:
-    """An identifier in SQL."""
+    """Quote an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text in SQL, for the definitions of views, which cannot hold bound parameters."""
+    """An SQL string literal, for view definitions, which cannot contain bound parameters."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,4 +1,4 @@
-"""SQL of what a caller ran in the shell, from the ledger."""
+"""SQL for a caller's shell history, read from the ledger."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from doorward.store.sqlite import Store
 
 
 async def newest(store: Store, tenant: str, caller: str, behalf: str, *, room: str, limit: int) -> list[dict[str, Any]]:
-    """The last shell commands of one caller in one room that ended or were refused, newest first.
+    """A caller's last finished or refused shell commands in one room, newest first.
 
-    Only the newest part of the ledger is looked at, so that a caller who ran few costs no search through all of it.
+    Only the newest part of the ledger is searched, so that a caller with few commands does not cause a full scan.
     """
     return await store.read(
         "SELECT call, at, command, status, duration, note, CASE WHEN phase = 'end'"

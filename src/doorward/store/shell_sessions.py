@@ -1,4 +1,4 @@
-"""SQL of the sessions of the shell. What a session holds is one body, read and written as a whole."""
+"""SQL for shell sessions. The state of a session is one body, read and written as a whole."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def put(id: str, tenant: str, user: str, agent: str, body: str, used_at: float) 
 
 
 def keep_newest(tenant: str, user: str, agent: str, most: int) -> Statement:
-    """Let sessions go beyond so many: first those used only once, and of these those not used for longest.
+    """Delete sessions beyond `most`: first those used only once, least recently used first.
 
-    One in which something waits for a person goes last. The newest stay whatever they are: whoever began one a moment
-    ago goes on in it.
+    A session in which a call waits for approval is deleted last. The newest sessions stay, because a session that has
+    just begun is likely to continue.
     """
     return Statement(
         "DELETE FROM shell_sessions WHERE tenant = ?1 AND user = ?2 AND agent = ?3 AND id NOT IN"

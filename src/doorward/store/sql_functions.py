@@ -1,6 +1,6 @@
-"""The functions of ours that SQL may call: patterns, record rights and hidden secrets.
+"""Doorward's own SQL functions: patterns, record access and redaction.
 
-None of them knows a caller; whatever decides is an argument.
+They know no caller; everything they decide on is an argument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIST_RIGHTS = "doorward_list_rights"
 REDACTED = "doorward_redacted"
 
 Secrets = Mapping[str, frozenset[str]]
-"""Command name to the parameters of it whose values nobody may see."""
+"""The secret parameters of each command, by command name."""
 
 _decode = msgspec.json.Decoder().decode
 
@@ -36,7 +36,7 @@ def install(db: sqlite3.Connection, secrets: Secrets) -> None:
 
 @functools.lru_cache(maxsize=512)
 def pattern(text: str) -> Any:
-    """A compiled pattern whose time to match grows with the text only; raises `re2.error` for a bad one."""
+    """Compile a pattern that matches in linear time; raises `re2.error` if it is not valid."""
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -60,7 +60,7 @@ def _list_rights(read: Any, edit: Any, full: Any, deny: Any, identities: str, le
 
 
 def column_lists(columns: tuple[Any, ...]) -> dict[str, Any]:
-    """Access lists kept as JSON texts in the columns of a table; an unreadable one names nobody."""
+    """Access lists stored as JSON in table columns. A malformed one is returned as is; `acl.rights` fails closed."""
     return {name: _column_list(value) for name, value in zip(acl.LISTS, columns, strict=True)}
 
 

@@ -1,4 +1,4 @@
-"""SQLite behind one writer thread that commits in groups, and a few threads that only read."""
+"""The SQLite store: one writer thread that commits in groups, and a few read-only threads."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from doorward.store import migrations
 T = TypeVar("T")
 
 _ROWS_AT_ONCE = 32, 8, 4, 1
-"""So many records go into one statement: each statement lets go of the interpreter, which calls wait for."""
+"""Records per INSERT. Each statement releases the GIL and waits to get it back, so fewer statements are faster."""
 _JOBS_AT_ONCE = 512
 _QUIET_TURNS = 2
-"""A request that has come takes two turns of the loop to its record: one to be read, one to run."""
+"""A request takes two turns of the event loop to reach its record: one to be read, one to run."""
 _LOG_PAGES = 4_000
-"""16 MB of log before it is brought into the database: the ledger's pages are then written there less often."""
+"""16 MB of write-ahead log before a checkpoint, so that the ledger's pages are rewritten less often."""
 _INSERT = f"INSERT INTO ledger ({', '.join(record.COLUMNS)}) VALUES "
 _ONE_ROW = f"({', '.join('?' * len(record.COLUMNS))})"
 _INSERTS = {rows: _INSERT + ", ".join([_ONE_ROW] * rows) for rows in _ROWS_AT_ONCE}
 
 
 class Statement(NamedTuple):
-    """One SQL statement of a write. When `rows` is given and another number changed, the whole write is undone."""
+    """One SQL statement of a write. If `rows` is given and a different number changes, the whole write is undone."""
 
     sql: str
     params: Sequence[Any] = ()
     rows: int | None = None
     otherwise: str = "it changed in the meantime"
-    """What to say when the number of rows is not as demanded."""
+    """The reason in the error if the number of rows differs."""
 
 
 class _Job(NamedTuple):
@@ -58,7 +58,7 @@ class Head(NamedTuple):
 
 
 class Store:
-    """All of Doorward's own data. Writes are lists of statements, done together or not at all."""
+    """Doorward's own data. A write is a list of statements that succeed or fail together."""
 
     def __init__(self, path: Path, key: bytes) -> None:
         self.path = path
@@ -66,15 +66,15 @@ class Store:
         self._db, self.head = _open_for_writing(path, key)
         self._durable: bool | None = None
         self._owed: list[record.Entry] = []
-        """Ends of calls that could not be stored yet; they go in front of whatever is stored next."""
+        """End records of calls that could not be stored yet. They are stored first in the next write."""
         self.failing = False
-        """Whether the last write failed, as on a disk that is full."""
+        """Whether the last write failed, for example because the disk is full."""
         self._closed = False
         self.loop: asyncio.AbstractEventLoop | None = None
-        """The loop that all writes come from; None: it is asked for each time, which takes a system call."""
+        """The event loop of all writes. If None, it is looked up for each write, which costs a system call."""
         self._jobs: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._gathered: list[_Job] = []
-        """Jobs that the writer does not know of yet; see `_gather`."""
+        """Jobs not handed to the writer yet; see `_gather`."""
         self._seen = self._quiet = 0
         self._writer = threading.Thread(target=self._write_forever, name="store-writer", daemon=True)
         self._writer.start()
@@ -90,16 +90,15 @@ class Store:
         owed: bool = False,
         then: Callable[[], None] | None = None,
     ) -> list[int]:
-        """Run statements and append ledger entries as one; returns the changed rows of each statement.
+        """Run statements and append ledger entries atomically. Returns the changed rows of each statement.
 
-        `durable` writes reach the disk before this returns; others survive the death of the process, and a power
-        cut may take the last of them. `owed` entries may not be lost, whoever waits for them: they are stored even
-        when the statements are refused, and when the disk refuses, with the next write that succeeds. `then` is done
-        as soon as it is stored, in the order of the writes and also when whoever waits has gone: what is held in
-        memory follows what is stored.
+        `durable` writes are on the disk before this returns. Other writes survive a crash of the process, but a power
+        cut can lose the last of them. `owed` entries must not be lost: they are stored even if the statements are
+        refused and, if the disk fails, with the next write that succeeds. `then` runs as soon as the write is stored,
+        in the order of the writes, even if the waiting task is cancelled, so that memory matches the database.
         """
         if self._closed:
-            raise LedgerUnavailable("Doorward is ending, so nothing more is stored.")
+            raise LedgerUnavailable("Doorward is shutting down, so nothing more is stored.")
         loop = self.loop or asyncio.get_running_loop()
         job = _Job(statements, entries, durable, owed, loop, loop.create_future())
         self._gather(job)
@@ -109,21 +108,21 @@ class Store:
         return await asyncio.shield(job.done)
 
     async def read(self, sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
-        """The rows of one SELECT, each as a dictionary."""
+        """The rows of one SELECT as dictionaries."""
         return await self.in_reader(lambda db: [dict(row) for row in db.execute(sql, params)])
 
     async def in_reader(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work(connection)` on a thread that has a read-only connection."""
+        """Run `work(connection)` on a thread with a read-only connection."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._with_reader, work)
 
     @property
     def owes(self) -> bool:
-        """Whether entries wait for the next write that succeeds."""
+        """Whether owed entries wait for the next successful write."""
         return bool(self._owed)
 
     def close(self) -> None:
-        """End in good order; the last connection to go brings everything into the one database file."""
+        """Close all connections. The last one to close moves the write-ahead log into the database file."""
         self._closed = True
         self._hand_over()
         self._jobs.put(None)
@@ -133,9 +132,9 @@ class Store:
             db.close()
 
     def _gather(self, job: _Job) -> None:
-        """Hold a job until the event loop brings no more of them: one commit for many costs hardly more than for one.
+        """Hold a job until no more jobs arrive: one commit for many jobs costs hardly more than for one.
 
-        A job that is alone waits for a few turns of an idle loop, which take microseconds.
+        A single job waits a few turns of an idle event loop, which takes microseconds.
         """
         if self._gathered and self._gathered[0].loop is not job.loop:
             self._hand_over()
@@ -145,7 +144,7 @@ class Store:
             job.loop.call_soon(self._look)
 
     def _look(self) -> None:
-        """Once in each turn of the loop while jobs are held: whether more have come."""
+        """Check in each turn of the event loop whether more jobs have arrived, while jobs are held."""
         count = len(self._gathered)
         if not count:
             return
@@ -169,7 +168,7 @@ class Store:
         try:
             return work(db)
         except UnicodeEncodeError as error:
-            raise BadParams("What is looked for holds bytes that are not UTF-8 text.") from error
+            raise BadParams("The search value contains bytes that are not UTF-8 text.") from error
         except sqlite3.Error as error:
             raise _unavailable(error, self.path, "read from") from error
 
@@ -217,7 +216,7 @@ class Store:
         _answer(batch, answers)
 
     def _roll_back(self) -> None:
-        """Take the batch back. SQLite may have done so itself, and a disk that fails may forbid even that."""
+        """Roll the batch back. SQLite may have done so itself, and a failing disk can prevent even this."""
         if self._db.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
@@ -228,7 +227,7 @@ class Store:
             self._durable = durable
 
     def _run(self, statements: Sequence[Statement]) -> list[int] | DoorwardError:
-        """One job inside the batch's transaction; a job that fails takes back only itself."""
+        """Run one job inside the batch's transaction. A failed job rolls back only its own changes."""
         self._db.execute("SAVEPOINT job")
         counts = []
         try:
@@ -278,7 +277,7 @@ class Store:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, whatever it is asked."""
+    """Open a connection that cannot write."""
     uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_on_a_read_only_disk(path) else ''}"
     db = None
     try:
@@ -294,7 +293,10 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def _is_on_a_read_only_disk(path: Path) -> bool:
-    """There SQLite cannot make the files it shares with writers; nobody can write, so a whole database needs none."""
+    """Whether to open the file as immutable: SQLite cannot create its shared files on a read-only disk.
+
+    Nobody can write there, so a database without a write-ahead log does not need them.
+    """
     log = path.with_name(f"{path.name}-wal")
     try:
         return bool(os.statvfs(path.parent).f_flag & os.ST_RDONLY) and not (log.exists() and log.stat().st_size)
@@ -326,8 +328,8 @@ def _read_head(db: sqlite3.Connection, key: bytes) -> Head:
         seq, hash_, signature = row
         if not record.is_signed(key, signature, "head", seq, hash_):
             raise Unusable(
-                "The end of the ledger was not signed with this house's secret; the secret or the database is another.",
-                hint="Restore both from one copy. `doorward audit verify` says more.",
+                "The end of the ledger is not signed with this server's secret. One of the two was replaced.",
+                hint="Restore both from the same backup. For details, run `doorward audit verify`.",
             )
         return Head(seq, hash_)
     signature = record.sign(key, "head", 0, record.GENESIS)
@@ -355,7 +357,7 @@ def _resolve(pairs: list[tuple[asyncio.Future[list[int]], list[int] | DoorwardEr
 
 
 def _is_about_the_statement(error: Exception) -> bool:
-    """Whether only this statement is at fault, and not the disk or the file under all of them."""
+    """Whether the statement caused the error, not the disk or the database file."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) in (
         sqlite3.SQLITE_ERROR,
         sqlite3.SQLITE_MISMATCH,
@@ -365,19 +367,19 @@ def _is_about_the_statement(error: Exception) -> bool:
 
 
 def _unavailable(error: Exception, path: Path, way: str) -> LedgerUnavailable:
-    """A database error as a refusal that says what to do."""
+    """A database error as a refusal with a hint."""
     reason = _reason(error, path)
     return LedgerUnavailable(f"The record could not be {way} {path}: {reason}.", hint=_advice(reason), retry_after=5.0)
 
 
 def unusable(error: Exception, path: Path) -> Unusable:
-    """A database error that stops a program which only reads, or which cannot begin."""
+    """A database error that keeps the program from starting or from reading."""
     reason = _reason(error, path)
     return Unusable(f"The database {path} cannot be opened: {reason}.", hint=_advice(reason))
 
 
 def _reason(error: Exception, path: Path) -> str:
-    """SQLite calls a full disk an I/O error when it is its shared memory that finds no room."""
+    """The cause of an error. SQLite reports a full disk as an I/O error if its shared-memory file has no space."""
     with contextlib.suppress(OSError):
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR:
             return f"{error}, since the disk is full" if os.statvfs(path.parent).f_bavail == 0 else str(error)
@@ -387,11 +389,11 @@ def _reason(error: Exception, path: Path) -> str:
 def _advice(reason: str) -> str:
     text = reason.lower()
     if "full" in text or "no space" in text:
-        return "Free some space on that disk; Doorward goes on by itself."
+        return "Free some space on that disk; Doorward then continues automatically."
     if "readonly" in text or "read-only" in text:
         return "Make the home folder writable for this account."
     if "locked" in text or "busy" in text:
         return "Another program has the database open for writing; close it."
     if "malformed" in text or "not a database" in text or "corrupt" in text:
-        return "Move the file away and restore a copy, or start anew with another DOORWARD_HOME."
+        return "Move the file away and restore a backup, or start with another DOORWARD_HOME."
     return "Check that the home folder exists and belongs to this account."

@@ -1,4 +1,4 @@
-"""Words cut to their stems by SQLite's own Porter stemmer, so that what is compared here is what its index holds."""
+"""Word stems from SQLite's own Porter stemmer, so that they match the full-text index exactly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST = 50_000
 
 
 class Stems:
-    """A memory of stems. Its owner sees to it that one thread at a time uses it."""
+    """A cache of word stems. Not thread-safe: the owner must lock it."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -18,7 +18,7 @@ class Stems:
         self._known: dict[str, str] = {}
 
     def of(self, words: Iterable[str]) -> list[str]:
-        """The stem of each of these words, which are single words in lower case."""
+        """The stem of each word. Words must be single and in lower case."""
         words = list(words)
         if len(self._known) > _MOST:
             self._known.clear()

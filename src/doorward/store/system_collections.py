@@ -1,8 +1,9 @@
-"""The house's own data as read-only collections. Everything but recipes belongs to one tenant.
+"""Doorward's own data as read-only collections. Everything except recipes belongs to one tenant.
 
-A credential that is limited to rooms sees only what happened in those. Rooms and their messages show to members
-and to full access; parameters of calls show to whoever made them and to full access, secrets hidden. What is done in a
-room of two shows to the two; who answers for the house sees that and what was run there, and nothing of what was said.
+A credential limited to rooms sees only data of those rooms. Rooms and their messages are visible to members and to
+callers with full access. Parameters of a call are visible to its caller and to callers with full access, with secrets
+hidden. Calls in a direct-message room are visible to its two members. A caller with root access sees that a call was
+made there and which command ran, but no parameters, notes or messages.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class SystemCollection(Tabular):
         super().__init__(name, fields, key="id", ties=[f"c.{quoted(tie)}"])
         self._select = select
         self.areas = tuple(areas)
-        """The families of commands that change what is shown here."""
+        """The command families that change this data."""
 
     def select(self, names: Names) -> str:
         return self._select(names)
@@ -50,7 +51,7 @@ class SystemCollection(Tabular):
 
 
 class AuditCollection(SystemCollection):
-    """The ledger. What was counted of a large one says where records with a certain value can be."""
+    """The ledger. For a large one, the stored counts tell which ranges can contain a value."""
 
     def stretches(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
         given = {name: value for name, value in map(_equal, (where or {}).items()) if isinstance(value, str)}
@@ -63,7 +64,7 @@ class AuditCollection(SystemCollection):
 
 
 def _equal(item: tuple[str, Any]) -> tuple[str, Any]:
-    """A field and the value that a filter wants it to have; no text where it wants something else."""
+    """A field and the value a filter requires for it; None if the condition is not an equality."""
     name, wanted = item
     if isinstance(wanted, Mapping):
         wanted = wanted["$eq"] if wanted.keys() == {"$eq"} else None
@@ -71,7 +72,7 @@ def _equal(item: tuple[str, Any]) -> tuple[str, Any]:
 
 
 def _times(wanted: Any) -> tuple[float, float]:
-    """The span that a filter on time leaves, as far as it can be read at a glance."""
+    """The time span of a filter on time, from its simple bounds. May be wider than the filter."""
     bounds = wanted if isinstance(wanted, Mapping) else {}
     begin, end = bounds.get("$gte", bounds.get("$gt")), bounds.get("$lt", bounds.get("$lte"))
     return _seconds(begin, 0.0), _seconds(end, math.inf)
@@ -103,7 +104,7 @@ def _as_member(names: Names, room: str) -> str:
 
 
 def _is_no_others(names: Names, room: str) -> str:
-    """No room of two others: whatever their access, only the two see it, and an agent only when it is one of them."""
+    """Not a direct-message room of others. Only its two members see it, at any access level; agents only as members."""
     return (
         f"({room} NOT IN (SELECT d.id FROM {names.schema}.rooms AS d WHERE d.tenant = {names.tenant} AND d.direct)"
         f" OR NOT EXISTS (SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN"
@@ -112,18 +113,18 @@ def _is_no_others(names: Names, room: str) -> str:
 
 
 def _is_own(names: Names) -> str:
-    """Whether the call of a row was asked for by the one who looks, or by an agent for that person."""
+    """Whether the reader made the call of a row, or an agent made it on the reader's behalf."""
     return f"NOT EXISTS (SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN (caller, behalf))"
 
 
 def _is_no_secret(names: Names, room: str) -> str:
-    """No call in a room of two others, unless it is one's own, or one answers for the house."""
+    """Not a call in a direct-message room of others, unless it is the reader's own or the reader has root access."""
     others = f"{room} NOT GLOB '{DIRECT}*' OR {_is_no_others(names, room)}"
     return f"({others} OR {names.level} >= {int(Access.ROOT)} OR {_is_own(names)})"
 
 
 def _untold(names: Names, room: str, text: str, value: str) -> str:
-    """A value, unless the call was made in a room of two others, or the text of the record names one."""
+    """A value, or null if the call was made in a direct-message room of others or the record's text names one."""
     stranger = (
         f"SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN"
         f" (SELECT t.id FROM {names.schema}.members AS t WHERE t.tenant = {names.tenant} AND t.room = d.id)"
@@ -213,7 +214,7 @@ def _audit(names: Names) -> str:
 
 
 _CALLED = "command GLOB 'mcp/*/*' AND phase <> 'start' AND status IN ('done', 'failed') AND code <> 'dry_run'"
-"""The ledger's records of how calls of upstream tools ended; what was refused or waits called nobody."""
+"""The end records of calls to upstream tools. Refused and waiting calls did not reach a server."""
 _SERVER = "substr(command, 5, instr(substr(command, 5), '/') - 1)"
 _TOOL = "substr(command, 5 + instr(substr(command, 5), '/'))"
 
@@ -256,13 +257,13 @@ def _tool_use(names: Names) -> str:
 
 
 def _nothing(fields: Sequence[Field]) -> Select:
-    """No rows: nothing keeps these yet, but their shape is settled."""
+    """No rows: nothing stores this data yet, but the fields are fixed."""
     columns = ", ".join(f"NULL AS {quoted(field.name)}" for field in fields)
     return lambda names: f"SELECT {columns} WHERE FALSE"
 
 
 def _fields(words: str) -> list[Field]:
-    """Fields in order: `name` is a text, `name:kind` something else."""
+    """Parse a list of fields: `name` is text, `name:kind` another type."""
     pairs = (word.partition(":") for word in words.split())
     return [msgspec.convert({"name": name, "kind": kind or "text"}, Field) for name, _, kind in pairs]
 

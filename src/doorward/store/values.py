@@ -1,4 +1,4 @@
-"""Single values on their way into and out of the database."""
+"""Conversion of single values between JSON and the database."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _decode = msgspec.json.Decoder().decode
 
 
 def scalar(value: Any, where: str) -> Scalar:
-    """A value that can be bound: a text, a number, a boolean or null."""
+    """Check that a value can be bound: a string, a number, a boolean or null."""
     if value is not None and not isinstance(value, str | int | float):
-        raise BadParams(f"{where} takes a text, number, boolean or null; given {shortened(value)}.")
+        raise BadParams(f"{where} takes a string, number, boolean or null; given {shortened(value)}.")
     check_storable(value, where)
     return value
 
 
 def check_storable(value: Any, where: str) -> None:
-    """Refuse what JSON or the database would store as something else."""
+    """Refuse values that JSON or the database cannot store unchanged."""
     if isinstance(value, str):
         if "\x00" in value or not _is_text(value):
-            raise BadParams(f"{where} holds a NUL or half of a surrogate pair; give plain text.")
+            raise BadParams(f"{where} contains a NUL or half of a surrogate pair; give plain text.")
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise BadParams(f"{where} takes finite numbers; given {value}.")
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise BadParams(f"{where} takes whole numbers of at most 64 bits; given {shortened(value)}.")
+            raise BadParams(f"{where} takes integers of at most 64 bits; given {shortened(value)}.")
     elif isinstance(value, dict):
         for key, inner in value.items():
             check_storable(key, where)
@@ -48,27 +48,27 @@ def check_storable(value: Any, where: str) -> None:
 
 
 def seconds(value: Scalar, where: str) -> Scalar:
-    """A point in time as stored: seconds since 1970; a text is read as ISO 8601, in UTC unless it says otherwise."""
+    """Convert a time to seconds since 1970. A string is parsed as ISO 8601, in UTC if it has no time zone."""
     if not isinstance(value, str):
         return value
     try:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
         raise BadParams(
-            f"{where} is a time: seconds since 1970 or ISO 8601 such as 2026-01-31T12:00:00Z; given {shortened(value)}."
+            f"{where} takes a time: seconds since 1970 or ISO 8601 like 2026-01-31T12:00:00Z; given {shortened(value)}."
         ) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def shown_time(value: Any) -> Any:
-    """Stored seconds as people read them."""
+    """Stored seconds as ISO 8601."""
     if not isinstance(value, int | float):
         return value
     return iso(value)
 
 
 def shown(value: Any) -> Any:
-    """A database value in JSON: bytes as `{"$base64": …}`, infinities as text."""
+    """A database value as JSON: bytes as `{"$base64": …}`, infinities as strings."""
     if isinstance(value, bytes):
         return {"$base64": base64.b64encode(value).decode()}
     if isinstance(value, float) and not math.isfinite(value):
@@ -77,7 +77,7 @@ def shown(value: Any) -> Any:
 
 
 def shown_kind(value: Any, kind: str) -> Any:
-    """A database value whose type SQL has told."""
+    """A database value as JSON, given the type SQL reported."""
     if kind in ("true", "false"):
         return kind == "true"
     if kind in ("array", "object"):
@@ -86,7 +86,7 @@ def shown_kind(value: Any, kind: str) -> Any:
 
 
 def column(value: Any, where: str) -> Scalar | bytes:
-    """A JSON value for a column of a table."""
+    """A JSON value as a value of a table column."""
     if isinstance(value, dict) and list(value) == ["$base64"] and isinstance(value["$base64"], str):
         try:
             return base64.b64decode(value["$base64"], validate=True)

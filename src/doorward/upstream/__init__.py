@@ -1,1 +1,1 @@
-"""MCP servers of others: connected, kept up, and governed like everything else."""
+"""Upstream MCP servers: connect to them, supervise them, and offer their tools through the gate."""

@@ -1,7 +1,7 @@
-"""The addresses of servers' resources as our own clients see them: unique, and leading back to their server.
+"""Resource URIs of upstream servers, as Doorward's clients see them.
 
-A resource of a server is `mcp://<server>/` with the server's own address behind it, as it is. Nothing in it is encoded
-anew, so that a template stays a template, and whoever reads the address sees what it is.
+A server's resource is `mcp://<server>/` followed by the server's own URI. The URI is not re-encoded, so that a template
+stays a template and the URI stays readable.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 SCHEME = "mcp://"
 LONGEST = 8_192
-"""Characters of an address, with the server in front of it."""
+"""Length limit of a wrapped URI, in characters."""
 _WRAPPED = re.compile(r"mcp://([a-z][a-z0-9_-]{0,30})/(.+)", re.DOTALL)
 
 
@@ -21,13 +21,13 @@ def wrapped(server: str, uri: str) -> str:
 
 
 def unwrapped(uri: str) -> tuple[str, str] | None:
-    """The server and its own address; None for an address of another kind."""
+    """Split a wrapped URI into the server and its own URI; None for any other URI."""
     found = _WRAPPED.fullmatch(uri) if len(uri) <= LONGEST else None
     return (found[1], found[2]) if found is not None else None
 
 
 def relinked(server: str, content: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same blocks with every address in them as our clients can read it. Most have none, and are left alone."""
+    """Wrap every URI in these content blocks. Most blocks have none and are returned unchanged."""
     for block in content:
         kind = block.get("type")
         if kind == "resource_link" or kind == "resource":
@@ -36,7 +36,7 @@ def relinked(server: str, content: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def contents(server: str, given: Iterable[Any]) -> list[dict[str, Any]]:
-    """What a resource holds, under addresses that lead back."""
+    """Wrap the URIs in the contents of a resource."""
     return [_addressed(server, one) for one in given if isinstance(one, dict)]
 
 

@@ -1,4 +1,4 @@
-"""Waiting for a time or for news, whichever comes first."""
+"""A timer that an event can cut short."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Timer(Protocol):
 
 
 SetTimer = Callable[[float, Callable[[], None]], Timer]
-"""Sets a timer, as `loop.call_later` does; tests have one that rings when they say so."""
+"""Sets a timer, as `loop.call_later` does. Tests pass one that they control."""
 
 
 class Alarm:
@@ -21,15 +21,15 @@ class Alarm:
         self._news = asyncio.Event()
 
     def ring(self) -> None:
-        """There is news."""
+        """Wake up the task that waits."""
         self._news.set()
 
     def forget(self) -> None:
-        """Whatever news there was is old."""
+        """Discard a pending ring."""
         self._news.clear()
 
     async def nap(self, seconds: float, *, news: bool = True) -> bool:
-        """Wait for so long or, with `news`, until there is any; whether the time is up."""
+        """Wait for the time to pass or, with `news`, for a ring. Return whether the time has passed."""
         up = asyncio.Event()
         over = self._news if news else up
 

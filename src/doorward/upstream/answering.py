@@ -1,4 +1,4 @@
-"""What passes between a call and the server that answers it, beside the arguments."""
+"""Types that a tool call exchanges with its server: results, questions and hooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How a tool answered."""
+    """The result of a tool call."""
 
     content: list[dict[str, Any]]
     structured: Any = None
@@ -17,17 +17,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a server wants to know before it answers: from a person, or from a model."""
+    """A question of a server during a call, for a person (elicitation) or for a model (sampling)."""
 
     server: str
     kind: Literal["form", "url", "sampling"]
     message: str
     params: dict[str, Any]
-    """The request as it came: `requestedSchema`, `url`, `messages` and so on."""
+    """The request's params as received: `requestedSchema`, `url`, `messages` and so on."""
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out: accepted with content, or declined, or cancelled."""
+    """The answer to a server's question: accepted with content, declined or cancelled."""
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None
@@ -35,18 +35,18 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hooks(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call hears of what goes on while it waits for a server."""
+    """Callbacks for events during a call."""
 
     progress: Callable[[float | None, str], None] | None = None
-    """How far it is, from 0 to 1 or None, and what it says."""
+    """Called with the progress from 0 to 1, or None, and a message."""
     log: Callable[[str, str], None] | None = None
-    """A level and a line that the server logs."""
+    """Called with the level and text of a log message."""
     level: str = "info"
-    """The least grave level of which `log` hears, where a server can be told."""
+    """The lowest level for `log`, where the server supports it."""
     ask: Callable[[Wanted], Awaitable[Given]] | None = None
-    """None: nobody can be asked, so every question is answered with "cancel"."""
+    """Answers questions. None: every question is answered with "cancel"."""
     person: tuple[str, str] | None = None
-    """For whom this call is made: the tenant and the person. Questions of a server that runs several calls, and does
-    not say to which one a question belongs, are put to a person only when all of them are made for the same."""
+    """The tenant and person that this call is for. A server with several running calls may not say which one a question
+    belongs to; the question is asked only when all of them are for the same person."""
     remarks: list[str] = []
-    """What whoever made the call should know if the tool answers that it failed, as sentences; filled meanwhile."""
+    """Sentences that explain a failure of the tool to the caller; filled during the call."""

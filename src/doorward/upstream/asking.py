@@ -1,7 +1,7 @@
-"""What a server wants to know in the middle of a call: from a person, or from a model.
+"""Questions of a server during a call: elicitation (a person answers) and sampling (a model answers).
 
-Up to 2025-11-25 it sends a request of its own; since 2026-07-28 its result says what is missing. What may be asked, and
-how an answer is written, is the same in both.
+Up to 2025-11-25 a server sends a request of its own; since 2026-07-28 its result says what input is required. The
+questions and the format of the answers are the same in both.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ ELICIT = "elicitation/create"
 SAMPLE = "sampling/createMessage"
 
 REFUSED = -1
-"""The code with which clients say that a person, or an operator, does not want a model to be asked."""
+"""The error code of a client when a person or an operator rejects sampling."""
 _LONGEST = 10_000
-"""Characters of what people are asked, so that nobody approves what they were not shown whole."""
+"""Length limit of a question, so that people always see all of it."""
 
-_NO_SAMPLING = "sampling is not allowed here: the operator of this gateway has not switched it on for this server"
+_NO_SAMPLING = "sampling is not enabled for this server; the operator of this gateway can enable it"
 
 
 def capabilities(sampling: bool) -> dict[str, Any]:
-    """What we tell a server that it may ask for. We have no roots: what it may reach is for its operator to say."""
+    """The client capabilities that Doorward declares. There are no roots: operators decide what servers access."""
     told: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
     if sampling:
         told["sampling"] = {}
@@ -39,9 +39,9 @@ def capabilities(sampling: bool) -> dict[str, Any]:
 async def answered(
     session: Session, method: str, params: Mapping[str, Any], hooks: Hooks | None, sampling: bool
 ) -> dict[str, Any]:
-    """The result for the server; a WireError says why it gets none.
+    """Ask the question and return the result for the server; raises WireError when there is none.
 
-    Whoever is asked is not shown the secrets that the server was given, should it repeat them.
+    Secrets that the server was given are masked in the question, in case it repeats them.
     """
     server, params = session.name, session.discretion.hiding(params)
     if method == ELICIT:
@@ -54,10 +54,10 @@ async def answered(
 
 
 def over(request: Request) -> bytes:
-    """What a server is told of a question that nobody answered before its call was over."""
+    """The response to a question that was not answered before its call ended."""
     if request.method == ELICIT:
         return answer(request.id, b'{"action":"cancel"}')
-    return failure(request.id, REFUSED, f"{request.method}: the call that it belongs to is over.")
+    return failure(request.id, REFUSED, f"{request.method}: the call it belongs to has ended.")
 
 
 async def _elicited(server: str, params: Mapping[str, Any], hooks: Hooks | None) -> dict[str, Any]:
@@ -72,7 +72,7 @@ async def _elicited(server: str, params: Mapping[str, Any], hooks: Hooks | None)
     if kind == "url" and type(params.get("url")) is not str:
         raise WireError(INVALID_PARAMS, f"{ELICIT}: `url` must be a text.")
     if hooks is None or hooks.ask is None:
-        return {"action": "cancel"}  # to decline is a person's decision, and no person has seen this
+        return {"action": "cancel"}  # "decline" is a person's decision, and no person has seen this question
     given = await hooks.ask(Wanted(server=server, kind=kind, message=message, params=dict(params)))
     if given.action == "accept" and kind == "form":
         return {"action": "accept", "content": given.content or {}}
@@ -83,8 +83,8 @@ async def _sampled(server: str, params: Mapping[str, Any], hooks: Hooks | None) 
     if type(params.get("messages")) is not list:
         raise WireError(INVALID_PARAMS, f"{SAMPLE}: `messages` must be a list.")
     if hooks is None or hooks.ask is None:
-        raise WireError(REFUSED, f"{SAMPLE}: whoever made this call has no model to ask.")
-    message = "The server asks for the answer of a model."
+        raise WireError(REFUSED, f"{SAMPLE}: the caller has no model to ask.")
+    message = "The server asks for a model's answer."
     given = await hooks.ask(Wanted(server=server, kind="sampling", message=message, params=dict(params)))
     if given.action != "accept" or given.content is None:
         raise WireError(REFUSED, f"{SAMPLE}: it was declined.")

@@ -1,4 +1,4 @@
-"""How a request over HTTP shows who asks, and what is done when that was not enough."""
+"""Authorization of HTTP requests to servers, and the handling of challenges."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 class Challenge(msgspec.Struct, frozen=True):
-    """A server's no to a request: who is it, and what more may it do."""
+    """A server's 401 or 403 response to a request."""
 
     status: int
     header: str
-    """`WWW-Authenticate`, as it came."""
+    """The `WWW-Authenticate` header as received."""
     sent: str
-    """The `Authorization` that was not good enough; empty when there was none."""
+    """The `Authorization` header that was rejected; empty when there was none."""
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What the scheme says beside its name; the first of each counts."""
+        """The parameters of the challenge. When one is repeated, the first counts."""
         found: dict[str, str] = {}
         for name, quoted, plain in _PARAMETER.findall(self.header[:8_192]):
             found.setdefault(name.lower(), plain or _ESCAPED.sub(r"\1", quoted))
@@ -33,26 +33,26 @@ class Challenge(msgspec.Struct, frozen=True):
 
     @property
     def wants_more(self) -> bool:
-        """Whether the token is good, and only does not reach far enough."""
+        """Whether the token is valid but its scope is insufficient."""
         return self.status == 403 and self.parameters.get("error") == "insufficient_scope"
 
 
 class NotLetIn(Unreachable):
-    """The server does not know who asks, and only a person can change that."""
+    """The server requires a login that only a person can do."""
 
     retry = "after_fix"
 
 
 class Authorizer(Protocol):
     async def headers(self) -> Mapping[str, str]:
-        """What to send along, as far as there is something."""
+        """The headers that authorize a request; empty when there are none."""
 
     async def challenged(self, challenge: Challenge) -> None:
-        """Do what can be done without a person. It returns when asking again is worth it, and raises otherwise."""
+        """Handle a challenge without a person. Returns when a retry may succeed, and raises otherwise."""
 
 
 class Fixed:
-    """What the operator wrote into the entry of a server, and nothing else."""
+    """Sends the token from the server's entry, and nothing else."""
 
     def __init__(self, server: str, token: str = "") -> None:
         self._server = server
@@ -63,6 +63,6 @@ class Fixed:
 
     async def challenged(self, challenge: Challenge) -> None:
         raise NotLetIn(
-            f"The server {self._server!r} does not accept the token of its entry: it answered {challenge.status}.",
+            f"The server {self._server!r} rejected the token in its entry: it answered {challenge.status}.",
             hint="Put a valid token into its entry in mcp-servers.json.",
         )

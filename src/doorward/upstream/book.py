@@ -1,4 +1,4 @@
-"""The upstream servers in force, read from one file and kept up to date with it."""
+"""The configured upstream servers, loaded from mcp-servers.json and reloaded when it changes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ log = logging.getLogger(__name__)
 
 FILE = "mcp-servers.json"
 ELSEWHERE = "MCP_CONFIG_PATH"
-"""The environment variable that names another file, over any setting."""
+"""Environment variable with another path of the file; it overrides the setting."""
 
 _WHERE = f"It comes from the environment variable {ELSEWHERE} or from the setting upstream.file."
 _LAST_GOOD = "servers"
 _EVERY_TENANT = ""
 
 Put = Callable[[Servers], None]
-"""Puts servers in force; TypeError, and nothing changed, when they do not fit together."""
+"""Applies servers. Raises TypeError and changes nothing when they are inconsistent."""
 
 
 def place(home: Path, configured: str, environment: Mapping[str, str]) -> Path:
-    """The file that holds the servers of a home folder.
+    """The path of the server file for a home folder.
 
-    A setting means the same wherever Doorward is started; who sets a variable for one start means their own folder.
+    A relative path in the setting is relative to the home folder; in the variable it is relative to the current folder.
     """
     elsewhere = environment.get(ELSEWHERE, "")
     given = elsewhere or configured
@@ -50,7 +50,7 @@ def place(home: Path, configured: str, environment: Mapping[str, str]) -> Path:
 
 
 class ServerBook:
-    """The servers in force. A bad file never replaces a good version, not even across a restart."""
+    """The servers in force. An invalid file never replaces the last good version, even across a restart."""
 
     def __init__(
         self,
@@ -65,15 +65,15 @@ class ServerBook:
         self.environment = dict(os.environ if environment is None else environment)
         self.file = place(home, configured, self.environment)
         self._name = wholefile.shown_place(self.file, home)
-        """What the file is called where something is wrong with it."""
+        """The file's name in error messages."""
         for name in (APPROVAL, DISCOVERY):
-            switched(self.environment, name, True)  # a word that is neither yes nor no stops the start
+            switched(self.environment, name, True)  # an invalid value stops the start
         self.servers = Servers()
-        """What is in force."""
+        """The servers in force."""
         self.problem = ""
-        """What is wrong with the file now."""
+        """The current error in the file, if any."""
         self.changing = asyncio.Lock()
-        """Held by whoever reads the file to change it, so that two changes do not lose each other."""
+        """Hold it while you read and change the file, so that no change is lost."""
         self._store = store
         self._events = events
         self._clock = clock
@@ -85,13 +85,13 @@ class ServerBook:
 
     @property
     def consequence(self) -> str:
-        """What a file with a problem means for now, as a sentence."""
+        """A sentence that says what happens while the file has a problem."""
         if self._taken and self._text is not None:
             return "Its last good version is in force."
-        return "There is no earlier version of it, so no server of it is connected."
+        return "There is no earlier version, so no server in it is connected."
 
     async def load(self) -> None:
-        """Read the file and put it in force, or keep the last good version and say what is wrong."""
+        """Read the file and apply it, or keep the last good version and record the problem."""
         async with self._loading:
             problem, first = self.problem, not self._taken
             try:
@@ -111,11 +111,11 @@ class ServerBook:
             await self._remember()
 
     async def watch(self) -> None:
-        """Load on every change of the file, until cancelled."""
+        """Reload whenever the file changes, until cancelled."""
         await watching.watch(self.file.parent, lambda name: name == self.file.name, self._load_or_log)
 
     async def text(self) -> bytes | None:
-        """The text of the file now, to be changed; None when there is no file. One that is not valid is refused."""
+        """Read the text to change it; None when there is no file. Raises BadServers when it is invalid."""
         text = await asyncio.to_thread(self._read)
         if text is not None:
             self.parsed(text)
@@ -125,16 +125,16 @@ class ServerBook:
         return parse(text, self._name, self.environment)
 
     async def save(self, before: bytes | None, after: bytes | None) -> None:
-        """Put another text in the place of the one that was read, for this account's eyes only, and in force.
+        """Replace the file's text, readable for this account only, and apply it.
 
-        Conflict, and nothing written, when the file is not as it was read any more.
+        Raises Conflict and writes nothing when the file has changed since it was read.
         """
         await asyncio.to_thread(self._write, before, after)
         await self.load()
 
     def _write(self, before: bytes | None, after: bytes | None) -> None:
         if self._read() != before:
-            raise Conflict(f"{self.file} was changed by somebody else meanwhile; nothing was written. Try again.")
+            raise Conflict(f"{self.file} has changed in the meantime, so nothing was written. Try again.")
         real = Path(os.path.realpath(self.file))
         if after is not None:
             wholefile.replace(real, after)
@@ -145,7 +145,7 @@ class ServerBook:
             raise wholefile.cannot_be_written(self.file, error) from error
 
     def _read(self) -> bytes | None:
-        """No file is no server. Where the folder itself is gone, nobody ordered anything: it may not be mounted."""
+        """Read the file; None when it is missing. A missing folder is an error, because it may not be mounted yet."""
         try:
             return wholefile.read(self.file, LARGEST)
         except wholefile.Unreadable as error:
@@ -155,7 +155,7 @@ class ServerBook:
             raise BadServers(self._name, "", str(error)) from error
 
     def _take(self, text: bytes | None) -> None:
-        """Put a text in force, wholly or not at all."""
+        """Apply a text as a whole or not at all."""
         if self._taken and text == self._text:
             return
         servers = self.parsed(text) if text is not None else self._none()
@@ -169,7 +169,7 @@ class ServerBook:
         return parse(b"{}", FILE, self.environment)
 
     async def _take_last_good(self) -> None:
-        """What an earlier process had in force from this very file, while the file itself is bad."""
+        """Apply the last good version of this file that an earlier process stored."""
         kept = await keepsakes.get(self._store, _LAST_GOOD) or ""
         file, _, text = kept.partition("\n")
         if file != str(self.file) or not text:
@@ -177,7 +177,7 @@ class ServerBook:
         try:
             self._take(text.encode())
         except BadServers as error:
-            log.warning("the stored last good version of the servers cannot be used any more: %s", error)
+            log.warning("the stored last good version of the servers is no longer usable: %s", error)
 
     def _reject(self) -> None:
         log.warning("%s %s", self.problem, self.consequence)
@@ -192,7 +192,7 @@ class ServerBook:
         self._events.publish(ServersLoaded(tenant=_EVERY_TENANT, at=now, servers=len(self.servers.servers)))
 
     async def _remember(self) -> None:
-        """Keep what is in force for the next process. What cannot be stored now is made up for by a later load."""
+        """Store the current version for the next process. If that fails, a later load tries again."""
         last = f"{self.file}\n{(self._text or b'').decode()}"
         try:
             kept = await keepsakes.get(self._store, _LAST_GOOD)
@@ -201,12 +201,12 @@ class ServerBook:
             self._remembered = True
         except LedgerUnavailable as error:
             self._remembered = False
-            log.warning("the servers in force could not be stored as the last good ones: %s", error)
+            log.warning("the servers in force could not be stored as the last good version: %s", error)
 
     async def _load_or_log(self) -> bool:
         try:
             await self.load()
         except DoorwardError as error:
-            log.warning("the servers could not be loaded and will be tried again: %s", error)
+            log.warning("the servers could not be loaded; Doorward will try again: %s", error)
             return False
         return self._remembered

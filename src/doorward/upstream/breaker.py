@@ -1,4 +1,4 @@
-"""A circuit breaker: after many failures in a row nobody waits any more, until one attempt went well again."""
+"""A circuit breaker: after several failures in a row, calls fail fast until an attempt succeeds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ REST = 30.0
 
 
 class Breaker:
-    """Closed, calls pass. Open, they are refused. After a rest one of them may try, and its end decides."""
+    """Closed: calls pass. Open: calls are refused. After a rest one call may try, and its result decides."""
 
     def __init__(self, clock: Clock, failures: int = FAILURES, rest: float = REST) -> None:
         self._clock = clock
@@ -20,7 +20,7 @@ class Breaker:
         self._trying = False
 
     def blocked(self) -> float:
-        """For how many seconds calls are refused; 0 lets this one pass."""
+        """Seconds for which calls are still refused; 0 lets this call pass."""
         if self._failures < self._most:
             return 0.0
         left = self._until - self._clock.steady()
@@ -32,7 +32,7 @@ class Breaker:
         return 0.0
 
     def failed(self) -> bool:
-        """Count a failure; whether calls are refused from now on."""
+        """Count a failure; return whether the breaker is open now."""
         self._failures += 1
         self._trying = False
         opened = self._failures >= self._most
@@ -45,5 +45,5 @@ class Breaker:
         self._trying = False
 
     def undecided(self) -> None:
-        """The attempt was given up by whoever made it, which says nothing of the server."""
+        """The caller gave up the attempt, which says nothing about the server."""
         self._trying = False

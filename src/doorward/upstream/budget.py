@@ -1,9 +1,9 @@
-"""How much a server may say unasked: who says more is read more slowly, and wastes its own time instead of ours."""
+"""Rate limit on unsolicited messages: Doorward reads more slowly from a server that sends too many."""
 
 from __future__ import annotations
 
 A_SECOND = 1_000
-"""Messages in a second; each KiB of them counts as one more."""
+"""Messages per second; each KiB counts as one more."""
 
 
 class Budget:
@@ -12,7 +12,7 @@ class Budget:
         self._since = 0.0
 
     def spend(self, size: int, now: float) -> float:
-        """One more message, of so many bytes; for how many seconds no more should be read."""
+        """Count a message of `size` bytes and return the seconds to pause reading."""
         if not self._spent:
             self._since = now
         self._spent += 1 + (size >> 10)

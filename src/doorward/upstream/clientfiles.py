@@ -1,4 +1,4 @@
-"""Where the MCP clients of people keep their servers on each system."""
+"""Paths of the MCP configuration files of known clients, on each system."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """What a path depends on."""
+    """The facts that paths depend on."""
 
     platform: str
     home: Path
     folder: Path
-    """The folder of the project, which is the one that we are in."""
+    """The project folder: the current one."""
     variables: Mapping[str, str] = {}
 
     @staticmethod
@@ -24,7 +24,7 @@ class Machine(msgspec.Struct, frozen=True):
         return Machine(sys.platform, Path.home(), Path.cwd(), dict(os.environ))
 
     def settings(self, *parts: str) -> Path:
-        """In the folder where this system keeps the settings of applications with windows."""
+        """A path in the system's folder for application settings."""
         if self.platform == "darwin":
             base = self.home / "Library" / "Application Support"
         elif self.platform == "win32":
@@ -34,24 +34,24 @@ class Machine(msgspec.Struct, frozen=True):
         return base.joinpath(*parts)
 
     def own(self, variable: str, default: str, *parts: str) -> Path:
-        """In a folder of the account, which a variable may have moved."""
+        """A path in a folder of the home folder, which a variable can override."""
         return Path(self.variables.get(variable) or self.home / default).joinpath(*parts)
 
 
 class ClientFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One client's file, for all projects and, where it has one, for a single project."""
+    """The configuration files of one client: per user and, if it has one, per project."""
 
     id: str
     title: str
     container: str
-    """The name under which the file holds the servers."""
+    """The key of the servers in the file."""
     user: Callable[[Machine], Path]
     project: Callable[[Machine], Path] | None = None
     toml: bool = False
 
     def files(self, machine: Machine) -> list[Path]:
         found = [self.user(machine)] + ([self.project(machine)] if self.project is not None else [])
-        return list(dict.fromkeys(found))  # in the home folder of an account both can be the same
+        return list(dict.fromkeys(found))  # in the home folder both can be the same file
 
 
 CLIENT_FILES = (

@@ -1,4 +1,4 @@
-"""One upstream server as its operator set it up."""
+"""The configuration of upstream servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Transport = Literal["stdio", "http"]
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process of a server may reach; beside this it has the system's programs and a folder of its own."""
+    """What a server's process may access, besides the system's programs and its own folder."""
 
     read: tuple[str, ...] = ()
     """Absolute paths that it may read."""
@@ -25,19 +25,19 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Auth(msgspec.Struct, frozen=True, kw_only=True):
-    """How Doorward shows a server over HTTP who it is. Its own callers' tokens are never passed on."""
+    """How Doorward authenticates to an HTTP server. Tokens of Doorward's own callers are never passed on."""
 
     type: Literal["bearer", "client_credentials", "oauth"]
     token: str = ""
     token_url: str = ""
-    """Where client credentials are turned into a token; empty: where the server's metadata says."""
+    """Token endpoint for client credentials; empty: taken from the server's metadata."""
     client_id: str = ""
     client_secret: str = ""
     scope: str = ""
 
 
 class ToolTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What the operator says of one tool, over what is said of its server."""
+    """The operator's settings for one tool, which override those of its server."""
 
     tier: Tier | None = None
     cost: float | None = None
@@ -46,7 +46,7 @@ class ToolTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Complete and expanded: variables are replaced, paths are absolute, defaults are filled in."""
+    """The complete configuration of one server: variables expanded, paths absolute, defaults filled in."""
 
     id: str
     name: str
@@ -56,33 +56,33 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     folder: str = ""
-    """Where the process starts, as an absolute path; empty: in the folder of its own."""
+    """Working folder of the process, as an absolute path; empty: its own folder."""
     url: str = ""
     headers: Mapping[str, str] = {}
     auth: Auth | None = None
     sandbox: Surroundings = Surroundings()
     tier: Tier = Tier.SYSTEM
-    """The tier of its tools; `information` means that the operator knows them to read only."""
+    """The tier of its tools. `information` means that the operator knows that they only read."""
     cost: float = 5.0
     allow: tuple[str, ...] | None = None
-    """The tools that are offered, as exact names or patterns with `*`; None: all."""
+    """The tools to offer, as exact names or patterns with `*`; None: all."""
     deny: tuple[str, ...] = ()
     auto_approve: bool | tuple[str, ...] = False
-    """Whether calls need no approval: of all tools, or of those named (patterns with `*`)."""
+    """Whether calls need no approval: for all tools, or for the listed ones (patterns with `*`)."""
     tools: Mapping[str, ToolTerms] = {}
     sampling: bool = False
-    """Whether it may ask the client that called it for a model's answer."""
+    """Whether it may ask the calling client for a model's answer."""
     timeout_seconds: float = 60.0
-    """How long one call may take."""
+    """Time limit of one call."""
     start_seconds: float = 30.0
-    """How long it may take to start and to say what it can do."""
+    """Time limit to start and to list what it offers."""
     ping_seconds: float = 30.0
     secrets: tuple[str, ...] = ()
-    """The values that came from variables or are secret by their place: never shown, logged or recorded."""
+    """Values from variables or from secret fields. They are never shown, logged or recorded."""
     lacks: str = ""
-    """Why it could not be started as it stands, as a sentence; it is not enabled then, whatever the file says."""
+    """A sentence that says why it cannot start. It is then disabled, whatever the file says."""
     problem: str = ""
-    """The same, if the file wants it enabled; what one lacks that nobody wants to run is no problem."""
+    """The same sentence, if the file enables the server; empty for a disabled server."""
 
 
 class Servers(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,5 +95,5 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def networked(self) -> tuple[str, ...]:
-        """The ids of those whose process is to have the network of this machine."""
+        """Ids of the enabled servers whose process has access to this machine's network."""
         return tuple(one.id for one in self.servers if one.enabled and one.transport == "stdio" and one.sandbox.network)

@@ -1,4 +1,4 @@
-"""How a server is reached: as a process in the sandbox, or over HTTP."""
+"""Chooses the transport of a server: a sandboxed process or HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from doorward.upstream.connection import Connect, Connection, Receiver
 
 
 def either(process: Connect, remote: Connect) -> Connect:
-    """The way that the operator wrote down for each."""
+    """Connect to each server with the transport in its configuration."""
 
     async def connect(config: ServerConfig, receiver: Receiver) -> Connection:
         return await (process if config.transport == "stdio" else remote)(config, receiver)

@@ -1,8 +1,8 @@
-"""One live way to a server: what a session asks of it, and what it tells the session.
+"""The transport interface between a session and its server.
 
-Two kinds stand behind it. On the streams of a process every message goes the same way; over HTTP each request has an
-answer, or a stream, of its own. So whatever is sent says which request it is, and whatever arrives says, where the
-transport knows, which request it belongs to. No method here waits for the server except `close`.
+There are two implementations. With a process, all messages share its streams; over HTTP, each request has its own
+response or stream. So `send` gets the request's id, and a received message carries the request it belongs to, where the
+transport knows it. No method here waits for the server except `close`.
 """
 
 from __future__ import annotations
@@ -15,75 +15,75 @@ from doorward.upstream.config import ServerConfig
 
 
 class Rejected(Unreachable):
-    """The server turned a request away without an answer of the protocol.
+    """The server rejected a request without a JSON-RPC response.
 
-    A server of the older era does that to a request of the newer one, so whoever negotiates then tries the older.
+    A server of an older protocol version does that to a newer request, so negotiation then tries the older version.
     """
 
 
 class Unsent(Unreachable):
-    """The server did certainly nothing of what it was asked, so that the same may be asked once more."""
+    """The server certainly did not process the request, so it is safe to send it again."""
 
 
 class Receiver(Protocol):
-    """Where a connection delivers. It calls these on the event loop and never from within `send`."""
+    """Receives what a connection delivers. Called on the event loop, never from within `send`."""
 
     def received(self, frame: bytes, answering: int | None = None) -> None:
-        """One message as it came, without its line break; `answering` is the request on whose stream it arrived."""
+        """A message arrived, without its line break. `answering` is the request on whose stream it arrived."""
 
     def unanswered(self, id: int, error: DoorwardError, *, again: bool = False) -> None:
-        """This one request gets no answer any more, and the connection lives on.
+        """This request will get no answer; the connection stays open.
 
-        `again` means that the server certainly did nothing, so that the same may be sent once more.
+        `again` means that the server certainly did not process it, so it is safe to send it again.
         """
 
     def lost(self, error: DoorwardError, *, again: bool = False) -> None:
-        """It ended by itself; said at most once, and not after `close`. `again`: a new one is worth trying at once."""
+        """The connection ended by itself. Called at most once, not after `close`. `again`: reconnect at once."""
 
     def noted(self, line: str) -> None:
-        """Something for the log of this server that is no message, such as a line on its standard error."""
+        """A line for the server's log that is not a message, such as a line on its standard error."""
 
 
 class Connection(Protocol):
     @property
     def process(self) -> int | None:
-        """The process that a server of our own making runs in; None over HTTP."""
+        """The server's process id; None over HTTP."""
 
     @property
     def confinement(self) -> str:
-        """How well its process is held, as the sandbox calls it; empty over HTTP."""
+        """The sandbox level of its process; empty over HTTP."""
 
     def send(
         self, frame: bytes, *, id: int | None = None, method: str = "", params: Mapping[str, Any] | None = None
     ) -> None:
-        """Send one message, which ends with its last brace. `id`, `method` and `params` say again what is in it.
+        """Send one message, without a line break. `id`, `method` and `params` repeat what is in it.
 
-        A request has all three, a notification no id, and an answer of ours neither id nor method. Raises an
-        Unreachable when the server does not take it, and then nothing was sent.
+        A request has all three, a notification has no id, and a response has neither id nor method. Raises Unreachable
+        when the server does not accept it; then nothing was sent.
         """
 
     def drop(self, id: int, notice: bytes) -> None:
-        """Nobody waits for this request any more. `notice` tells the server so, where a message is how one says it."""
+        """Abandon a request. `notice` is the cancellation message, for transports that send one."""
 
     def agreed(self, version: str) -> None:
-        """The version that both sides speak from now on; before that a request's `_meta` says it."""
+        """Set the negotiated protocol version. Until then, a request's `_meta` carries the version."""
 
     def admit(self, tools: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-        """Of these definitions, those that can be called this way, and a sentence for each that cannot.
+        """Return the tools that this transport can call, and a sentence for each that it cannot.
 
-        A transport that has to know the definitions to make a call keeps them from here on.
+        A transport that needs the definitions for calls keeps them.
         """
 
     def rest(self, seconds: float) -> None:
-        """Deliver nothing for this long, and read no further; 0 goes on at once.
+        """Pause reading and delivery for this long; 0 resumes at once.
 
-        A server that says more than anybody asked for is slowed down this way. A transport in which each request has
-        a stream of its own, and a limit to it, need not do anything here.
+        This slows down a server that sends too many unsolicited messages. A transport with a limited stream for each
+        request may ignore it.
         """
 
     async def close(self) -> None:
-        """Leave nothing behind. It may be called twice, and also while it is being closed."""
+        """Close everything. It is safe to call twice, also while it is closing."""
 
 
 Connect = Callable[[ServerConfig, Receiver], Awaitable[Connection]]
-"""Makes a connection; raises an Unreachable (or another DoorwardError) that says why there is none."""
+"""Opens a connection; raises Unreachable or another DoorwardError with the reason when it fails."""

@@ -1,4 +1,4 @@
-"""An entry of an MCP client's file, written as an entry of Doorward's own."""
+"""Converts server entries of other MCP clients to Doorward's format."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from doorward.upstream.ourselves import is_ours
 from doorward.upstream.plain import in_plain
 
 DOORWARD = "doorward"
-"""As the client: the file is one of Doorward's own, whose variables need no other spelling."""
+"""Client id of Doorward's own files, whose variables need no conversion."""
 
 _VARIABLE = re.compile(r"\$\$|\$\{([^}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)|\$")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?")
 _OLD_TRANSPORTS = {
-    "sse": "the HTTP transport with SSE that the protocol gave up",
+    "sse": "the deprecated HTTP+SSE transport",
     "ws": "WebSocket",
     "websocket": "WebSocket",
 }
 _TRUST = ("autoApprove", "alwaysAllow", "trust", "always_allow", "default_tools_approval_mode")
 _SAME = ("name", "timeoutSeconds", "startSeconds", "pingSeconds", "denyTools", "auth")
-"""Fields of Doorward's own file that give a server nothing that its address or program has not."""
+"""Fields of Doorward's format that give a server no extra permissions, so they are copied."""
 _STARTS = ("command", "url", "httpUrl", "serverUrl")
-"""Where an entry says which server it is."""
+"""Fields that identify the server."""
 _TERMS = ("tier", "cost", "sampling")
-"""Fields that say what a server may do. Whoever wrote the file to be imported has no say in that."""
+"""Fields that give a server permissions. They are not imported; the operator decides them."""
 _WITHOUT_MEANING = (
     "type",
     "transport",
@@ -50,25 +50,25 @@ _WITHOUT_MEANING = (
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an entry."""
+    """The result of converting an entry."""
 
     id: str
     entry: dict[str, Any] = {}
     notes: tuple[str, ...] = ()
-    """What a person should know before saying yes."""
+    """Notes for the person who approves the import."""
     skipped: str = ""
-    """Why there is nothing to import, as a clause."""
+    """A clause that says why the entry is not imported."""
     is_doorward: bool = False
 
 
 def as_ours(name: str, entry: Mapping[str, Any], *, client: str = "", file: str = "") -> Converted:
-    """The entry of a client called `client`, from this file, in our form. What it may reach is decided elsewhere."""
+    """Convert an entry from a file of the client `client`. Sandbox grants are decided elsewhere."""
     id = as_id(name)
     if is_ours(entry):
         return Converted(id=id, skipped="it is Doorward itself", is_doorward=True)
     said = str(entry.get("type", entry.get("transport", ""))).lower()
     if said in _OLD_TRANSPORTS:
-        return Converted(id=id, skipped=f"it speaks {_OLD_TRANSPORTS[said]}; Doorward speaks stdio and Streamable HTTP")
+        return Converted(id=id, skipped=f"it uses {_OLD_TRANSPORTS[said]}; valid: stdio or Streamable HTTP")
     return _Writer(name, entry, client, file).written(id)
 
 
@@ -90,7 +90,7 @@ class _Writer:
             and self._client == "gemini"
             and "type" not in self._entry
         ):
-            self._notes.append("Gemini CLI means an SSE address by url; it works if it speaks Streamable HTTP as well")
+            self._notes.append("in Gemini CLI, url is an SSE address; it works only if it also speaks Streamable HTTP")
         if isinstance(command, str) and command and url is None:
             found = self._process(command)
         elif isinstance(url, str) and url and command is None:
@@ -98,31 +98,31 @@ class _Writer:
         elif command is None and url is None:
             return Converted(id=id, skipped=self._nothing())
         else:
-            return Converted(id=id, skipped="its command or its address is not a plain text, or it has both")
+            return Converted(id=id, skipped="it has both a command and a URL, or one of them is not text")
         if self._name != id:
             found = {"name": self._name[:100], **found}
         found |= self._common()
         unknown = sorted(self._left - {*_WITHOUT_MEANING})
         if unknown:
-            self._notes.append(f"left out, since Doorward has no such field: {', '.join(map(shortened, unknown))}")
+            self._notes.append(f"not imported, as Doorward has no such field: {', '.join(map(shortened, unknown))}")
         return Converted(id=id, entry=found, notes=(*self._notes, *in_plain(found)))
 
     def _nothing(self) -> str:
-        """Why an entry without a command and an address is none, be it that a key is misspelt."""
+        """Say why an entry without a command and a URL is skipped, with a suggestion for a misspelt key."""
         keys = sorted(self._left - {*_WITHOUT_MEANING})
         if not keys:
-            return "it has neither a command nor an address here, so an extension brings it"
+            return "it has neither a command nor a URL; an extension of the client provides it"
         near = [one for key in keys for one in difflib.get_close_matches(key[:40], _STARTS, n=1, cutoff=0.5)]
         meant = f"; did you mean {near[0]!r}?" if near else ""
         given = ", ".join(map(shortened, keys))
-        return f"it has neither a command nor an address: valid is one of {', '.join(_STARTS)}; given {given}{meant}"
+        return f"it has neither a command nor a URL; valid: one of {', '.join(_STARTS)}; given {given}{meant}"
 
     def _take(self, key: str) -> Any:
         self._left.discard(key)
         return self._entry.get(key)
 
     def _unfold(self) -> None:
-        """A command written as an object or as a list, as some clients have it."""
+        """Flatten a command that is an object or a list, as some clients write it."""
         command = self._entry.get("command")
         if isinstance(command, dict):
             self._entry |= {"command": command.get("path"), **{k: command[k] for k in ("args", "env") if k in command}}
@@ -140,7 +140,7 @@ class _Writer:
         if env:
             found["env"] = env
         if self._take("envFile"):
-            self._notes.append(f"its variables are in {shortened(self._entry['envFile'])}, which is not read: set them")
+            self._notes.append(f"its variables in {shortened(self._entry['envFile'])} are not imported: set them")
         cwd = self._take("cwd")
         if isinstance(cwd, str):
             self._start_in(found, self._text(cwd))
@@ -152,7 +152,7 @@ class _Writer:
         if cwd.startswith(("/", "~/", "${")):
             found["cwd"] = cwd
         else:
-            self._notes.append(f"its folder {shortened(cwd)} is not absolute, and was left out")
+            self._notes.append(f"its folder {shortened(cwd)} is not absolute and was not imported")
 
     def _address(self, url: str) -> dict[str, Any]:
         found: dict[str, Any] = {"url": self._text(url)}
@@ -185,25 +185,25 @@ class _Writer:
             found["denyTools"] = [*found.get("denyTools", ()), *never]
         self._times(found)
         if any(self._take(key) for key in _TRUST):
-            self._notes.append("what the client approves by itself was not taken over: each call needs your approval")
+            self._notes.append("the client's automatic approvals were not imported: each call needs your approval")
         if self._entry.get("disabled") is True or self._entry.get("enabled") is False:
             found["enabled"] = False
-            self._notes.append("it is switched off there, and stays so here")
+            self._notes.append("it is disabled in the client, so it is disabled here too")
         return found
 
     def _leave_terms(self, found: dict[str, Any], tools: Any) -> None:
-        """What it may reach is taken over from Doorward's own form alone, where the plan shows it."""
+        """Drop permissions. Sandbox grants are imported only from Doorward's own format, where the plan shows them."""
         left = [key for key in _TERMS if (value := self._take(key)) is not None and value is not False]
         sandbox = self._take("sandbox")
         if sandbox is not None and self._client == DOORWARD:
             found["sandbox"] = sandbox
-            self._notes.append("what it may reach was taken over as the file has it")
+            self._notes.append("its sandbox permissions were imported from the file")
         elif sandbox:
             left.append("sandbox")
         if isinstance(tools, dict) and any(tools.values()):
-            left.append("what it says of single tools")
+            left.append("settings of single tools")
         if left:
-            self._notes.append(f"not taken over, since that is for you to say: {', '.join(left)}")
+            self._notes.append(f"not imported, because you decide it: {', '.join(left)}")
 
     def _times(self, found: dict[str, Any]) -> None:
         thousandth = {
@@ -234,7 +234,7 @@ class _Writer:
         return text if self._client == DOORWARD else _VARIABLE.sub(self._variable, text)
 
     def _variable(self, found: re.Match[str]) -> str:
-        """Each client writes variables in its own way; what none of them means is kept as it is, written `$$`."""
+        """Convert one variable to `${NAME}`. Text that is not a variable in any client is escaped with `$$`."""
         whole, inside, bare = found[0], found[1], found[2]
         if whole == "$$":
             return "$$$$"
@@ -263,20 +263,18 @@ class _Writer:
             return "/"
         if _NAME.fullmatch(inside) and not self._own(inside.partition(":-")[0]):
             if inside.startswith("workspace"):
-                self._notes.append(
-                    f"${{{inside}}} means a folder of the client; set it as a variable, or edit the entry"
-                )
+                self._notes.append(f"${{{inside}}} is a folder of the client; set it as a variable, or edit the entry")
             return f"${{{inside}}}"
         return f"$${{{inside}}}"
 
     def _own(self, name: str) -> bool:
-        """Whether the program finds this variable in the very entry, and so replaces it itself."""
+        """Whether the entry's own `env` sets this variable, so that the program expands it."""
         env = self._entry.get("env")
         return isinstance(env, dict) and name in env
 
 
 def _project_of(file: str) -> Path | None:
-    """The folder of the project that a file such as `.vscode/mcp.json` belongs to."""
+    """The project folder of a file such as `.vscode/mcp.json`."""
     path = Path(file)
     if path.name == ".mcp.json":
         return path.parent

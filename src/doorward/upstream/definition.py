@@ -1,4 +1,4 @@
-"""What a server says of one of its tools, and the mark by which a change of it is known."""
+"""Tool definitions as servers send them, with a digest that reveals changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as its server describes it. All of this is somebody else's word: it is shown and never trusted."""
+    """A tool as its server describes it. The content is untrusted: it is shown but never relied on."""
 
     name: str
     title: str = ""
@@ -20,13 +20,13 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     output_schema: dict[str, Any] | None = None
     annotations: dict[str, Any] | None = None
     digest: str
-    """A hash of the whole definition as it came, in canonical form."""
+    """Hash of the whole definition in canonical form."""
     whole: dict[str, Any]
-    """All of it, as it came."""
+    """The whole definition as received."""
 
 
 def read(whole: dict[str, Any]) -> Definition:
-    """A definition as it came; ValueError, with a clause that says why, when it is none."""
+    """Read a definition; raises ValueError with a clause that says why it is invalid."""
     name, schema = whole.get("name"), whole.get("inputSchema")
     if not isinstance(name, str) or not name:
         raise ValueError("a tool has no name")

@@ -1,7 +1,7 @@
-"""The difference between two definitions of one tool, as people read it before they approve the newer one.
+"""The diff between two definitions of a tool, which people read before they approve the newer one.
 
-Nobody can approve what was not shown. Long texts are therefore wrapped and not cut, what stands for the rest of a very
-large definition differs where the rest does, and two values that differ never look the same.
+People can only approve what they see. So long texts are wrapped and not cut, the rest of a very large definition is
+represented by a hash, and two different values never look the same.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _LONGEST_LINE = 500
 _LONGEST_NAME = 100
 _MOST_SHOWN = 200
 _FIRST = ("description", "title", "inputSchema")
-"""What a model reads and a call is held against stands first, so that nothing a server adds can push it out of view."""
+"""The fields that matter for models and validation come first, so that added fields cannot push them out of view."""
 _LOOKS_LIKE_JSON = tuple('"[{-0123456789')
 _WORDS_OF_JSON = frozenset(("", "true", "false", "null"))
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Lines with `-` for what is gone and `+` for what has come, each with its place; hidden characters written out."""
+    """Diff lines: `-` for removed and `+` for added values, each with its path. Invisible characters are escaped."""
     compared = difflib.unified_diff(_lines(before), _lines(after), lineterm="", n=1)
     found = [line for line in list(compared)[2:] if not line.startswith("@@")]
     if len(found) > _MOST_SHOWN:
-        more = f"… and {len(found) - _MOST_SHOWN} more lines of difference, which are behind the part that is shown"
+        more = f"… and {len(found) - _MOST_SHOWN} more lines of difference not shown"
         found = [*found[:_MOST_SHOWN], more]
     if not found and before != after:
-        found = ["(the difference is behind the part that is shown)"]
+        found = ["(the difference is in the part that is not shown)"]
     return "\n".join(found)
 
 
 def _lines(whole: dict[str, Any]) -> list[str]:
-    """A definition with a line for each value, in an order that does not depend on how it was sent."""
+    """Write a definition with one line for each value, in an order that does not depend on how it was sent."""
     lines: list[str] = []
     rest = hashlib.sha256()
     hidden = 0
@@ -48,7 +48,7 @@ def _lines(whole: dict[str, Any]) -> list[str]:
             rest.update(f"{line}\n".encode("utf-8", "surrogatepass"))
             hidden += 1
     if hidden:
-        lines.append(f"({hidden} more lines behind the part that is shown, with the mark {rest.hexdigest()[:16]})")
+        lines.append(f"({hidden} more lines not shown, with the hash {rest.hexdigest()[:16]})")
     return lines
 
 
@@ -60,7 +60,7 @@ def _every_line(whole: dict[str, Any]) -> Iterator[str]:
                 shown = _shown(line)
                 yield f"{place}: {shown[:_LONGEST_LINE]}"
                 for at in range(_LONGEST_LINE, len(shown), _LONGEST_LINE):
-                    yield f"{place} (goes on): {shown[at : at + _LONGEST_LINE]}"
+                    yield f"{place} (continued): {shown[at : at + _LONGEST_LINE]}"
 
 
 def _leaves(place: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -72,12 +72,12 @@ def _leaves(place: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from _leaves(f"{place}[{number}]", item)
     elif isinstance(value, str) and value not in _WORDS_OF_JSON and not value.startswith(_LOOKS_LIKE_JSON):
         yield place, value
-    else:  # a text that could be taken for a number, and the like, stands in quotation marks
+    else:  # a text that could be mistaken for a number or keyword is quoted
         yield place, json.dumps(value, ensure_ascii=False)
 
 
 def _name(key: str) -> str:
-    """The name of a member: one that would look like several, or like another, is made plain."""
+    """A member name. One that could be mistaken for another, or for several, is quoted."""
     plain = key.replace("_", "").replace("-", "").replace("$", "").isalnum()
     shown = _shown(key if plain else json.dumps(key, ensure_ascii=False))
     if len(shown) <= _LONGEST_NAME:
@@ -87,5 +87,5 @@ def _name(key: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """In full view; a backslash is doubled, so that it is not taken for the beginning of what is written out."""
+    """Escape invisible characters. Backslashes are doubled, so that they do not look like escapes."""
     return visible(text.replace("\\", "\\\\"), lines=False)

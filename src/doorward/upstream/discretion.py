@@ -1,4 +1,4 @@
-"""Words of a server, and about it, as people and models may read them: no secrets, nothing hidden, not too much."""
+"""Masks secrets in a server's texts, escapes invisible characters and limits the length."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from doorward.errors import DoorwardError
 from doorward.visible import visible
 
 _SHORTEST = 4
-"""A shorter secret would hide ordinary words wherever its letters occur."""
+"""Shorter secrets are not masked, because that would mask ordinary words too."""
 _LOOKED_AT = 20_000
-"""Characters of a text that are looked at. What follows is dropped, so a secret that is cut here is never shown."""
+"""Only this many characters are kept, so that a secret cut off here is never shown."""
 
 
 _KEPT = frozenset({"type", "role", "mimeType"})
-"""Fields by which messages of the protocol are told apart, which hold a word of the protocol and no secret."""
+"""Fields that hold a keyword of the protocol and no secret."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -33,14 +33,14 @@ class Discretion:
         self._encoded = [_encode(one)[1:-1] for one in self._secrets]
 
     def of(self, text: str, most: int = 500) -> str:
-        """The text on one line, with secrets hidden and at most so many characters."""
+        """The text on one line, with secrets masked and at most `most` characters."""
         shown = visible(redact.text(text[:_LOOKED_AT], self._secrets), lines=False)
         return shown if len(shown) <= most else f"{shown[:most]}…"
 
     def hiding(self, value: T) -> T:
-        """What a server answered, with exactly the secrets hidden that it was given; the same object if it has none.
+        """Mask the server's own secrets in a value; returns the same object when it contains none.
 
-        Most answers hold none, and one look at all of it together tells.
+        Most answers contain none, so the encoded value is searched once first.
         """
         if not self._secrets:
             return value
@@ -65,14 +65,14 @@ class Discretion:
         return value
 
     def with_error(self, error: DoorwardError) -> DoorwardError:
-        """The same error, fit to be shown: it may name a program, an address or a server's last words."""
+        """Mask secrets in an error's message, which may quote a program, an address or a server's output."""
         error.message = self.of(error.message, 2_000)
         error.args = (error.message,)
         return error
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """A secret as it is, and as it stands in a text that is JSON itself, which is how many tools answer."""
+    """A secret as it is, and as it appears in JSON text, which many tools return."""
     yield secret
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]

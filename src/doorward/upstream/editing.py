@@ -1,4 +1,4 @@
-"""Changes of `mcp-servers.json` as changes of its text: one entry is touched, and every other byte stays."""
+"""Text edits of `mcp-servers.json`: one entry changes, and every other byte stays."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LIST, _MAP = "servers", "mcpServers"
 
 
 def added(text: str | None, id: str, entry: Mapping[str, Any]) -> str:
-    """The text with one more server, in the form that the file has; Conflict when the id is taken."""
+    """Add a server in the file's own format; raises Conflict when the id is taken."""
     if text is None:
         return json.dumps({_LIST: [{"id": id, **entry}]}, indent=2, ensure_ascii=False) + "\n"
     if id in ids(text):
-        raise Conflict(f"There is a server {id!r} already; choose another id, or remove that one first.")
+        raise Conflict(f"The server {id!r} exists already; choose another id, or remove that server first.")
     root = parse(text)
     held = root.member(_MAP)
     if held is not None:
@@ -32,14 +32,14 @@ def added(text: str | None, id: str, entry: Mapping[str, Any]) -> str:
 
 
 def removed(text: str | None, id: str) -> str:
-    """The text without this server."""
+    """Remove a server."""
     whole = text or "{}"
     holder, place = _found(whole, id)
     return jsonedit.without(whole, holder, place)
 
 
 def switched(text: str | None, id: str, enabled: bool) -> str:
-    """The text with this server on or off; the very same when it is so already."""
+    """Enable or disable a server; returns the same text when nothing changes."""
     whole = text or "{}"
     holder, place = _found(whole, id)
     node = holder.elements[place] if holder.elements is not None else (holder.members or [])[place].node
@@ -55,7 +55,7 @@ def switched(text: str | None, id: str, enabled: bool) -> str:
 
 
 def ids(text: str | None) -> list[str]:
-    """The ids of all servers, in their order."""
+    """The ids of all servers, in file order."""
     if text is None:
         return []
     whole = parse(text).value
@@ -63,7 +63,7 @@ def ids(text: str | None) -> list[str]:
 
 
 def entry(text: str | None, id: str) -> dict[str, Any]:
-    """The fields of one server as the file has them."""
+    """The fields of one server as they are in the file."""
     whole = text or "{}"
     holder, place = _found(whole, id)
     node = holder.elements[place] if holder.elements is not None else (holder.members or [])[place].node
@@ -71,10 +71,10 @@ def entry(text: str | None, id: str) -> dict[str, Any]:
 
 
 def _found(text: str, id: str) -> tuple[Node, int]:
-    """The list or map that holds the server, and its place in there; NotFound says which there are."""
+    """Find the list or map that contains the server, and its index; raises NotFound with the known ids."""
     known = ids(text)
     if id not in known:
-        there = f"there are: {', '.join(known)}" if known else "there are none"
+        there = f"known servers: {', '.join(known)}" if known else "there are no servers"
         raise NotFound(f"There is no server {id!r}; {there}.", hint="doorward servers list shows them.")
     root = parse(text)
     held = root.member(_MAP) or root.member(_LIST)

@@ -1,8 +1,8 @@
-"""How much work it is to hold a value against a schema that somebody else wrote.
+"""Estimates the cost of validating a value against an untrusted JSON Schema.
 
-A schema of two kilobytes can make a validator look at one value a million times: each part applies the one before it
-twice. Nothing interrupts a validator, so that is worked out before the schema is used at all. What counts is how often
-one value is looked at, at each depth of nesting: where that does not grow, the work is in proportion to the value.
+A schema of two kilobytes can make a validator visit one value a million times, when each part applies the previous part
+twice. A validator cannot be interrupted, so the cost is computed before the schema is used. It is how often one
+value is visited at each nesting depth: if that does not grow, the cost is proportional to the value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from urllib.parse import unquote
 import msgspec
 
 MOST = 2_000
-"""How often one value may be looked at."""
+"""Limit on visits to one value."""
 DEEPEST = 64
-"""Levels of nesting that are looked at; deeper values are not read from anybody."""
+"""Nesting levels to examine; Doorward does not accept deeper values."""
 _MOST_STEPS = 100_000
 _CAP = 10**8
 _SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
@@ -25,7 +25,7 @@ _ANY_MEMBER = ("patternProperties", "additionalProperties", "unevaluatedProperti
 _ANY_ITEM = ("items", "additionalItems", "unevaluatedItems", "contains")
 _BY_NAME = ("patternProperties", "dependentSchemas", "dependencies")
 _ASKS_AGAIN = frozenset(("unevaluatedProperties", "unevaluatedItems"))
-"""They go by what the parts beside them looked at, so that those are gone through once more."""
+"""These depend on what sibling keywords evaluated, so the siblings are evaluated once more."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 _TELLING = frozenset((*_SAME_VALUE, *_ANY_MEMBER, *_ANY_ITEM, *_REFERENCES, "properties", "prefixItems"))
@@ -33,38 +33,38 @@ _encode = msgspec.json.Encoder().encode
 
 
 class TooMuch(ValueError):
-    """A clause that says why."""
+    """The schema costs too much; the message is a clause that says why."""
 
 
 def deepest(schema: Mapping[str, Any]) -> int | None:
-    """How many levels deep a value may be nested so that it can be held against this schema; None: as deep as it is.
+    """The deepest nesting of values that this schema can validate in reasonable time; None for no limit.
 
-    TooMuch, when even values that are not nested at all would take too long, or nobody can tell.
+    Raises TooMuch when even flat values would take too long, or when the cost cannot be computed.
     """
     text = _encode(schema)
     refers = any(f'"{word}"'.encode() in text for word in _REFERENCES)
     asks_again = any(f'"{word}"'.encode() in text for word in _ASKS_AGAIN)
     if not asks_again and not refers:
-        return None  # it is gone through once, so that the work is in proportion to its own length
+        return None  # every part is visited once, so the cost is proportional to the schema
     try:
         if not asks_again and text.count(b'"$id"') == ("$id" in schema) and _written_out(schema, schema, {}) <= MOST:
-            return None  # nor is it when every reference is replaced by what it refers to
+            return None  # the same holds when every reference is replaced by its target
         work = _Work(schema)
         for depth in range(DEEPEST + 1):
             visits = work.visits(schema, depth)
             if visits > MOST and depth < 2:
-                raise TooMuch(f"takes too long: one value would be looked at more than {MOST} times")
+                raise TooMuch(f"takes too long: one value would be visited more than {MOST} times")
             if visits > MOST:
                 return depth - 1
             if not visits:
                 break
     except RecursionError as error:
-        raise TooMuch("takes too long: its parts refer to one another in too long a chain") from error
+        raise TooMuch("takes too long: its chain of references is too long") from error
     return None
 
 
 def _written_out(root: Any, node: Any, known: dict[int, int]) -> int:
-    """How many parts a schema has once references are written out; far too many where that has no end."""
+    """Count the parts of a schema with references expanded; `_CAP` when the expansion does not end."""
     if not isinstance(node, dict | list):
         return 0
     found = known.get(id(node))
@@ -83,7 +83,7 @@ def _written_out(root: Any, node: Any, known: dict[int, int]) -> int:
 
 
 def nesting(value: Any) -> int:
-    """How many levels of lists and objects a value has below itself."""
+    """Count the levels of lists and objects inside a value."""
     depth, level = -1, [value]
     while level:
         depth += 1
@@ -97,23 +97,23 @@ def nesting(value: Any) -> int:
 
 
 class _Applied(msgspec.Struct):
-    """What a schema means for one value: how many parts look at it, and which look at what is inside, how often."""
+    """The effect of a schema on one value: how many parts visit it, and which parts visit its content how often."""
 
     count: int
     members: dict[object, Counter[int]] = {}
-    """By the name of a member."""
+    """By member name."""
     any_member: Counter[int] = msgspec.field(default_factory=Counter)
     places: dict[object, Counter[int]] = {}
-    """By the place in a list."""
+    """By list index."""
     any_item: Counter[int] = msgspec.field(default_factory=Counter)
 
 
 _PLAIN = _Applied(1)
-"""A part that looks at a value and at nothing beside or inside it."""
+"""A part that visits only the value itself."""
 
 
 class _Work:
-    """Nodes are told apart by their identity; the schema holds them for as long as this lives."""
+    """Computes visit counts. Nodes are identified by `id`; the schema keeps them alive."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -124,7 +124,7 @@ class _Work:
         self._anchors: dict[str, list[Any]] | None = None
 
     def visits(self, node: Any, depth: int) -> int:
-        """How often a value so many levels below the one that this node is applied to is looked at, at most."""
+        """The maximum number of visits to a value `depth` levels below the one this node applies to."""
         key = (id(node), depth)
         known = self._visits.get(key)
         if known is None:
@@ -148,7 +148,7 @@ class _Work:
         if id(node) in self._applied:
             found = self._applied[id(node)]
             if found is None:
-                raise TooMuch("takes for ever: a part of it is made of itself")
+                raise TooMuch("takes forever: a part of it contains itself")
             return found
         self._step(1)
         words = _TELLING & node.keys()
@@ -203,17 +203,15 @@ class _Work:
     def _step(self, many: int) -> None:
         self._steps += many
         if self._steps > _MOST_STEPS:
-            raise TooMuch("is too large and too entangled to work out how long it takes")
+            raise TooMuch("is too large and complex to estimate its cost")
 
     def _meant(self, reference: str) -> Iterator[Any]:
-        """What a reference refers to. One to another document is not followed by anybody."""
+        """Resolve a reference. References to other documents are not followed."""
         address, _, fragment = reference.partition("#")
         inner = self._inner()
         if address or "" in inner:
             if "$id" in self._root or "" in inner:
-                raise TooMuch(
-                    f"refers to a part of itself by an address ({reference[:60]!r}), which cannot be followed"
-                )
+                raise TooMuch(f"refers to a part of itself by URI ({reference[:60]!r}), which is not supported")
         elif not fragment:
             yield self._root
         elif fragment.startswith("/"):
@@ -222,7 +220,7 @@ class _Work:
             yield from inner.get(unquote(fragment), ())
 
     def _inner(self) -> dict[str, list[Any]]:
-        """Parts that have names: by their anchor and, under the empty name, those that have an address of their own."""
+        """Named parts by anchor; parts with an `$id` of their own are under the empty name."""
         if self._anchors is None:
             anchors: dict[str, list[Any]] = {}
             self._anchors = anchors
@@ -253,7 +251,7 @@ def _parts(word: str, given: Any) -> Iterator[Any]:
 
 
 def _pointed(root: Any, pointer: str) -> Iterator[Any]:
-    """What a JSON pointer points to, if there is anything."""
+    """Resolve a JSON pointer; yields nothing when there is no target."""
     found = root
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")

@@ -1,4 +1,4 @@
-"""One entry of `mcp-servers.json` made complete: variables replaced, paths absolute, defaults filled in."""
+"""Reads one entry of `mcp-servers.json`: expands variables, makes paths absolute, fills in defaults."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _OUR_HEADERS = frozenset(
         "upgrade",
     )
 )
-"""Headers that the protocol itself needs, and that an operator cannot set."""
+"""Headers of the protocol, which an operator cannot set."""
 _NOT_IN_ADDRESS = re.compile(r"[\x00-\x20\x7f\\]")
 _AUTH_FIELDS = {
     "bearer": ({"token"}, {"token"}),
     "client_credentials": ({"clientId", "clientSecret"}, {"clientId", "clientSecret", "tokenUrl", "scope"}),
     "oauth": (set[str](), {"clientId", "clientSecret", "scope"}),
 }
-"""For each type what it needs, and what it takes."""
+"""For each type, the required and the valid fields."""
 _DEFAULTS = Surroundings()
 _MEGABYTE = 1024 * 1024
 
@@ -57,7 +57,7 @@ class BadEntry(ValueError):
 
 
 def as_id(name: str) -> str:
-    """The id that a name becomes: small letters, digits, hyphens and underscores, a letter first."""
+    """Make an id from a name: lower-case letters, digits, hyphens and underscores, starting with a letter."""
     plain = re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-_") or "server"
     if not plain[0].isalpha():
         plain = f"s-{plain}"
@@ -65,7 +65,7 @@ def as_id(name: str) -> str:
 
 
 def server(raw: Mapping[str, Any], id: str, path: Path, environment: Mapping[str, str]) -> ServerConfig:
-    """The server that an entry, which fits the schema, describes; BadEntry says what else is wrong with it."""
+    """Read an entry that matches the schema; raises BadEntry for other errors."""
     fault = next(_faults(raw, path), None)
     if fault is not None:
         raise BadEntry(fault)
@@ -73,9 +73,9 @@ def server(raw: Mapping[str, Any], id: str, path: Path, environment: Mapping[str
 
 
 def _faults(raw: Mapping[str, Any], path: Path) -> Iterator[Fault]:
-    """What a schema cannot say."""
+    """Check rules that the schema cannot express."""
     if "command" in raw and "url" in raw:
-        yield Fault((*path, "url"), "it has a command and a url; valid: a command to start it, or a url to reach it")
+        yield Fault((*path, "url"), "it has a command and a url; valid: a command to start it, or a url to connect to")
     if "command" not in raw and "url" not in raw:
         yield Fault(path, "it has neither a command nor a url; valid: one of them")
     kind = "http" if "url" in raw else "stdio"
@@ -83,30 +83,30 @@ def _faults(raw: Mapping[str, Any], path: Path) -> Iterator[Fault]:
         said = "http" if str(raw.get(key)).startswith("streamable") else raw.get(key, kind)
         if said != kind:
             has = "a url, which is http" if kind == "http" else "a command, which is stdio"
-            yield Fault((*path, key), f"{shortened(raw[key])} does not go with the rest: it has {has}")
+            yield Fault((*path, key), f"{shortened(raw[key])} does not match the rest: it has {has}")
     for key in _OF_PROCESSES if kind == "http" else _OF_ADDRESSES:
         if key in raw:
-            yield Fault((*path, key), f"it goes with a {'command' if kind == 'http' else 'url'}, which is not there")
+            yield Fault((*path, key), f"it is valid only with a {'command' if kind == 'http' else 'url'}")
     if "enabled" in raw and "disabled" in raw:
-        yield Fault((*path, "disabled"), "enabled is there as well; valid: one of them")
+        yield Fault((*path, "disabled"), "it has enabled and disabled; valid: one of them")
     yield from _auth_faults(raw, path)
 
 
 def _auth_faults(raw: Mapping[str, Any], path: Path) -> Iterator[Fault]:
     for name in raw.get("headers", {}):
         if name.lower() in _OUR_HEADERS:
-            yield Fault((*path, "headers", name), "this header belongs to the protocol, and Doorward sets it itself")
+            yield Fault((*path, "headers", name), "Doorward sets this protocol header itself; leave it out")
         if name.lower() == "authorization" and "auth" in raw:
-            yield Fault((*path, "headers", name), "auth says the same already; valid: one of them")
+            yield Fault((*path, "headers", name), "it has auth as well; valid: one of them")
     auth = raw.get("auth")
     if auth is None:
         return
     needed, taken = _AUTH_FIELDS[auth["type"]]
     for key in sorted(needed - auth.keys()):
-        yield Fault((*path, "auth", key), f"it is missing; auth of the type {auth['type']} needs it")
+        yield Fault((*path, "auth", key), f"it is missing; auth of type {auth['type']} requires it")
     for key in auth.keys() - taken - {"type"}:
         yield Fault(
-            (*path, "auth", key), f"auth of the type {auth['type']} does not take it; valid: {', '.join(sorted(taken))}"
+            (*path, "auth", key), f"auth of type {auth['type']} does not take it; valid: {', '.join(sorted(taken))}"
         )
 
 
@@ -166,14 +166,14 @@ class _Reader:
         )
         return (
             f"The server {id} needs {which} not set where Doorward runs; set {'it' if len(names) == 1 else 'them'},"
-            f" or write ${{{names[0]}:-something}} in the file."
+            f" or write ${{{names[0]}:-default}} in the file."
         )
 
     def _text(self, text: str, *where: str | int, secret: bool = True) -> str:
         try:
             return self._variables.expanded(text, secret=secret)
         except Malformed:
-            self._fail("a variable is written ${NAME} or ${NAME:-otherwise}, and a plain dollar sign $$", *where)
+            self._fail("write a variable as ${NAME} or ${NAME:-default}, and a plain dollar sign as $$", *where)
 
     def _texts(self, key: str) -> dict[str, str]:
         found = {}
@@ -182,7 +182,7 @@ class _Reader:
             if tells_of_a_secret(name):
                 self._variables.hide(found[name])
             if key == "headers" and ("\n" in found[name] or "\r" in found[name]):
-                self._fail("its value holds a line break, which no header can", key, name)
+                self._fail("its value contains a line break, which is not valid in a header", key, name)
         return found
 
     def _command(self) -> str:
@@ -195,7 +195,7 @@ class _Reader:
             first, *rest = text.split()
             as_words = f'"command": {shortened(first)}, "args": [{", ".join(map(shortened, rest))}]'.replace("'", '"')
             self._fail(
-                f"valid: one program, with the words behind it in args, such as {as_words}; given {shortened(text)}",
+                f"valid: one program, with its arguments in args, such as {as_words}; given {shortened(text)}",
                 "command",
             )
         return text
@@ -224,7 +224,7 @@ class _Reader:
         )
 
     def _url(self, text: str, *where: str | int) -> str:
-        """An address, about which no sentence says more than where it is: it may hold a secret."""
+        """Read a URL. Error messages do not quote it, because it may contain a secret."""
         url = self._text(text, *where)
         if url.startswith("${"):
             return url
@@ -234,11 +234,11 @@ class _Reader:
         except ValueError:
             usable = False
         if not usable or _NOT_IN_ADDRESS.search(url):
-            self._fail("it is not an address; valid: https:// or http://, a host, and a path", *where)
+            self._fail("it is not a URL; valid: https:// or http://, a host, and a path", *where)
         if parts.username is not None or parts.password is not None:
-            self._fail("it holds a user or password; valid: say them in headers or auth", *where)
+            self._fail("it contains a user or password; put them in headers or auth", *where)
         if parts.fragment:
-            self._fail("it holds a fragment (#), which no server is ever told; leave it out", *where)
+            self._fail("it contains a fragment (#), which is never sent to a server; leave it out", *where)
         for value in secrets_in_address(url):
             self._variables.hide(value)
         return url

@@ -1,4 +1,4 @@
-"""Server-sent events of a server, read as they come in pieces: messages, and where to go on after a break."""
+"""Incremental parser for server-sent events: messages, and the last event id for resuming."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AT_ONCE = 16 * 1024
 
 
 def parts(piece: bytes) -> Iterator[bytes]:
-    """A piece of a stream, in parts of which each is read in a moment even if it is all line ends."""
+    """Split a piece of a stream into parts that are fast to parse even when they are all line ends."""
     if len(piece) <= _AT_ONCE:
         yield piece
     else:
@@ -22,7 +22,7 @@ def parts(piece: bytes) -> Iterator[bytes]:
 
 
 class Events:
-    """Takes bytes and gives the messages that are whole. TooLong when one is larger than `most` bytes."""
+    """Takes bytes and returns complete messages. Raises TooLong for one larger than `most` bytes."""
 
     def __init__(self, most: int, last_id: str = "") -> None:
         self._lines = Lines(most)
@@ -31,11 +31,11 @@ class Events:
         self._data: bytes | bytearray | None = None
         self._begun = False
         self.last_id = last_id
-        """The mark of the newest event; empty when the server gives none."""
+        """The id of the newest event; empty when the server sends none."""
         self.pause: float | None = None
-        """Seconds that the server wants to pass before somebody comes back."""
+        """Seconds to wait before reconnecting, as the server requested."""
         self.idle = 0
-        """Lines since the last message, which somebody has read for nothing so far."""
+        """Lines since the last message."""
 
     def feed(self, piece: bytes) -> list[bytes]:
         if not self._begun:
@@ -70,7 +70,7 @@ class Events:
             self.pause = min(int(value) / 1_000, _LONGEST_PAUSE)
 
     def _more(self, value: bytes) -> None:
-        """One more line of data, in as much memory as it has bytes; most messages are of one line, and not copied."""
+        """Append a line of data. Most messages have one line, which is not copied."""
         data = self._data
         if data is None:
             self._data = value

@@ -1,4 +1,4 @@
-"""Small JSON documents of servers, as logging in to them needs: metadata, registrations, tokens."""
+"""Fetches the small JSON documents of OAuth: metadata, registrations, tokens."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LARGEST = 1024 * 1024
 async def fetch(
     web: Web, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b""
 ) -> tuple[int, dict[str, Any] | None]:
-    """The status and the JSON object of an answer, or None when it is none; Unreachable when there is no answer.
+    """Return the status and the JSON object of the answer, None when it is not an object. Raises Unreachable.
 
-    What is posted holds codes and secrets, so it goes nowhere but to `url`.
+    A POST contains codes and secrets, so redirects are followed only for GET.
     """
     try:
         async with asyncio.timeout(_PATIENCE):

@@ -1,14 +1,14 @@
-"""Bytes of a server's output, cut into lines; a line that is too long ends it, and is never kept whole."""
+"""Splits a server's output into lines, with a limit on their length."""
 
 from __future__ import annotations
 
 
 class TooLong(Exception):
-    """A line is longer than it may be."""
+    """A line is longer than the limit."""
 
 
 class Lines:
-    """Pieces of an unfinished line are kept as they came and put together once, however many they are."""
+    """Collects the pieces of an unfinished line and joins them once."""
 
     __slots__ = ("_kept", "_most", "_parts")
 
@@ -18,11 +18,11 @@ class Lines:
         self._kept = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that this piece completes, without their ends; TooLong as soon as one is, and then it is over."""
+        """Return the lines that this piece completes, without line ends. TooLong is final."""
         if not self._parts and data.find(b"\n") == len(data) - 1:
             if len(data) > self._most + 1:
                 raise TooLong
-            return [data[:-1]]  # one message in one piece, as most are
+            return [data[:-1]]  # the usual case: one message in one piece
         *whole, rest = data.split(b"\n")
         if whole and self._parts:
             whole[0] = b"".join((*self._parts, whole[0]))
@@ -37,7 +37,7 @@ class Lines:
         return whole
 
     def last(self) -> bytes:
-        """What stands behind the last line break, when nothing more will come."""
+        """Return the text after the last line break, at the end of the stream."""
         rest = b"".join(self._parts)
         self._parts.clear()
         self._kept = 0

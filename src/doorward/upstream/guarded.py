@@ -1,4 +1,4 @@
-"""Telling listeners: one that breaks must not end the connection of everybody else."""
+"""Calls listeners so that an exception in one does not break the connection."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ def guarded(listener: Callable[..., None], *told: Any) -> None:
     try:
         listener(*told)
     except Exception:
-        log.exception("whoever listens to an upstream server broke")
+        log.exception("a listener of an upstream server raised an exception")

@@ -1,4 +1,4 @@
-"""What a server says that answers no request of ours: its notifications, and requests of its own."""
+"""Handles messages that are not responses: a server's notifications and its own requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LISTS = {
     "notifications/prompts/list_changed": "prompts",
 }
 _MOST_QUESTIONS = 10
-"""How many questions one call may bring; a server that goes on asking will not come to an end."""
+"""Limit on questions during one call, so that a server cannot ask forever."""
 _ASKED_IN_A_CALL = frozenset({"tools/call", "prompts/get", "resources/read"})
 _LONGEST = 2_000
 _encode = msgspec.json.Encoder().encode
@@ -64,7 +64,7 @@ class Hearing:
             self._withdrawn(params.get("requestId"))
 
     def _for_us(self, params: dict[str, Any]) -> bool:
-        """Whether it comes on the stream that we listen to, if it says on which it comes."""
+        """Whether it belongs to our subscription, if it names one."""
         about = params.get("_meta")
         stream = about.get(meta.SUBSCRIPTION) if type(about) is dict else None
         return stream is None or self._session.call(stream) is not None
@@ -83,7 +83,7 @@ class Hearing:
     def _logged(self, params: dict[str, Any], answering: int | None) -> None:
         level, data = params.get("level"), params.get("data")
         if level not in meta.LEVELS:
-            return self._session.fault(f"a log message without a level, which must be one of {', '.join(meta.LEVELS)}")
+            return self._session.fault(f"a log message without a valid level; valid: {', '.join(meta.LEVELS)}")
         text = data if type(data) is str else _encode(data)[: 4 * _LONGEST].decode("utf-8", "replace")
         self._session.news.noted(level, text)
         waiting = self._belonging(answering)
@@ -92,7 +92,7 @@ class Hearing:
         return None
 
     def _withdrawn(self, id: Any) -> None:
-        """The server wants no answer to its question any more, or ends the stream that we listen to."""
+        """The server cancels its own question, or ends the subscription stream."""
         task = self._thinking.pop(id, None) if type(id) in (int, str) else None
         if task is not None:
             task.cancel()
@@ -103,15 +103,15 @@ class Hearing:
 
     def _asked(self, request: Request, answering: int | None) -> None:
         session = self._session
-        if session.modern:  # there a client answers nothing, and a server has no other way than its results
-            return session.fault(f"a request of its own, {visible(request.method[:80])}, which this version has not")
+        if session.modern:  # since 2026-07-28 servers send no requests; they ask through their results
+            return session.fault(f"a request ({visible(request.method[:80])}), which this version does not allow")
         if request.method == "ping":
             return self._answer(frames.answer(request.id, b"{}"))
         if request.method not in (asking.ELICIT, asking.SAMPLE):
-            sentence = f"This client has no method {request.method[:80]!r}; it answers elicitation and ping."
+            sentence = f"Unknown method {request.method[:80]!r}. This client answers elicitation, sampling and ping."
             return self._answer(frames.failure(request.id, METHOD_NOT_FOUND, sentence))
         if request.id in self._thinking:
-            return self._answer(frames.failure(None, INVALID_REQUEST, "This id is that of an open request."))
+            return self._answer(frames.failure(None, INVALID_REQUEST, "A request with this id is still open."))
         calls = self._whose(answering, request.method)
         if any(one.questions >= _MOST_QUESTIONS for one in calls):
             sentence = f"One call may ask at most {_MOST_QUESTIONS} questions."
@@ -139,13 +139,13 @@ class Hearing:
         except DoorwardError as error:
             frame = frames.failure(request.id, asking.REFUSED, error.message)
         except Exception:
-            log.exception("a question of a server could not be asked")
+            log.exception("a server's question could not be asked")
             frame = frames.failure(request.id, INTERNAL_ERROR, "The question could not be asked.")
         self._answer(frame)
 
     def _thought(self, request: Request, task: asyncio.Task[None], calls: list[Waiting]) -> None:
-        """Somebody answered, or the calls are over that it belonged to. A server that is then told nothing may wait
-        for ever, and whoever calls it next with it."""
+        """The question was answered, or its calls ended. The server always gets a response; without one it might wait
+        forever and block later calls."""
         if self._thinking.get(request.id) is task:
             del self._thinking[request.id]
             if task.cancelled():
@@ -162,9 +162,9 @@ class Hearing:
             self._session.news.noted("fault", f"an answer could not be sent: {error.message}")
 
     def _belonging(self, answering: int | None) -> Waiting | None:
-        """The call that something belongs to: the one on whose stream it came or, there being no stream, the only one.
+        """The call that a message belongs to: the one on whose stream it arrived or, without streams, the only one.
 
-        With several under way nobody knows whose it is, and to show it to the wrong one would tell secrets.
+        With several running calls the right one is unknown, and the wrong one must not see the message.
         """
         if answering is not None:
             return self._session.call(answering)
@@ -172,10 +172,10 @@ class Hearing:
         return calls[0] if len(calls) == 1 else None
 
     def _whose(self, answering: int | None, method: str) -> list[Waiting]:
-        """The calls that a question may belong to, oldest first: one or, all being made for one person, several.
+        """The calls that a question may belong to, oldest first: one, or several when all are for the same person.
 
-        A question can then go to nobody else than it is meant for, and it waits until the last of them is over. What
-        is meant for a model belongs to one call: two agents of one person do not share what they are told.
+        So a question cannot reach the wrong person. It stays open until the last of these calls ends. A question for a
+        model belongs to one call, because two agents of one person do not share their context.
         """
         belonging = self._belonging(answering)
         if belonging is not None or answering is not None or method != asking.ELICIT:
@@ -185,12 +185,12 @@ class Hearing:
         return calls if len(persons) == 1 and None not in persons else []
 
     def _unasked(self, method: str, calls: list[Waiting]) -> None:
-        """Say, to whoever may wait because of it and in the log, that a question was put to nobody."""
+        """Report, to the affected calls and in the log, that a question was not asked."""
         what = "a question" if method == asking.ELICIT else "for a model's answer"
-        why = "nobody can be asked in this call" if len(calls) == 1 else "it belongs to no call that is under way"
+        why = "nobody can be asked in this call" if len(calls) == 1 else "it belongs to no running call"
         if len(calls) > 1:
-            why = "calls of several people are under way there and it does not say which of them it belongs to"
-        sentence = f"The server {self._session.name} asked {what}, which was put to nobody: {why}."
+            why = "calls of several people are running and the question does not name its call"
+        sentence = f"The server {self._session.name} asked {what}, but nobody was asked: {why}."
         self._session.news.noted("fault", sentence)
         for one in calls:
             if one.hooks is not None and not one.hooks.remarks:
@@ -199,11 +199,11 @@ class Hearing:
                     guarded(one.hooks.log, "warning", sentence)
 
     def _askable(self) -> list[Waiting]:
-        """Calls in which a server may ask something, oldest first."""
+        """The calls in which a server may ask questions, oldest first."""
         return [one for one in self._session.calls if one.method in _ASKED_IN_A_CALL and not one.answer.done()]
 
     def stop(self) -> None:
-        """Nobody can be told anything any more."""
+        """Cancel all open questions."""
         thinking, self._thinking = self._thinking, {}
         for task in thinking.values():
             task.cancel()

@@ -1,9 +1,8 @@
-"""Streamable HTTP: a connection in which every message of ours is a request of its own.
+"""The Streamable HTTP transport: each message to the server is an HTTP request.
 
-The two eras differ in what is kept. Up to 2025-11-25 a server may give a session, which every later request names and
-which ends with a DELETE; messages that belong to no request come on a stream of their own; a stream that broke off can
-be taken up where it ended. Since 2026-07-28 nothing is kept: every request says all about itself, again in headers, and
-whoever closes the stream of a request cancels it.
+The protocol versions differ in state. Up to 2025-11-25 a server may assign a session, which later requests name and a
+DELETE ends; messages outside requests arrive on a separate stream; a broken stream can be resumed. Since 2026-07-28
+there is no state: each request describes itself, partly in headers, and closing its stream cancels it.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from doorward.wire.codes import WITH_SESSIONS
 STREAM = "text/event-stream"
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _AT_ONCE = 256
-"""Requests under way to one server; the gate holds callers back long before."""
+"""Limit on concurrent requests to one server; the gate limits callers much earlier."""
 _RESUMED = 5
-"""How often a broken stream is taken up again without anything new on it."""
+"""How often a broken stream is resumed without a new event."""
 _PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _PARTING = 3.0
 _TAIL = 1.0
-"""Seconds that an answered stream has to end before its connection is closed instead of kept."""
+"""Seconds for an answered stream to end by itself; after that its connection is closed instead of reused."""
 _LARGEST_REFUSAL = 64 * 1024
 _IDLE = 256
-"""Lines of a stream without a message, after which they count."""
+"""Lines without a message after which they count towards the rate limit."""
 _LINE = 64
-"""What such a line counts as, in bytes: sixteen of them are as one message."""
+"""Bytes that such a line counts as: sixteen of them count as one message."""
 
 
 class HttpConnection:
-    """What `connection.Connection` asks for, over HTTP."""
+    """A `connection.Connection` over HTTP."""
 
     def __init__(self, config: ServerConfig, receiver: Receiver, web: Web, authorizer: Authorizer) -> None:
         self._endpoint = Endpoint(config, web, authorizer)
@@ -75,7 +74,7 @@ class HttpConnection:
         if self._over:
             raise Unreachable(f"The connection to {self._where} has ended.")
         if len(self._requests) + len(self._others) >= _AT_ONCE:
-            raise Unreachable(f"{_AT_ONCE} requests to {self._where} are under way already, which is the most.")
+            raise Unreachable(f"{_AT_ONCE} requests to {self._where} are running already, which is the limit.")
         version = spoken(params)
         headers = self._headers(method, params or {}, version)
         if id is None:
@@ -98,7 +97,7 @@ class HttpConnection:
         self._version = version
 
     def admit(self, tools: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-        """All that the stateless era can call: there a definition says which arguments are repeated in headers."""
+        """Return the callable tools. Since 2026-07-28 a definition says which arguments are repeated in headers."""
         if self._version in WITH_SESSIONS:
             return tools, []
         good, problems = [], []
@@ -115,7 +114,7 @@ class HttpConnection:
         return good, problems
 
     def rest(self, seconds: float) -> None:
-        """What streams bring waits meanwhile, and soon the server with it, since little is read ahead."""
+        """Pause delivery. Little is read ahead, so the server soon has to wait too."""
         if self._waking is not None:
             self._waking.cancel()
             self._waking = None
@@ -141,7 +140,7 @@ class HttpConnection:
         finally:
             self._web.close()
 
-    # Going out
+    # Sending
 
     def _headers(self, method: str, params: Mapping[str, Any], version: str) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": f"application/json, {STREAM}"}
@@ -162,11 +161,11 @@ class HttpConnection:
         return headers | ({"Mcp-Session-Id": self._session} if self._session else {})
 
     async def _tell(self, frame: bytes, headers: Mapping[str, str]) -> None:
-        """Send what has no answer."""
+        """Send a message that has no response."""
         try:
             answer = await self._endpoint.ask("POST", headers, frame)
         except DoorwardError as error:
-            self._receiver.noted(f"A message to the server did not arrive: {error}")
+            self._receiver.noted(f"A message could not be delivered to the server: {error}")
             return
         if answer.status >= 400:
             self._receiver.noted(f"The server answered a notification with {answer.status}.")
@@ -185,7 +184,7 @@ class HttpConnection:
         stateless: bool,
         before: asyncio.Task[None] | None,
     ) -> None:
-        """One request, to its answer or to the reason why there is none."""
+        """Send a request and deliver its answer, or the reason why there is none."""
         if before is not None and not before.done():
             await asyncio.wait([before])
         try:
@@ -207,7 +206,7 @@ class HttpConnection:
             message = (await answer.whole(MAX_BYTES)).strip()
             self._receiver.received(message, id)
             if not answers(message, id):
-                raise Unreachable(f"{self._where} answered with what is no answer to this request.")
+                raise Unreachable(f"{self._where} answered with something other than the response to this request.")
             return
         body = await answer.whole(_LARGEST_REFUSAL)
         said, in_session = refused(body, id), "Mcp-Session-Id" in headers
@@ -220,9 +219,9 @@ class HttpConnection:
             raise self._endpoint.refusal(answer, excuse(body, answer.kind))
 
     def _forgotten(self, id: int | None, words: str = "") -> None:
-        """The server does not know the session any more; a new one is as good, and begins with a new connection.
+        """The server no longer knows the session. A new connection starts a new session.
 
-        Servers should say so with 404. Many that were started anew say 400, and that it is about the session in words.
+        Servers should answer 404. Many restarted servers answer 400 with a text about the session instead.
         """
         said = f", and says: {words}" if words else "."
         error = Unreachable(f"The server at {self._where} has ended the session{said}")
@@ -233,10 +232,10 @@ class HttpConnection:
             self._gone = True
             self._receiver.lost(error, again=True)
 
-    # Coming in
+    # Receiving
 
     async def _stream(self, answer: Answer, id: int, stateless: bool) -> None:
-        """The messages on the stream of a request, up to its answer."""
+        """Deliver the messages on the stream of a request, up to its answer."""
         events, tries = Events(MAX_BYTES), 0
         while True:
             before = events.last_id
@@ -256,7 +255,7 @@ class HttpConnection:
             events = _next(events)
 
     async def _followed(self, answer: Answer, events: Events, id: int | None) -> Unreachable | None:
-        """Deliver what comes; None when the answer to `id` was among it, and otherwise why nothing more comes."""
+        """Deliver messages; return None after the answer to `id`, otherwise the reason why the stream ended."""
         try:
             async for piece in answer.pieces():
                 for part in parts(piece):
@@ -269,7 +268,7 @@ class HttpConnection:
                     if events.idle >= _IDLE:
                         await self._tire(events)
         except TooLong:
-            return _Endless(f"{self._where} sent a message of more than {MAX_BYTES} bytes, which is the most.")
+            return _Endless(f"{self._where} sent a message of more than {MAX_BYTES} bytes, which is the limit.")
         except Unreachable as error:
             return error
         finally:
@@ -277,7 +276,7 @@ class HttpConnection:
         return Unreachable(f"{self._where} ended its stream without an answer.")
 
     async def _tire(self, events: Events) -> None:
-        """Lines that bring no message cost time as well. Others get theirs now, and who sends many is read slowly."""
+        """Slow down a server that sends many lines without a message, and let other tasks run."""
         lines, events.idle = events.idle, 0
         await asyncio.sleep(self._budget.spend(lines * _LINE, asyncio.get_running_loop().time()))
 
@@ -290,7 +289,7 @@ class HttpConnection:
         return {**headers, "Last-Event-ID": last_id} if last_id.isascii() and last_id else headers
 
     async def _listen(self) -> None:
-        """The stream for what belongs to no request, for as long as there is one; many servers have none."""
+        """Read the stream for messages outside requests, as long as there is one. Many servers have none."""
         events, pause = Events(MAX_BYTES), _PAUSE
         while True:
             try:
@@ -305,11 +304,11 @@ class HttpConnection:
                 await self._followed(answer, events, None)
                 pause = _PAUSE if events.last_id != before else min(pause * 2, _LONGEST_PAUSE)
             except DoorwardError as error:
-                self._receiver.noted(f"The stream of the server cannot be read: {error}")
+                self._receiver.noted(f"The server's stream cannot be read: {error}")
                 pause = min(pause * 2, _LONGEST_PAUSE)
             await asyncio.sleep(pause if events.pause is None else max(events.pause, pause))
 
-    # Ending
+    # Closing
 
     async def _part(self) -> None:
         try:
@@ -317,7 +316,7 @@ class HttpConnection:
                 answer = await self._endpoint.ask("DELETE", self._of_session())
                 answer.release()
         except (TimeoutError, DoorwardError) as error:
-            self._receiver.noted(f"The session could not be ended in good order: {error or 'no answer'}")
+            self._receiver.noted(f"The session could not be ended cleanly: {error or 'no answer'}")
 
     def _start(self, work: Coroutine[Any, Any, None], id: int | None) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -334,30 +333,30 @@ class HttpConnection:
             del self._requests[id]
         if not task.cancelled() and (error := task.exception()) is not None:
             asyncio.get_running_loop().call_exception_handler(
-                {"message": f"A request to {self._where} broke.", "exception": error, "task": task}
+                {"message": f"A request to {self._where} raised an exception.", "exception": error, "task": task}
             )
             if id is not None:
                 self._receiver.unanswered(id, Broken(DEFECT))
 
 
 class _Endless(Unreachable):
-    """A message that is too long, which would only come again."""
+    """A message is too long; resuming would only deliver it again."""
 
 
 def _of_the_session(status: int, body: bytes) -> bool:
-    """Whether a refusal is about the session and not about what was asked."""
+    """Whether an error response is about the session rather than the request."""
     return 400 <= status < 500 and b"session" in body.lower()
 
 
 def _next(events: Events) -> Events:
-    """For a new stream that goes on where the other ended; half a message of the other counts for nothing."""
+    """A parser for the resumed stream. A partial message of the old stream is discarded."""
     following = Events(MAX_BYTES, events.last_id)
     following.pause = events.pause
     return following
 
 
 async def _ended(answer: Answer) -> None:
-    """Give an answered stream a moment to end by itself, so that its connection can be used again."""
+    """Give an answered stream a moment to end, so that its connection can be reused."""
     try:
         async with asyncio.timeout(_TAIL):
             async for _ in answer.pieces():

@@ -1,4 +1,4 @@
-"""The servers in the configuration files of MCP clients, found as they stand there and told in one form."""
+"""Finds servers in the configuration files of other MCP clients."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     entry: dict[str, Any]
-    """As the client has it."""
+    """The entry as it is in the client's file."""
     file: str
     client: str = ""
-    """The id of the client, where it is one that Doorward knows."""
+    """The id of the client, if Doorward knows it."""
 
 
 def in_file(file: Path, client: str = "") -> list[Found]:
-    """The servers in a file, whichever client wrote it; Unusable says why it cannot be read, or that it holds none."""
+    """Find the servers in a file of any client; raises Unusable when it cannot be read or contains none."""
     try:
         text = wholefile.read(file, _LARGEST).decode()
         whole = tomllib.loads(text) if file.suffix == ".toml" else parse(text).value
@@ -58,7 +58,7 @@ def in_file(file: Path, client: str = "") -> list[Found]:
 
 
 def of_clients(machine: Machine, *, projects: bool) -> tuple[list[Found], list[str]]:
-    """The servers of all known clients on this machine, and a sentence for each file that cannot be read."""
+    """Find the servers of all known clients on this machine, with a sentence for each unreadable file."""
     found: list[Found] = []
     problems: list[str] = []
     for client in CLIENT_FILES:
@@ -75,7 +75,7 @@ def of_clients(machine: Machine, *, projects: bool) -> tuple[list[Found], list[s
 
 
 def elsewhere(servers: Servers, machine: Machine) -> list[Found]:
-    """The servers that clients of this account have and Doorward has not, by id; Doorward itself is none of them."""
+    """Find the servers that other clients have and Doorward does not, by id, without Doorward itself."""
     known = {one.id for one in servers.servers}
     found: dict[str, Found] = {}
     for one in of_clients(machine, projects=False)[0]:
@@ -102,7 +102,7 @@ def _entries(whole: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _named(held: Any) -> Iterator[tuple[str, Any]]:
-    """A map from name to server or, as Doorward's own file has it, a list of servers with ids."""
+    """Read a map from name to server or, as in Doorward's own file, a list of servers with ids."""
     if isinstance(held, Mapping):
         yield from held.items()
     for one in held if isinstance(held, list) else ():

@@ -1,4 +1,4 @@
-"""The last lines about a server: what it wrote on its standard error, logged by the protocol, and did wrong."""
+"""The recent log of a server: its standard error, its MCP log messages and its protocol errors."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class Journal:
         self._kept.append((self._clock.now(), source, self._discretion.of(line, _LONGEST)))
 
     def lines(self) -> tuple[str, ...]:
-        """Oldest first, each with its time and where it is from."""
+        """The lines, oldest first, each with its time and source."""
         return tuple(f"{iso(at)} {source}: {line}" for at, source, line in self._kept)

@@ -1,7 +1,6 @@
-"""The life of one server: started, asked what it offers, looked after, and started again when it ended.
+"""Supervises one server: connects, lists what it offers, checks that it is alive, and reconnects.
 
-One task owns all of it, from the first connection to the last, so that nothing about a server happens twice at once and
-nothing of it is left when that task has ended.
+One task owns every connection, so that nothing happens twice at once and nothing is left when the task ends.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ log = logging.getLogger(__name__)
 State = Literal["starting", "ready", "waiting", "broken", "stopped", "disabled"]
 
 _STABLE = 10.0
-"""Seconds that a server must have been up for its end not to count as one more failure in a row."""
+"""A server that was up for this many seconds starts a new series of failures when it ends."""
 _MISSED = 2
-"""Pings without an answer, after which a server is ended and started anew."""
+"""Unanswered pings after which a server is restarted."""
 _LONGEST_PING = 10.0
 _GATHER = 0.2
-"""Seconds in which changes of its lists become one."""
+"""Seconds in which several list changes are combined into one."""
 _SOON = 2.0
-"""Seconds after which to ask again for a server that is being started."""
+"""Seconds after which to retry a call to a server that is starting."""
 _SHARE = 20.0
-"""How many times as long as it took to list everything must pass before it is listed again."""
+"""Wait at least this many times the duration of a listing before the next."""
 
 
 class Life:
-    """It hears the `News` of its session."""
+    """Implements `News` for its session."""
 
     def __init__(
         self,
@@ -65,7 +64,7 @@ class Life:
     ) -> None:
         self.state: State = "stopped" if config.enabled else "disabled"
         self.problem = ""
-        """Why it is not ready, as a sentence."""
+        """A sentence that says why it is not ready."""
         self.session: Session | None = None
         self.info = Info()
         self.listed = Listed()
@@ -73,9 +72,9 @@ class Life:
         self.discretion = Discretion(config.secrets)
         self.journal = Journal(clock, self.discretion)
         self.updates: list[Callable[[str], None]] = []
-        """Who is told of resources that changed."""
+        """Listeners for resource updates."""
         self.subscribed: frozenset[str] = frozenset()
-        """The resources of which somebody wants to know when they change."""
+        """URIs of the resources with subscribers."""
         self._config = config
         self._connect = connect
         self._clock = clock
@@ -85,7 +84,7 @@ class Life:
         self._retry_at = 0.0
         self._era: Era = ""
         self._attempt = self._ended_attempt = self._told_attempt = 0
-        """Connections are numbered: the newest, the last that ended, and the last whose end was told of."""
+        """Connection numbers: the newest, the last that ended, and the last whose end was reported."""
         self._ended: tuple[DoorwardError, bool] | None = None
         self._stale = self._doubted = False
         self._rest = _GATHER
@@ -101,25 +100,25 @@ class Life:
             self._task = asyncio.get_running_loop().create_task(self._own())
 
     async def stop(self) -> None:
-        """End it, with everything that came of it; whoever else wants that as well waits for the same end."""
+        """Stop the server. Concurrent callers wait for the same stop."""
         task = self._task
         if task is not None:
-            if not self._stopping:  # a second time would disturb it while it ends its process
+            if not self._stopping:  # a second cancel would interrupt the shutdown of its process
                 self._stopping = True
                 task.cancel()
             await asyncio.wait([task])
             if not task.cancelled():
-                task.exception()  # a defect, which is logged where it is
+                task.exception()  # a bug, which is logged elsewhere
         if self._task is not task:
-            return  # somebody else ended it at the same time, and it may have been started again since
+            return  # another caller stopped it too, and it may have been restarted since
         self._task, self._stopping = None, False
         if self._config.enabled:
             self._become("stopped", "")
 
     async def ready(self, within: float) -> Session:
-        """A session that can be used, as soon as there is one; an Unreachable says why there will be none soon.
+        """Wait for a usable session; raises Unreachable when there will be none soon.
 
-        Whoever asks while it is being started, or waits to be, waits for that attempt and hears of its end.
+        While the server is starting or waits to be restarted, this waits for the result of that attempt.
         """
         session = self.session
         if session is not None and not session.over:
@@ -139,23 +138,23 @@ class Life:
 
     @property
     def retry_seconds(self) -> float | None:
-        """In how many seconds it is tried again; None when it does not wait for that."""
+        """Seconds until the next attempt; None when none is scheduled."""
         if self.state not in ("waiting", "broken"):
             return None
         return max(round(self._retry_at - self._clock.steady(), 1), 0.0)
 
     def doubt(self) -> None:
-        """Look at once whether it still answers anything."""
+        """Check at once whether the server still answers."""
         self._doubted = True
         self._alarm.ring()
 
     async def subscribe(self, uris: frozenset[str]) -> None:
-        """Be told of changes of these resources, and of no others; also after the server was started anew."""
+        """Subscribe to exactly these resources, also after a restart of the server."""
         self.subscribed = uris
         if self._listening is not None:
             await self._listening.follow(uris)
 
-    # What the session tells.
+    # Events of the session.
 
     def changed(self, what: str) -> None:
         self._stale = True
@@ -194,7 +193,7 @@ class Life:
             await self._alarm.nap(pause, news=False)
 
     async def _once(self) -> tuple[DoorwardError, bool]:
-        """One connection, from its beginning to its end, and how it ended."""
+        """Run one connection to its end and return how it ended."""
         self._ended, self._stale, self._doubted = None, False, False
         self._attempt += 1
         self._alarm.forget()
@@ -211,15 +210,15 @@ class Life:
             self._become("ready", "")
             began = self._clock.steady()
             error, again = await self._tend(session)
-            self._become("waiting", error.message)  # not ready any more, while it is being ended
+            self._become("waiting", error.message)  # no longer ready while it shuts down
             return error, again
         except DoorwardError as error:
-            # What ended the connection says more than what that did to a request.
+            # The reason for the end of the connection says more than the error of a single request.
             return self._how_it_ended() or (self.discretion.with_error(error), False)
         except OSError as error:
             return Unreachable(f"The server {self._config.id} cannot be reached: {error.strerror or error}."), False
         except Exception:
-            log.exception("the owner of an upstream server broke")
+            log.exception("the supervisor of an upstream server raised an exception")
             return Unreachable(DEFECT), False
         finally:
             self._ended_attempt = self._attempt
@@ -238,8 +237,8 @@ class Life:
         try:
             info = await negotiate(session, known, within=within, sampling=config.sampling)
         except DoorwardError:
-            # One that dies of the first question of the newer era is greeted the older way next time, and one that
-            # no longer speaks what it spoke before is asked anew.
+            # A server that dies of the first request of the newer version gets the older handshake next time. A server
+            # that no longer speaks its earlier version is probed again.
             self._era = "handshake" if not known and self._ended is not None else ""
             raise
         self._era = info.era
@@ -250,7 +249,7 @@ class Life:
         await listening.begin(self.subscribed)
 
     async def _tend(self, session: Session) -> tuple[DoorwardError, bool]:
-        """Look after a connection until it ends."""
+        """Watch a connection until it ends: relist on changes, and ping."""
         missed = 0
         every = self._config.ping_seconds
         while (end := self._how_it_ended()) is None:
@@ -273,14 +272,14 @@ class Life:
             else:
                 missed += 1
                 if missed >= _MISSED and not session.over:
-                    return Unreachable(f"The server {self._config.id} answered none of {missed} pings."), False
+                    return Unreachable(f"The server {self._config.id} did not answer {missed} pings."), False
         return end
 
     def _how_it_ended(self) -> tuple[DoorwardError, bool] | None:
         return self._ended
 
     async def _answers(self, session: Session, within: float) -> bool:
-        """Whether it is alive; an answer that is an error is an answer. The newer era has no ping."""
+        """Whether it is alive. An error response counts as alive. The newer version has no ping."""
         try:
             await session.request("server/discover" if session.modern else "ping", {}, within=within)
         except Said:
@@ -311,7 +310,7 @@ class Life:
         self._rest = max(_GATHER, _SHARE * (time.monotonic() - began))
 
     def _take(self, everything: Listed) -> bool:
-        """Keep what is listed; whether it is anything new. What did not change stays the very same."""
+        """Store the lists and return whether they changed. An unchanged tool list stays the same object."""
         if everything == self.listed:
             return False
         for remark in everything.remarks:
@@ -323,7 +322,7 @@ class Life:
         return True
 
     def _deaf(self) -> None:
-        """The stream on which it tells of changes is over: what changed is looked at, and it is opened anew."""
+        """The subscription stream ended: list everything again, then reopen it."""
         self.changed("everything")
 
     def _become(self, state: State, problem: str) -> None:
@@ -340,7 +339,7 @@ class Life:
         await one
 
     def absence(self) -> Unreachable:
-        """Why it cannot be used now and, where that is known, when it is tried again."""
+        """The error that says why it is not available and, if known, when the next attempt is."""
         id = self._config.id
         if self.state == "disabled":
             return Unreachable(f"The server {id} is disabled.", hint=f"Enable it: doorward servers enable {id}")
@@ -349,17 +348,17 @@ class Life:
         if self.state == "starting":
             return still_starting(id, self.problem)
         left = max(math.ceil(self._retry_at - self._clock.steady()), 1)
-        sentence = naming_server(id, f"{self.problem.rstrip('.')}. It is tried again in {seconds(left)}.")
+        sentence = naming_server(id, f"{self.problem.rstrip('.')}. The next attempt is in {seconds(left)}.")
         return Unreachable(sentence, retry_after=float(left))
 
     def _too_slow(self) -> Unreachable:
         seconds = self._config.start_seconds
         return Unreachable(
-            f"The server {self._config.id} did not say within {seconds:g} seconds what it can do.",
-            hint="If it needs longer to start, give it a larger `startSeconds`.",
+            f"The server {self._config.id} did not start within {seconds:g} seconds.",
+            hint="If it needs longer to start, set a larger `startSeconds`.",
         )
 
 
 def still_starting(id: str, problem: str = "") -> Unreachable:
-    """What is said of a server that will soon be there, and of what went wrong with it before."""
+    """The error for a server that is starting, with its previous problem."""
     return Unreachable(f"The server {id} is still starting.{f' {problem}' if problem else ''}", retry_after=_SOON)

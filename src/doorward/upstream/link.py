@@ -1,4 +1,4 @@
-"""One connection on which HTTP/1.1 is spoken to a server of somebody else, with a bound for all that it may send."""
+"""One HTTP/1.1 client connection, with limits on everything that the server sends."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from doorward.errors import Unreachable
 CONNECTING = 10.0
 _LARGEST_HEAD = 64 * 1024
 _AHEAD = 256 * 1024
-"""How many bytes of a body wait here for their reader before the server is made to wait."""
+"""Bytes of a body that are buffered before reading pauses."""
 _IDLE = 4.0
-"""Seconds that an unused connection is kept; servers commonly keep theirs for five."""
+"""Seconds that an idle connection is kept; servers commonly keep theirs for five."""
 _LONGEST_IDLE = 60.0
 _LIFETIME = re.compile(r"timeout=(\d{1,6})")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -29,7 +29,7 @@ _VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The beginning of an answer. Names of headers are in small letters; of repeated ones the values are joined."""
+    """Status and headers of a response. Header names are lower case; values of repeated headers are joined."""
 
     status: int
     headers: Mapping[str, str]
@@ -57,11 +57,11 @@ class Link(asyncio.Protocol):
         self._idle = 0.0
         self._until = 0.0
         self.where = ""
-        """The server's origin, for sentences."""
+        """The server's origin, for messages."""
 
     @property
     def reusable(self) -> bool:
-        """Whether another request may go this way."""
+        """Whether the connection can carry another request."""
         transport = self._transport
         if not self._whole or transport is None or transport.is_closing() or self._problem is not None:
             return False
@@ -69,11 +69,11 @@ class Link(asyncio.Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Whether the answer is there in full."""
+        """Whether the response is complete."""
         return self._whole
 
     async def request(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Head:
-        """Send a request and wait for the head of its answer. Cancelling this leaves a link that must be closed."""
+        """Send a request and wait for the response's head. If this is cancelled, close the link."""
         transport = self._transport
         if transport is None or self._problem is not None:
             raise self._problem or Unreachable(f"The server at {self.where} could not be reached.")
@@ -85,7 +85,7 @@ class Link(asyncio.Protocol):
         lines = [f"{method} {target} HTTP/1.1"]
         for name, value in headers.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-                raise Unreachable(f"The header {name[:60]!r} for {self.where} holds characters that HTTP cannot carry.")
+                raise Unreachable(f"The header {name[:60]!r} for {self.where} has characters that are invalid in HTTP.")
             lines.append(f"{name}: {value}")
         if body or method == "POST":
             lines.append(f"Content-Length: {len(body)}")
@@ -95,7 +95,7 @@ class Link(asyncio.Protocol):
         return await self._head
 
     async def read(self) -> bytes:
-        """The next bytes of the body; empty when it is over."""
+        """The next bytes of the body; empty at the end."""
         while not self._pieces:
             if self._whole:
                 return b""
@@ -117,26 +117,26 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # What the event loop tells of the connection
+    # Callbacks of the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         if self._parser is None or self._whole:
-            self._break("it sent something that nobody asked for")
+            self._break("it sent data without a request")
             return
         if self._head is not None and not self._head.done():
             self._head_bytes += len(data)
             if self._head_bytes > _LARGEST_HEAD + len(data):
-                self._break(f"the head of its answer is larger than {_LARGEST_HEAD} bytes")
+                self._break(f"the headers of its response are larger than {_LARGEST_HEAD} bytes")
                 return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._break("it wants to speak another protocol than HTTP/1.1")
+            self._break("it requests another protocol than HTTP/1.1")
         except httptools.HttpParserError:
-            self._break("its answer is not HTTP/1.1")
+            self._break("its response is not HTTP/1.1")
 
     def eof_received(self) -> bool:
         if self._to_the_end and self._head is not None and self._head.done():
@@ -147,7 +147,7 @@ class Link(asyncio.Protocol):
         if self._writer is not None and not self._writer.done():
             self._writer.set_result(None)
         if not self._whole:
-            self._break("it closed the connection before its answer was complete")
+            self._break("it closed the connection before its response was complete")
 
     def pause_writing(self) -> None:
         self._writer = self._loop.create_future()
@@ -157,7 +157,7 @@ class Link(asyncio.Protocol):
             self._writer.set_result(None)
         self._writer = None
 
-    # What the parser tells of the answer
+    # Callbacks of the HTTP parser
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
@@ -211,9 +211,9 @@ class Link(asyncio.Protocol):
 
 
 def _has_something(transport: asyncio.Transport) -> bool:
-    """Whether anything waits to be read on an unused connection: then it is its end, or nothing that was asked for.
+    """Whether there is something to read on an idle connection: end-of-file, or unsolicited data.
 
-    A request on a connection that is just being closed would be lost, and nobody could tell whether it was heard.
+    A request on a connection that is closing would be lost, and it would be unclear whether the server processed it.
     """
     poll = select.poll()
     poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
@@ -221,7 +221,7 @@ def _has_something(transport: asyncio.Transport) -> bool:
 
 
 async def connected(origin: str, host: str, port: int, addresses: list[str], tls: ssl.SSLContext | None) -> Link:
-    """A connection to the first of these addresses that takes one; names are not resolved again."""
+    """Connect to the first of these addresses that accepts. Names are not resolved again."""
     loop = asyncio.get_running_loop()
     why = "it has no address"
     for address in addresses:
@@ -235,7 +235,7 @@ async def connected(origin: str, host: str, port: int, addresses: list[str], tls
         except ssl.SSLCertVerificationError as error:
             why = f"its certificate is not valid ({error.verify_message})"
         except ssl.SSLError as error:
-            why = f"no secure connection came about ({error.reason})"
+            why = f"the TLS handshake failed ({error.reason})"
         except OSError as error:
             why = os.strerror(error.errno).lower() if error.errno else "the connection failed"
         else:

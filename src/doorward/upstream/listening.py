@@ -1,7 +1,7 @@
-"""How a server is made to tell what changed.
+"""Subscriptions to a server's change notifications.
 
-Up to 2025-11-25 it tells of its lists unasked, and of a resource when that was subscribed to. Since 2026-07-28 it tells
-on the stream of a standing request, which says what is wanted.
+Up to 2025-11-25 a server announces list changes by itself and resource updates after `resources/subscribe`. Since
+2026-07-28 it sends both on the stream of one long-running request, which says what is wanted.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from doorward.errors import DoorwardError
 from doorward.upstream.session import Session
 
 _MOST_RENEWALS = 20
-"""How often a stream is opened anew in short order; a server that ends every one of them is left alone."""
+"""How often a stream is reopened in quick succession before Doorward gives up."""
 _LONG = 30.0
-"""Seconds after which the end of a stream counts as ordinary."""
+"""A stream that lasted this many seconds ended normally."""
 _WITHIN = 10.0
 
 _LISTS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
@@ -25,7 +25,7 @@ _LISTS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "pro
 class Listening:
     def __init__(self, session: Session, capabilities: dict[str, Any], ended: Callable[[], None]) -> None:
         self.over = False
-        """Whether the stream ended and can be opened anew."""
+        """Whether the stream ended and can be reopened."""
         self._session = session
         self._ended = ended
         self._lists = {
@@ -48,7 +48,7 @@ class Listening:
             await self.follow(uris)
 
     async def follow(self, uris: frozenset[str]) -> None:
-        """Be told when these resources change. One that the server does not let itself be asked for is noted."""
+        """Subscribe to these resources. A subscription that the server refuses is logged."""
         if not self._subscribes or uris == self._uris:
             return
         before, self._uris = self._uris, uris
@@ -63,7 +63,7 @@ class Listening:
                     self._session.news.noted("fault", error.message)
 
     def renew(self) -> None:
-        """Open the stream for what is wanted now, before the one that was open is closed."""
+        """Open a stream for the current subscriptions, then close the previous one."""
         before, self._stream, self.over = self._stream, None, False
         wanted: dict[str, Any] = dict(self._lists)
         if self._uris:
@@ -75,13 +75,13 @@ class Listening:
             try:
                 self._stream = self._session.listen({"notifications": wanted}, self._gone)
             except DoorwardError as error:
-                self._session.news.noted("fault", f"it cannot be listened to: {error.message}")
+                self._session.news.noted("fault", f"the subscription failed: {error.message}")
         if before is not None:
             self._session.hush(before)
 
     def _gone(self, refused: bool) -> None:
         if refused:
-            self._session.news.noted("fault", "it refuses to tell of changes")
+            self._session.news.noted("fault", "the server refused the subscription to changes")
         elif self._stream is not None:
             self.over = True
             self._ended()

@@ -1,4 +1,4 @@
-"""The lists of a server, page by page, with an end to everything: pages, entries and bytes."""
+"""Fetches a server's lists page by page, with limits on pages, entries and bytes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _MOST_PAGES = 1_000
 _MOST_BYTES = 16 * 1024 * 1024
 _LONGEST_CURSOR = 64 * 1024
 _AT_ONCE = 100
-"""How many entries are looked at before others get their turn."""
+"""Entries to process before other tasks get a turn."""
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a server offers, and what was wrong with it."""
+    """Everything that a server offers, with remarks about what was left out."""
 
     tools: tuple[Definition, ...] = ()
     resources: tuple[dict[str, Any], ...] = ()
     resource_templates: tuple[dict[str, Any], ...] = ()
     prompts: tuple[dict[str, Any], ...] = ()
     remarks: tuple[str, ...] = ()
-    """For people: what is not offered, and why."""
+    """Sentences that say what is not offered, and why."""
 
 
 class _List(msgspec.Struct, frozen=True):
@@ -37,9 +37,9 @@ class _List(msgspec.Struct, frozen=True):
     key: str
     capability: str
     names: str
-    """The field by which one entry is told from another."""
+    """The field that identifies an entry."""
     longest: int = 256
-    """Characters of that field."""
+    """Length limit of that field."""
 
 
 _LISTS = (
@@ -51,10 +51,10 @@ _LISTS = (
 
 
 async def listed(session: Session, capabilities: dict[str, Any], *, within: float, most: int) -> Listed:
-    """Ask for all lists that the server says it has.
+    """Fetch every list in the server's capabilities.
 
-    Without its tools a server is of no use, so that error is raised; a list of the others that cannot be had is a
-    remark.
+    An error in the list of tools is raised, because a server is useless without them. An error in another list becomes
+    a remark.
     """
     found: dict[str, tuple[dict[str, Any], ...]] = {}
     remarks: list[str] = []
@@ -63,7 +63,7 @@ async def listed(session: Session, capabilities: dict[str, Any], *, within: floa
             continue
         try:
             entries = await _all(session, one, within, most, remarks)
-            if one.key != "tools":  # what is shown of these is worked out later, and a change must be seen in any part
+            if one.key != "tools":  # secrets in tools are masked later, so that their digests cover every part
                 entries = tuple(session.discretion.hiding(list(entries)))
             found[one.key] = entries
         except DoorwardError as error:
@@ -106,21 +106,19 @@ async def _all(
         if cursor is None:
             break
         if type(cursor) is not str or len(cursor) > _LONGEST_CURSOR or cursor in seen:
-            remarks.append(
-                f"{one.method} gave a cursor that leads nowhere; there may be more {one.key} than are shown."
-            )
+            remarks.append(f"{one.method} returned an invalid cursor; there may be more {one.key} than are shown.")
             break
         if left_out:
-            remarks.append(f"{one.method} has more pages, which were not asked for.")
+            remarks.append(f"{one.method} has more pages, which were not fetched.")
             break
         seen.add(cursor)
         params = {"cursor": cursor}
     else:
-        remarks.append(f"{one.method} has more than {_MOST_PAGES} pages; the rest was not asked for.")
+        remarks.append(f"{one.method} has more than {_MOST_PAGES} pages; the rest was not fetched.")
     if left_out:
         remarks.append(
-            f"{len(entries)} {one.key} are offered, and {left_out} more {'is' if left_out == 1 else 'are'} left out: of"
-            f" one server at most {most} are taken (setting `upstream.max_entries`), in at most {_MOST_BYTES} bytes."
+            f"{len(entries)} {one.key} are offered, and {left_out} more {'is' if left_out == 1 else 'are'} left out:"
+            f" the limit is {most} for each server (setting `upstream.max_entries`), in at most {_MOST_BYTES} bytes."
         )
     if unfit:
         valid = f"an object with a `{one.names}` of at most {one.longest} characters"
@@ -129,7 +127,7 @@ async def _all(
 
 
 def _once(entries: list[dict[str, Any]], one: _List, remarks: list[str]) -> list[dict[str, Any]]:
-    """Leave out what is there under one name twice: which of them is meant must not depend on their order."""
+    """Leave out entries that share a name, because their order must not decide which one is used."""
     times: dict[str, int] = {}
     for entry in entries:
         times[entry[one.names]] = times.get(entry[one.names], 0) + 1
@@ -137,7 +135,7 @@ def _once(entries: list[dict[str, Any]], one: _List, remarks: list[str]) -> list
     if twice:
         shown = ", ".join(repr(visible(name[:80])) for name in twice[:5])
         remarks.append(
-            f"{_count(sum(times[name] for name in twice), one.key)} left out, since they share a name: {shown}."
+            f"{_count(sum(times[name] for name in twice), one.key)} left out, because they share a name: {shown}."
         )
     return [entry for entry in entries if times[entry[one.names]] == 1]
 
@@ -177,5 +175,5 @@ def _text(value: Any) -> str:
 
 
 def _count(number: int, key: str) -> str:
-    """How many of a list, and the verb; the names of lists are plurals."""
+    """A count of list entries with the verb, such as "3 tools are"."""
     return f"1 of the {key} is" if number == 1 else f"{number} {key} are"

@@ -1,4 +1,4 @@
-"""Arguments of tools that the stateless era repeats in headers, where the definition of the tool asks for it."""
+"""Tool arguments that are repeated in HTTP headers (`x-mcp-header`), since 2026-07-28."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Places = Mapping[str, tuple[str, ...]]
 
 
 def places(schema: Mapping[str, Any]) -> Places:
-    """The names of the headers, and where in the arguments their values stand; ValueError says what is wrong."""
+    """Find the header names and the argument paths of their values; raises ValueError for an invalid schema."""
     found: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     for path, part in _properties(schema, ()):
@@ -24,22 +24,22 @@ def places(schema: Mapping[str, Any]) -> Places:
             continue
         name, where = part[MARK], ".".join(path)
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-            raise ValueError(f"`{MARK}` of {where!r} must be a name that a header can have; given was {name!r:.80}")
+            raise ValueError(f"`{MARK}` of {where!r} must be a valid header name; given {name!r:.80}")
         if part.get("type") not in _TYPES:
             raise ValueError(
-                f"`{MARK}` of {where!r} needs the type {', '.join(_TYPES)}; given was {part.get('type')!r:.80}"
+                f"`{MARK}` of {where!r} requires the type {', '.join(_TYPES)}; given {part.get('type')!r:.80}"
             )
         if name.lower() in seen:
-            raise ValueError(f"`{MARK}` must be another for each parameter; {name!r} is given twice")
+            raise ValueError(f"`{MARK}` must be unique for each parameter; {name!r} is given twice")
         seen.add(name.lower())
         found[name] = path
     if _marks(schema) != len(found):
-        raise ValueError(f"`{MARK}` may stand only at parameters that are reached by `properties` alone")
+        raise ValueError(f"`{MARK}` is valid only in parameters that are reached through `properties` alone")
     return found
 
 
 def mirrored(wanted: Places, arguments: Any) -> dict[str, str]:
-    """The headers for these arguments; whatever is absent or null has none."""
+    """The headers for these arguments. Absent and null values have none."""
     return {
         f"Mcp-Param-{name}": text
         for name, path in wanted.items()
@@ -58,7 +58,7 @@ def _properties(schema: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str,
 
 
 def _marks(part: Any, named: bool = False) -> int:
-    """How often the mark stands anywhere. Under `properties` it would be the name of a parameter, and no mark."""
+    """Count `x-mcp-header` keys anywhere. Directly under `properties` it would be a parameter name."""
     if isinstance(part, Mapping):
         here = int(not named and MARK in part)
         return here + sum(_marks(value, named=key == "properties" and not named) for key, value in part.items())

@@ -1,8 +1,8 @@
-"""What the tools of servers are called here: by rule, whatever order they arrive in.
+"""Names of upstream tools in Doorward. They do not depend on the order in which tools arrive.
 
-A tool is `mcp/<server>/<tool>`, and `{server}_{tool}` on the wire. Names that Doorward itself or the catalogue uses
-keep their meaning. When several tools would share a name, none of them gets it: each gets a mark made from its own
-server and name, so that no server can take the place of another's tool by being faster.
+A tool is `mcp/<server>/<tool>`, and `{server}_{tool}` on the wire. Names of Doorward's own commands and of the
+catalogue keep their meaning. When several tools would share a name, each gets a suffix: a hash of its server and name.
+So a server cannot take over another server's tool by being faster.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from doorward.visible import visible
 
 AREA = "mcp"
 LONGEST_TOOL = 256
-"""Characters of a tool's own name."""
+"""Length limit of a tool's own name."""
 
 _LONGEST_WIRE = 48
 _LONGEST_SEGMENT = 120
 _MARKS = (0, 8, 16, 32, 64)
-"""How many characters of the mark a name carries; more only when fewer do not tell names apart."""
+"""Lengths of the hash suffix, tried in order until names are unique."""
 _NOT_CANONICAL = re.compile(r"[^a-z0-9_.-]")
 _NOT_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Tool(NamedTuple):
-    """A tool by its origin, which is unique."""
+    """A tool by its server and own name, which is unique."""
 
     server: str
     tool: str
 
 
 class Names(NamedTuple):
-    """What a tool is called here."""
+    """A tool's names in Doorward."""
 
     canonical: str
     wire: str
 
 
 _Naming = Callable[[Tool, int], str]
-"""A tool's name with so many characters of its mark."""
+"""Makes a tool's name with a hash suffix of this length."""
 
 
 def unusable(tool: str) -> str:
-    """Why a tool's own name cannot be used, as a clause; empty when it can."""
+    """A clause that says why a tool's own name cannot be used; empty when it can."""
     if len(tool) > LONGEST_TOOL:
         return f"its name has {len(tool)} characters; at most {LONGEST_TOOL} are valid"
     if visible(tool, lines=False) != tool:
-        return "its name holds characters that nobody can see"
+        return "its name contains invisible characters"
     if not any(char.isalnum() for char in tool):
-        return "its name holds no letter and no digit"
+        return "its name contains no letter and no digit"
     return ""
 
 
 def named(tools: Iterable[Tool], taken: Collection[str] = frozenset()) -> dict[Tool, Names]:
-    """The names of all these tools together. `taken` are the names, folded, that mean something else already."""
+    """Name all these tools. `taken` are folded names that are in use already."""
     wanted = sorted(set(tools))
     canonical = _apart(wanted, _canonical, taken)
     wire = _apart(wanted, _wire, {*taken, *map(folded, canonical.values())})
@@ -65,7 +65,7 @@ def named(tools: Iterable[Tool], taken: Collection[str] = frozenset()) -> dict[T
 
 
 def _apart(tools: list[Tool], name: _Naming, taken: Collection[str]) -> dict[Tool, str]:
-    """A name for each, all different. Whoever shares a name gets a longer mark, all at once, until nobody does."""
+    """Make unique names. Tools that share a name all get a longer suffix, until no name is shared."""
     marks = dict.fromkeys(tools, 0)
     while True:
         by_name: dict[str, list[Tool]] = {}
@@ -77,7 +77,7 @@ def _apart(tools: list[Tool], name: _Naming, taken: Collection[str]) -> dict[Too
         if not crowded:
             return {group[0]: spelling for spelling, group in by_name.items()}
         for tool in crowded:
-            marks[tool] += 1  # beyond the last there is no collision: that would be one of SHA-256
+            marks[tool] += 1  # the last length cannot collide, except for a SHA-256 collision
 
 
 def _canonical(tool: Tool, mark: int) -> str:

@@ -1,7 +1,7 @@
-"""Which version a server speaks: the newest is tried first, and whoever does not know it is greeted the older way.
+"""Negotiates the protocol version: tries the newest first, then the older handshake.
 
-A server that answers the first question of the newer era, or refuses it with an error that only that era has, is of it.
-Any other error, and silence, mean the older one. What was found out is remembered for the next start.
+A server that answers `server/discover`, or refuses it with an error code of the newer version, speaks the newer one.
+Any other error, or no answer, means an older version. The result is remembered for the next start.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from doorward.wire.codes import HEADER_MISMATCH, MISSING_CAPABILITY, STATELESS, 
 Era = Literal["", "handshake", "stateless"]
 
 ACCEPTED = (*WITH_SESSIONS, "2024-11-05")
-"""The versions with a handshake, newest first."""
+"""Versions with a handshake, newest first."""
 _MODERN_ERRORS = frozenset({UNSUPPORTED_VERSION, HEADER_MISMATCH, MISSING_CAPABILITY})
 _PROBE = 5.0
-"""Seconds after which silence counts as an answer of the older era."""
+"""Seconds without an answer after which the server counts as older."""
 _LONGEST_INSTRUCTIONS = 20_000
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server says of itself. All of it is its own word."""
+    """What a server says about itself. It is untrusted."""
 
     server: dict[str, Any] = {}
-    """Its name and version, as `serverInfo` has them."""
+    """Its name and version, from `serverInfo`."""
     protocol: str = ""
     instructions: str = ""
     capabilities: dict[str, Any] = {}
@@ -43,7 +43,7 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def negotiate(session: Session, known: Era, *, within: float, sampling: bool, probe: float = _PROBE) -> Info:
-    """Agree on a version; Unreachable when there is none. `known` is what this server spoke last time."""
+    """Negotiate the version; raises Unreachable when there is none in common. `known` is the last result."""
     info = None
     silent = False
     if known != "handshake":
@@ -52,7 +52,7 @@ async def negotiate(session: Session, known: Era, *, within: float, sampling: bo
         except TimedOut:
             silent = True
         except (Said, Rejected) as error:
-            if isinstance(error, Said) and STATELESS in _named(error):  # it refused the very version that it names
+            if isinstance(error, Said) and STATELESS in _named(error):  # it refused a version that it supports
                 info = await _discovered(session, within)
             elif isinstance(error, Said) and error.number in _MODERN_ERRORS and not _old_ones(error):
                 raise _no_version(session, error) from error
@@ -60,7 +60,7 @@ async def negotiate(session: Session, known: Era, *, within: float, sampling: bo
         try:
             info = await _greeted(session, within, sampling)
         except Said as error:
-            # One that only knows the newer era, and was too slow to answer the first question in time.
+            # A server that speaks only the newer version and was too slow to answer the first request.
             if not silent and error.number not in _MODERN_ERRORS:
                 raise
             info = await _discovered(session, within)
@@ -71,7 +71,7 @@ async def negotiate(session: Session, known: Era, *, within: float, sampling: bo
 
 
 async def _discovered(session: Session, within: float) -> Info | None:
-    """What a server of the newer era says of itself; None when it says that it speaks older versions only."""
+    """Ask with `server/discover`; None when the server supports older versions only."""
     session.speak(STATELESS)
     result = await session.request("server/discover", {}, within=within)
     versions, about = result.get("supportedVersions"), result.get("_meta")
@@ -92,7 +92,7 @@ async def _greeted(session: Session, within: float, sampling: bool) -> Info:
     version = result.get("protocolVersion")
     if version not in ACCEPTED:
         raise Unreachable(
-            f"The server {session.name} wants to speak version {str(version)[:40]!r} of the protocol; valid:"
+            f"The server {session.name} requests protocol version {str(version)[:40]!r}; valid:"
             f" {', '.join((STATELESS, *ACCEPTED))}."
         )
     session.speak(version)
@@ -112,18 +112,18 @@ def _info(version: str, result: dict[str, Any], server: Any) -> Info:
 
 
 def _old_ones(error: Said) -> bool:
-    """Whether a server that refused our version names one that begins with a handshake."""
+    """Whether the server's refusal lists a version with a handshake."""
     return any(one in ACCEPTED for one in _named(error))
 
 
 def _named(error: Said) -> list[Any]:
-    """The versions that a server names when it refuses ours."""
+    """The versions in the server's refusal."""
     named = error.data.get("supported") if type(error.data) is dict else None
     return named if error.number == UNSUPPORTED_VERSION and type(named) is list else []
 
 
 def _no_version(session: Session, error: Said) -> Unreachable:
     return Unreachable(
-        f"The server {session.name} and Doorward have no version of the protocol in common; Doorward speaks"
+        f"The server {session.name} and Doorward have no protocol version in common; Doorward speaks"
         f" {', '.join((STATELESS, *ACCEPTED))}. {error.message}"
     )

@@ -1,4 +1,4 @@
-"""Which tools of a server are offered, and on what terms: the operator's word, held against what the pins know."""
+"""Decides which tools are offered and on what terms, from the operator's settings and the pins."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _NOTHING_SAID = ToolTerms()
 _SHORTEST_SECRET = 4
-"""Hiding a shorter one would hide ordinary words."""
+"""Shorter secrets are not masked, because that would mask ordinary words too."""
 _encode = msgspec.json.Encoder().encode
 
 
 class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
-    """One tool that becomes a command."""
+    """A tool that becomes a command."""
 
     upstream: Upstream
     definition: Definition
@@ -36,13 +36,13 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     cost: float
     timeout: float
     asks_first: bool
-    """Whether agents and programs need a person's approval for every call."""
+    """Whether every call by an agent or program needs a person's approval."""
     new: bool
-    """Whether it asks only because its server added it after it was known."""
+    """Whether it needs approval only because a known server added it later."""
     withheld: str
-    """Why nobody may run it; empty when it is in force."""
+    """Why nobody may run it; empty when it can run."""
     pinned: str
-    """The digest of the definition that holds."""
+    """Digest of the approved definition."""
 
     @property
     def tool(self) -> Tool:
@@ -50,12 +50,12 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @functools.cached_property
     def shown(self) -> Definition:
-        """Its definition as others may read it: without the secrets that its server was given, if it repeats them."""
+        """Its definition with the server's own secrets masked, in case it repeats them."""
         whole = self.without_secrets(self.definition.whole)
         return self.definition if whole is self.definition.whole else read(whole)
 
     def without_secrets(self, whole: dict[str, Any]) -> dict[str, Any]:
-        """The same object when there are none in it."""
+        """Mask secrets; returns the same object when there are none."""
         known = [secret for secret in self.upstream.config.secrets if len(secret) >= _SHORTEST_SECRET]
         text = _encode(whole).decode() if known else ""
         if not any(_encode(secret).decode()[1:-1] in text for secret in known):
@@ -65,7 +65,7 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What in its definition looks as if it were meant to mislead."""
+        """Suspicious parts of its definition."""
         return suspicion.warnings(self.shown)
 
     @property
@@ -74,7 +74,7 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def mark(self) -> tuple[object, ...]:
-        """Two offers with one mark are the same."""
+        """Identifies the offer: offers with equal marks are the same."""
         return (
             self.upstream,
             self.definition.digest,
@@ -93,9 +93,9 @@ class ToolOffer(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
 def offers(
     upstreams: Iterable[Upstream], pins: Pins, taken: Callable[[], frozenset[str]], approval_required: bool
 ) -> list[ToolOffer]:
-    """All tools of all servers that become commands; what keeps others from it is said as a problem of their server.
+    """The offers of all servers. Tools that cannot be offered are recorded as problems of their server.
 
-    `taken` are the names, folded, that mean something else already.
+    `taken` are folded names that are in use already.
     """
     chosen: list[tuple[Upstream, Definition, Pin]] = []
     for upstream in upstreams:
@@ -112,7 +112,7 @@ def offers(
 
 
 def _chosen(upstream: Upstream, pins: Pins) -> Iterator[tuple[Definition, Pin]]:
-    """The tools that the operator allows. What is not allowed does not exist; what cannot be named is a problem."""
+    """The tools that the operator allows. Others are ignored; a tool that cannot be named is a problem."""
     problems: dict[str, None] = {}
     for definition in upstream.definitions:
         name = definition.name
@@ -122,7 +122,7 @@ def _chosen(upstream: Upstream, pins: Pins) -> Iterator[tuple[Definition, Pin]]:
         if why := unusable(name):
             problems[f"a tool is left out: {why}"] = None
         elif pin is None:
-            problems[f"it has named more than {MOST} tools by now, so new ones are left out"] = None
+            problems[f"it has listed more than {MOST} tools in total, so new ones are left out"] = None
         else:
             yield definition, pin
     upstream.problems = tuple(problems)
@@ -135,7 +135,7 @@ def allowed(config: ServerConfig, tool: str) -> bool:
 
 
 def offer(upstream: Upstream, definition: Definition, names: Names, pin: Pin, approval_required: bool) -> ToolOffer:
-    """A tool on the operator's terms; what its server claims about it changes none of them."""
+    """Make an offer on the operator's terms. The server's own claims do not affect them."""
     config = upstream.config
     terms = _terms(config.tools, definition.name)
     asks, new = _asks(config, definition.name, terms, pin, approval_required)
@@ -154,7 +154,7 @@ def offer(upstream: Upstream, definition: Definition, names: Names, pin: Pin, ap
 
 
 def _asks(config: ServerConfig, tool: str, terms: ToolTerms, pin: Pin, approval_required: bool) -> tuple[bool, bool]:
-    """Whether each call needs approval, and whether only because the tool is new."""
+    """Return whether each call needs approval, and whether only because the tool is new."""
     if terms.auto_approve is not None:
         return not terms.auto_approve, False
     if isinstance(config.auto_approve, bool):
@@ -163,14 +163,14 @@ def _asks(config: ServerConfig, tool: str, terms: ToolTerms, pin: Pin, approval_
         return False, False
     else:
         sweeping = any(matches(pattern, tool) for pattern in config.auto_approve)
-    sweeping = sweeping or not approval_required  # whoever said either had not seen the tools that came later
+    sweeping = sweeping or not approval_required  # both were set before the server added later tools
     if sweeping and not pin.trusted:
         return True, True
     return not sweeping, False
 
 
 def _terms(tools: Mapping[str, ToolTerms], tool: str) -> ToolTerms:
-    """What the operator says of this tool: by its name, or else by the first pattern that fits."""
+    """The operator's settings for this tool: by name, or else by the first matching pattern."""
     if tool in tools:
         return tools[tool]
     return next((terms for pattern, terms in tools.items() if matches(pattern, tool)), _NOTHING_SAID)
@@ -178,9 +178,8 @@ def _terms(tools: Mapping[str, ToolTerms], tool: str) -> ToolTerms:
 
 def _withheld(server: str, definition: Definition, names: Names) -> str:
     return (
-        f"The definition of {names.canonical} is not the one that was approved: server {server} changed it, so nobody"
-        f" may run it before a person has looked. See the difference and decide with: doorward servers approve {server}"
-        f" {definition.name}"
+        f"The server {server} changed the definition of {names.canonical} after it was approved, so it cannot run until"
+        f" a person reviews it. Show the difference and decide: doorward servers approve {server} {definition.name}"
     )
 
 
@@ -195,7 +194,7 @@ def _without(value: Any, known: list[str]) -> Any:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a name is the one meant; `*` stands for anything, and nothing else is special."""
+    """Whether a name matches a pattern. `*` matches anything; no other character is special."""
     return pattern == name or ("*" in pattern and _compiled(pattern).fullmatch(name) is not None)
 
 

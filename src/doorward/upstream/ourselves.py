@@ -1,4 +1,4 @@
-"""Which entry of an MCP client's configuration is Doorward itself."""
+"""Recognizes Doorward's own entry in an MCP client's configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATH = re.compile(r"/mcp/[a-z0-9][a-z0-9_-]*")
 
 
 def is_ours(entry: Any, server: str = "") -> bool:
-    """Whether an entry starts Doorward, or leads to one. `server` is the address of this home's own server."""
+    """Whether an entry starts Doorward or connects to it. `server` is the URL of this home's server."""
     if not isinstance(entry, dict):
         return False
     command, args = entry.get("command"), entry.get("args")
@@ -39,7 +39,7 @@ def _shows_our_token(entry: Mapping[str, Any]) -> bool:
 
 
 def _is_near(parts: SplitResult, server: str) -> bool:
-    """On this machine, or at the address that we would write."""
+    """Whether the URL is on this machine, or is the one that Doorward would write."""
     if server and parts.netloc == urlsplit(server).netloc:
         return True
     try:

@@ -1,9 +1,8 @@
-"""Which addresses this house connects to on its own account, checked after names have been resolved.
+"""Checks the addresses that Doorward connects to, after names are resolved (protection against SSRF).
 
-A name says nothing about where it leads: it can be made to mean this machine, a neighbour in the local network or the
-address at which a cloud gives out its keys. So every address that a name resolves to is checked, and the connection is
-made to the very address that was checked. Addresses outside the public Internet are for those whom the operator named:
-an address written in the entry of a server itself, or a network listed in the settings.
+A name can resolve to this machine, to the local network or to a cloud's metadata service. So every resolved address is
+checked, and the connection goes to exactly the address that was checked. Addresses outside the public Internet are
+allowed only if the operator named them: as an address in a server's entry, or as a network in the settings.
 """
 
 from __future__ import annotations
@@ -26,32 +25,32 @@ _TRANSLATED = (
     (ipaddress.IPv6Network("::/96"), 0),
     (ipaddress.IPv6Network("2002::/16"), 80),
 )
-"""Networks of version 6 that carry an address of version 4 inside, and how far from the right end it stands."""
+"""IPv6 networks that embed an IPv4 address, with its offset in bits from the right."""
 _METADATA = frozenset(map(ipaddress.ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192")))
-"""Where clouds give out the secrets of a machine; one of them looks like any public address."""
+"""Cloud metadata services, which give out credentials. One of them looks like a public address."""
 _LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24", "fec0::/10")))
-"""Networks that only lead on to others, or once were those of a site, and which Python takes for public ones."""
+"""Translation and former site-local networks that Python considers public."""
 _ISATAP = 0x00005EFE
 
 
 class Forbidden(Unreachable):
-    """A name leads to an address that nobody named; trying again changes nothing."""
+    """A name resolves to an address that is not allowed; a retry does not help."""
 
     retry = "after_fix"
 
 
 class Outbound:
-    """The rule for one house."""
+    """The rules of one Doorward server."""
 
     def __init__(self, private: Iterable[str] = (), resolve: Resolve | None = None) -> None:
         self._networks = [_network(text) for text in private]
         self._resolve = resolve or _resolved
 
     async def addresses(self, host: str, port: int, *, named: bool = False) -> list[str]:
-        """Where to connect to reach this host, in order. `named`: the operator wrote this very host and port.
+        """Resolve a host to the addresses to connect to, in order. `named`: the operator wrote this host and port.
 
-        That much is enough for an address of this machine or of the local network, when the operator wrote the
-        address itself or `localhost`. A name that only resolves to one may be somebody else's doing.
+        If the operator wrote an IP address or `localhost`, private addresses are allowed. A name that merely resolves
+        to a private address is not enough, because somebody else may control it.
         """
         bare = host.strip("[]").rstrip(".")
         found = await self._found(bare, port)
@@ -68,7 +67,7 @@ class Outbound:
         except TimeoutError as error:
             raise Unreachable(f"The name {host!r} could not be resolved within {_PATIENCE:g} seconds.") from error
         except (OSError, UnicodeError) as error:
-            why = getattr(error, "strerror", None) or "it is not the name of a host"
+            why = getattr(error, "strerror", None) or "it is not a valid host name"
             raise Unreachable(f"The name {host!r} could not be resolved: {why}.") from error
         if not found:
             raise Unreachable(f"The name {host!r} could not be resolved: it has no address.")
@@ -79,11 +78,11 @@ class Outbound:
         for form in forms(address):
             if is_public(form) or any(form in network for network in self._networks if network.version == form.version):
                 continue
-            leads = "is" if host.strip("[]") == text else "leads to"
-            inside = "" if form == address else f" stands for {form} and"
+            leads = "is" if host.strip("[]") == text else "resolves to"
+            inside = "" if form == address else f" embeds {form} and"
             raise Forbidden(
-                f"{host!r} {leads} the address {text}, which{inside} is not on the public Internet; valid are public "
-                f"addresses, and networks that `{SETTING}` in [upstream] of doorward.toml lists."
+                f"{host!r} {leads} the address {text}, which{inside} is not on the public Internet; valid: public "
+                f"addresses, and networks listed as `{SETTING}` in [upstream] of doorward.toml."
             )
 
 
@@ -94,7 +93,7 @@ def is_public(address: Address) -> bool:
 
 
 def forms(address: Address) -> Iterator[Address]:
-    """An address, and every address of version 4 that it carries inside: all of them have to be fit."""
+    """An address and every IPv4 address that it embeds. All of them must be allowed."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return
@@ -115,7 +114,7 @@ def forms(address: Address) -> Iterator[Address]:
 
 
 def _address(text: str) -> Address:
-    """The address of a resolved name; the zone that a local one may carry says nothing of where it leads."""
+    """Parse a resolved address, without its zone."""
     return ipaddress.ip_address(text.partition("%")[0])
 
 
@@ -125,12 +124,12 @@ def _network(text: str) -> Network:
     except ValueError as error:
         raise Unusable(
             f"The setting upstream.{SETTING} must list networks or addresses such as '10.0.0.0/8' or '127.0.0.1'; "
-            f"given was {text[:80]!r}."
+            f"given {text[:80]!r}."
         ) from error
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host, as it is written, can be nothing but this machine."""
+    """Whether a host, as written, is certainly this machine."""
     if _is_local_name(host):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Reading `mcp-servers.json`: wholly right, or refused with the place and the reason."""
+"""Parses `mcp-servers.json`. A file with an error is refused as a whole, with the field and the reason."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from doorward.upstream.entry import BadEntry, as_id, server
 from doorward.upstream.schema import first_fault
 
 LARGEST = 4_000_000
-"""The most bytes that the file may have."""
+"""Size limit of the file in bytes."""
 APPROVAL, DISCOVERY = "MCP_TOOL_APPROVAL", "MCP_AUTO_DISCOVERY"
-"""Environment variables that go before what the file says."""
+"""Environment variables that override the file."""
 
 _PRIVATE = ("env", "headers", "auth", "url")
-"""Fields whose values no sentence quotes."""
+"""Fields whose values are never quoted in messages."""
 _MARK = b"\xef\xbb\xbf"
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
 class BadServers(Unusable):
-    """A file of servers that cannot be used; the message names file, field and reason."""
+    """An invalid server file; the message names the file, the field and the reason."""
 
     def __init__(self, file: str, field: str, reason: str) -> None:
         where = f" at {field}" if field else ""
         stop = "" if reason.endswith((".", "?")) else "."
         super().__init__(
             f"The server file {file} is not valid{where}: {reason}{stop}",
-            hint="docs/SERVERS.md and the published mcp-servers.schema.json tell every field.",
+            hint="docs/SERVERS.md and mcp-servers.schema.json describe every field.",
         )
         self.file = file
         self.field = field
@@ -40,7 +40,7 @@ class BadServers(Unusable):
 
 
 def switched(environment: Mapping[str, str], name: str, otherwise: bool) -> bool:
-    """What an environment variable says over the file; Unusable when it says neither yes nor no."""
+    """Read a boolean environment variable; raises Unusable when it is invalid."""
     given = environment.get(name, "")
     if not given:
         return otherwise
@@ -50,7 +50,7 @@ def switched(environment: Mapping[str, str], name: str, otherwise: bool) -> bool
 
 
 def parse(text: bytes, name: str, environment: Mapping[str, str]) -> Servers:
-    """Read and check a file of servers, whose name is `name`, and replace its variables."""
+    """Parse and check a server file called `name`, and expand its variables."""
     whole = checked(text, name)
     found: dict[str, ServerConfig] = {}
     for id, path, raw in entries(whole):
@@ -70,11 +70,11 @@ def parse(text: bytes, name: str, environment: Mapping[str, str]) -> Servers:
 
 
 def checked(text: bytes, name: str) -> dict[str, Any]:
-    """The file as JSON that fits the schema."""
+    """Parse the file as JSON and check it against the schema."""
     if not text.strip():
         raise BadServers(name, "", 'the file is empty; valid: {"servers": [...]}')
     if text.startswith(_MARK):
-        raise BadServers(name, "", "it begins with a byte order mark; valid: UTF-8 without one, as editors can save it")
+        raise BadServers(name, "", "it starts with a byte order mark; save it as UTF-8 without one")
     try:
         whole = strictjson.loads(text, max_bytes=LARGEST)
     except strictjson.NotJson as error:
@@ -88,7 +88,7 @@ def checked(text: bytes, name: str) -> dict[str, Any]:
 
 
 def entries(whole: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...], Mapping[str, Any]]]:
-    """Each server of the file: its id, where it stands, and its fields. In a map the name makes the id."""
+    """Yield each server's id, path in the file and fields. In a map, the name makes the id."""
     for place, raw in enumerate(whole.get("servers", ())):
         yield raw["id"], ("servers", place), raw
     for key, raw in whole.get("mcpServers", {}).items():
@@ -97,12 +97,12 @@ def entries(whole: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str | int, ..
 
 def _taken(id: str, path: Sequence[str | int], other: ServerConfig) -> str:
     if path[0] == "servers":
-        return f"the id {id!r} is there already; each server has its own"
+        return f"the id {id!r} is used twice; each server needs its own"
     return f"this name and {shortened(other.name)} make the same id, {id!r}; give one of them another name"
 
 
 def _unquoted(fault: Fault, whole: Any) -> str:
-    """What is wrong, without the value where it may be a secret."""
+    """The reason, without the value when it may be a secret."""
     if not any(step in _PRIVATE for step in fault.path):
         return redact.text(fault.reason)
     value = whole
@@ -111,4 +111,4 @@ def _unquoted(fault: Fault, whole: Any) -> str:
             value = value[step]
     except (KeyError, IndexError, TypeError):
         return redact.text(fault.reason)
-    return redact.text(fault.reason.replace(shortened(value), "what is given"))
+    return redact.text(fault.reason.replace(shortened(value), "a private value"))

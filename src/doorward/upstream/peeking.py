@@ -1,4 +1,4 @@
-"""What is known of a message at a glance, before anybody reads it strictly: which request it belongs to."""
+"""Quick looks into a message before it is parsed strictly: which request it belongs to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Top(msgspec.Struct):
 
 
 class _Words(msgspec.Struct):
-    """Where programs on the web put the reason of a refusal."""
+    """Fields in which web services put the reason of an error."""
 
     error: Any = None
     message: Any = None
@@ -40,7 +40,7 @@ _top = msgspec.json.Decoder(_Top)
 
 
 def spoken(params: Mapping[str, Any] | None) -> str:
-    """The version that a request of the stateless era says of itself; empty in the older era."""
+    """The protocol version in a request's `_meta`; empty for versions with sessions."""
     meta = (params or {}).get("_meta")
     version = meta.get(VERSION) if isinstance(meta, Mapping) else None
     return version if isinstance(version, str) and version not in WITH_SESSIONS else ""
@@ -55,10 +55,10 @@ def answers(message: bytes, id: int) -> bool:
 
 
 def refused(body: bytes, id: int) -> bytes | None:
-    """The error of the protocol in a refusal, as the answer to this request; None when there is none for it.
+    """The JSON-RPC error in an HTTP error response, as the response to this request; None when there is none.
 
-    A server that refuses before it has read the request knows no id. What the newer era alone says is taken all the
-    same, since it is what tells its servers from older ones.
+    A server that refuses before it reads the request does not know the id. Error codes of the newer version are
+    accepted without it, because they distinguish newer servers from older ones.
     """
     try:
         top = _top.decode(body)
@@ -74,7 +74,7 @@ def refused(body: bytes, id: int) -> bytes | None:
 
 
 def excuse(body: bytes, kind: str) -> str:
-    """What a refusal says in words, where these are meant for people to read; else empty."""
+    """The human-readable text of an error response; empty when there is none."""
     if kind == "application/json":
         try:
             found = _loose.decode(body)

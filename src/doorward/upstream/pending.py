@@ -1,7 +1,7 @@
-"""Requests that wait for their answers, each with a deadline; one timer serves them all.
+"""Pending requests with deadlines, served by one timer.
 
-A timer for each call would cost more than the rest of it. Here the timer is set for the deadline that comes first and
-looks at all who wait when it rings; calls that end in time never touch it.
+A timer for each call would cost more than the rest of the call. The timer is set for the earliest deadline and checks
+all requests when it fires; calls that end in time never touch it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from doorward.upstream.answering import Hooks
 
 _REMEMBERED = 1_000
-"""How many given-up requests are remembered, so that their late answers are no surprise."""
+"""Number of abandoned requests to remember, so that their late answers do not count as errors."""
 
 
 class Waiting:
-    """One request under way."""
+    """One pending request."""
 
     __slots__ = ("answer", "asking", "deadline", "hooks", "id", "method", "patience", "questions")
 
@@ -30,7 +30,7 @@ class Waiting:
         self.hooks = hooks
         self.answer: asyncio.Future[dict[str, Any]] = loop.create_future()
         self.asking: set[asyncio.Task[None]] | None = None
-        """The questions of the server that belong, or may belong, to this call and that somebody thinks about."""
+        """Open questions of the server that belong, or may belong, to this call."""
         self.questions = 0
 
 
@@ -61,7 +61,7 @@ class Pending:
         return self._waiting.get(id) if type(id) is int else None
 
     def close(self, waiting: Waiting) -> None:
-        """It has its answer, or nobody wants one any more."""
+        """Remove a request that was answered or abandoned."""
         self._waiting.pop(waiting.id, None)
         if waiting.asking:
             for task in waiting.asking:
@@ -69,13 +69,13 @@ class Pending:
                     task.cancel()
 
     def give_up(self, id: int) -> None:
-        """Remember that an answer to this one may still come."""
+        """Remember that a late answer to this request may arrive."""
         self._given_up[id] = None
         if len(self._given_up) > _REMEMBERED:
             del self._given_up[next(iter(self._given_up))]
 
     def late(self, id: object) -> bool:
-        """Whether this is the answer to a request that was given up; it is one only once."""
+        """Whether this answers an abandoned request. True only once for each id."""
         return type(id) is int and self._given_up.pop(id, self) is None
 
     def stop(self) -> None:
@@ -92,7 +92,7 @@ class Pending:
         self._timer = None
         now = self._loop.time()
         for waiting in list(self._waiting.values()):
-            if waiting.asking:  # a person is thinking; the server's own time begins anew afterwards
+            if waiting.asking:  # while a question is open, the deadline moves on
                 waiting.deadline = now + waiting.patience
             elif waiting.deadline <= now:
                 self._expired(waiting)

@@ -1,7 +1,7 @@
-"""Pins: what was seen of each tool's definition, and what of it people stand behind.
+"""Pins: the approved definition of each tool, across restarts.
 
-The first definition of a tool is pinned. One that differs from its pin is known by that, also across restarts, so that
-no server can offer one thing, be approved, and then be another.
+The first definition of a tool is pinned. A definition that differs from its pin is detected, so that a server cannot
+get a tool approved and then change it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from doorward.upstream.unsaved import Unsaved
 log = logging.getLogger(__name__)
 
 MOST = 10_000
-"""How many tools one server can have named in all its life. A pin is never dropped to make room for another: that would
-let a server get rid of the pin of a tool that it means to change."""
+"""Limit on the tools that one server can ever list. A pin is never dropped to make room for another: a server could use
+that to get rid of the pin of a tool that it wants to change."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Pin(msgspec.Struct, frozen=True):
     digest: str
-    """Of the definition that holds."""
+    """Digest of the approved definition."""
     trusted: bool
-    """Whether it was there when its server was first seen, or a person approved it since. A tool that a known server
-    adds later is not: whoever approved all tools of that server cannot have meant this one."""
+    """Whether the tool was in the server's first list, or a person approved it since. A tool that a known server adds
+    later is not trusted: an approval of all tools cannot have included it."""
 
 
 class Pins:
@@ -45,14 +45,14 @@ class Pins:
         self._pins: dict[str, dict[str, Pin]] = {}
         self._listed: dict[str, tuple[Definition, ...]] = {}
         self._seen: set[str] = set()
-        """Servers that have said before what tools they have, be that none."""
+        """Servers that have listed their tools at least once."""
         self._unsaved = Unsaved()
         self._unstored: LedgerUnavailable | None = None
-        """Why what was seen could not be stored when that was last tried."""
+        """The error of the last failed attempt to store, if any."""
         self._saving: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
-        """What earlier processes saw."""
+        """Load what earlier processes stored."""
         self._servers = {row["id"]: row for row in await sql.servers(self._store)}
         self._seen = {id for id, row in self._servers.items() if row["seen"]}
         listed: dict[str, list[Definition]] = {}
@@ -64,12 +64,12 @@ class Pins:
                     listed.setdefault(server, []).append(read(_whole(row["definition"])))
                 except ValueError as error:
                     log.warning(
-                        "what is stored of the tool %s of server %s is of no use: %s", row["tool"], server, error
+                        "the stored definition of tool %s of server %s is unusable: %s", row["tool"], server, error
                     )
         self._listed = {server: tuple(definitions) for server, definitions in listed.items()}
 
     def known(self, server: str, origin: str) -> tuple[Definition, ...]:
-        """The tools that a server listed last; none, and its pins are forgotten, when the id meant another server."""
+        """The tools that a server listed last. If the id now means another server, its pins are dropped."""
         row = self._servers.get(server)
         if row is not None and row["origin"] != origin:
             self._pins.pop(server, None)
@@ -80,11 +80,11 @@ class Pins:
         return self._listed.get(server, ())
 
     def seen(self, server: str) -> bool:
-        """Whether it has ever said what tools it has."""
+        """Whether the server has ever listed its tools."""
         return server in self._seen
 
     def note(self, server: str, definitions: tuple[Definition, ...]) -> None:
-        """A server lists these now."""
+        """Record a server's current list of tools."""
         self._listed[server] = definitions
         pins = self._pins.setdefault(server, {})
         first = not self.seen(server)
@@ -111,11 +111,11 @@ class Pins:
         self._save()
 
     def pin(self, server: str, tool: str) -> Pin | None:
-        """None when the server has named too many others before."""
+        """The pin of a tool; None when the server has listed too many tools."""
         return self._pins.get(server, {}).get(tool)
 
     async def approve(self, server: str, digests: dict[str, str]) -> None:
-        """A person stands behind the definitions with these digests, by their tools; they are the ones last seen."""
+        """Record a person's approval of these digests by tool name; they must be the latest definitions."""
         await self.saved()
         if self._unstored is not None:
             raise self._unstored
@@ -124,13 +124,13 @@ class Pins:
         self._pins[server] |= {tool: Pin(digest, True) for tool, digest in digests.items()}
 
     async def approved(self, server: str, tool: str) -> dict[str, Any]:
-        """The definition that a tool is pinned to, as it came."""
+        """The pinned definition of a tool, as received."""
         await self.saved()
         text = await sql.approved(self._store, server, tool)
         return _whole(text) if text is not None else {}
 
     def standing(self, rows: list[dict[str, Any]]) -> None:
-        """How all servers of the file stand now; only what is not known yet is stored."""
+        """Record the state of all configured servers. Only changes are stored."""
         fresh = [row for row in rows if not row.items() <= self._servers.get(row["id"], {}).items()]
         ids = [row["id"] for row in rows]
         gone = [id for id, row in self._servers.items() if row["removed_at"] is None and id not in ids]
@@ -144,20 +144,20 @@ class Pins:
         self._save()
 
     def since(self, server: str, state: str, problem: str) -> float | None:
-        """Since when a server has stood so, if that is what is stored of it."""
+        """Since when a server has had this state and problem, if they match the stored ones."""
         row = self._servers.get(server)
         if row is None or (row["state"], row["problem"]) != (state, problem):
             return None
         return float(row["since"])
 
     async def saved(self) -> None:
-        """Wait until all of this is stored, or could not be; what could not be before is tried once more."""
+        """Try to store everything, including what failed before, and wait for the result."""
         self._save()
         while self._saving is not None:
             await asyncio.shield(self._saving)
 
     def _save(self) -> None:
-        """Store soon, if there is anything."""
+        """Start to store, if there is anything to store."""
         if self._unsaved and self._saving is None:
             self._saving = asyncio.ensure_future(self._store_all())
 
@@ -169,17 +169,17 @@ class Pins:
                     await self._store.write(*writing.statements(self._clock.now()))
                 except LedgerUnavailable as error:
                     self._unsaved, self._unstored = writing.before(self._unsaved), error
-                    log.warning("what was seen of upstream servers could not be stored yet: %s", error)
+                    log.warning("the state of upstream servers could not be stored yet: %s", error)
                     return
-                except DoorwardError:  # it would never succeed, and must not keep what comes behind it
-                    log.exception("what was seen of upstream servers could not be stored")
+                except DoorwardError:  # it would never succeed, and must not block later changes
+                    log.exception("the state of upstream servers could not be stored")
         finally:
             self._saving = None
 
 
 def _whole(text: str) -> dict[str, Any]:
-    """A stored definition; ValueError when it is none."""
+    """Parse a stored definition; raises ValueError when it is invalid."""
     whole = strictjson.loads(text)
     if not isinstance(whole, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     return whole

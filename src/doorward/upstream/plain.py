@@ -1,4 +1,4 @@
-"""Secrets that stand in plain text in an entry, so that people are told where a variable is better."""
+"""Finds secrets in plain text in an entry, so that people can be told to use a variable."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from doorward.redact import tells_of_a_secret
 from doorward.upstream.variables import secrets_in_address, secrets_in_words
 
 _PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@", re.IGNORECASE)
-"""An address with a password in it."""
+"""A URL with a password."""
 
 
 def passwords(text: str) -> list[str]:
-    """Those in addresses such as `postgres://user:password@host`."""
+    """Find passwords in URLs such as `postgres://user:password@host`."""
     return _PASSWORD.findall(text)
 
 
 def in_plain(entry: Mapping[str, Any]) -> list[str]:
-    """Where an entry of the file holds secrets that came from no variable, as clauses; none of them is quoted."""
+    """Clauses that say where an entry has secrets in plain text. The secrets are not quoted."""
     found = []
     for key, better in (("env", "${%s}"), ("headers", "a ${NAME}")):
         texts = entry.get(key, {})
@@ -27,7 +27,7 @@ def in_plain(entry: Mapping[str, Any]) -> list[str]:
         if names:
             instead = better.replace("%s", names[0])
             which = ", ".join(names)
-            found.append(f"{key} holds {which} in plain text, which stays in Doorward's file; {instead} is better")
+            found.append(f"{key} has {which} in plain text, which is stored in Doorward's file; {instead} is better")
     args = tuple(entry.get("args", ()))
     held = [*secrets_in_words(args), *(one for word in args for one in passwords(word))]
     auth = entry.get("auth") or {}
@@ -37,7 +37,7 @@ def in_plain(entry: Mapping[str, Any]) -> list[str]:
         ("auth", [auth[key] for key in ("token", "clientSecret") if auth.get(key)]),
     ):
         if any(_bare(value) for value in values):
-            found.append(f"{place} holds a secret in plain text, which stays in Doorward's file; a ${{NAME}} is better")
+            found.append(f"{place} has a secret in plain text, which Doorward's file stores; a ${{NAME}} is better")
     return found
 
 

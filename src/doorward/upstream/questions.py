@@ -1,7 +1,7 @@
-"""Questions: what a server wants to know of a person, or of its caller's model, before it goes on with a call.
+"""Open questions of servers, for a person or for the caller's model, during a call.
 
-A question lives exactly as long as the call that it holds up. It is kept in memory only: when the call ends, in
-whatever way, or Doorward does, there is nobody left who could use an answer.
+A question exists exactly as long as its call. It is kept in memory only, because an answer is useless after the call
+or Doorward ends.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from doorward.validation import Validator, validator
 from doorward.visible import visible
 
 MOST = 200
-"""How many questions wait at once."""
+"""Limit on open questions."""
 MOST_EACH = 5
-"""How many of them belong to one call."""
+"""Limit on open questions of one call."""
 _LONGEST = 10_000
-"""Characters of a question that are shown, which is all that the client behind us takes."""
+"""Characters of a question to show; clients accept no more."""
 _LARGEST_REQUEST = 1_000_000
-"""Bytes of what a model is asked, since it is kept until there is an answer."""
+"""Size limit in bytes of a request to a model, which is kept until it is answered."""
 _LARGEST_FORM = 32_768
-"""Bytes of the form that belongs to a question."""
+"""Size limit in bytes of a question's form."""
 Action = Literal["accept", "decline", "cancel"]
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One question, with everything that decides who may see and answer it."""
+    """One question, with the facts that decide who may see and answer it."""
 
     id: str
     server: str
     kind: Literal["form", "url", "sampling"]
     message: str
-    """As a person reads it: hidden characters are written out, and the server is named."""
+    """The text for people, with invisible characters escaped."""
     form: dict[str, Any] | None = None
-    """The JSON Schema of what an answer holds; None where yes or no is all."""
+    """JSON Schema of the answer; None when the answer is only yes or no."""
     request: dict[str, Any]
-    """What the server sent, for the model that is asked by it; empty where people are asked."""
+    """The server's request to a model; empty for questions to people."""
     asked_at: float
     call: str
     command: str
@@ -63,7 +63,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     def concerns(self, caller: Caller) -> bool:
         """Whether this person is the caller, or the one on whose behalf an agent called.
 
-        Agents and programs may be named like a person, who is another for all that.
+        An agent or program with the same name as a person is somebody else.
         """
         if self.tenant != caller.tenant or caller.kind != "human":
             return False
@@ -77,10 +77,10 @@ class Questions:
         self._waiting: dict[str, _Waiting] = {}
 
     async def ask(self, call: Call, wanted: Wanted, tell: Callable[[Question], None]) -> Given:
-        """Wait until somebody answers. `tell` tells whoever watches the call.
+        """Wait for an answer. `tell` announces the question to those who watch the call.
 
-        A model is asked only by a client that takes the question to it at once; otherwise it is declined, as is what
-        no person could be shown.
+        A question to a model is declined unless a client takes it at once. A question that cannot be shown to a person
+        is declined too.
         """
         question = self._question(call, wanted)
         waiting = _Waiting(question, _reader(question.form))
@@ -88,7 +88,7 @@ class Questions:
         try:
             tell(question)
             if question.kind == "sampling" and not waiting.taken:
-                raise NotPermitted("No client is there that offers its model.")
+                raise NotPermitted("No client offers its model for sampling.")
             self._publish(question)
             return await waiting.answer
         finally:
@@ -99,7 +99,7 @@ class Questions:
                 self._answered(question, "gone", "")
 
     def waiting(self, tenant: str) -> list[Question]:
-        """Those that people of this tenant could answer, oldest first."""
+        """The open questions for people of this tenant, oldest first."""
         return [
             one.question
             for one in self._waiting.values()
@@ -110,26 +110,25 @@ class Questions:
         found = self._waiting.get(id)
         if found is None or found.question.tenant != tenant:
             raise NotFound(
-                f"There is no question {shortened(id)} that waits for an answer; `doorward approvals questions` shows"
-                " those there are."
+                f"There is no open question {shortened(id)}; `doorward approvals questions` lists the open ones."
             )
         return found.question
 
     def answer(self, person: Caller, id: str, action: Action, content: dict[str, Any] | None) -> Question:
-        """A person's answer. Whether this person may answer at all is for the command to say that brings it here."""
+        """Record a person's answer. The calling command has checked that this person may answer."""
         question = self.get(person.tenant, id)
         if person.kind != "human" or question.kind == "sampling":
-            raise NotPermitted("Only a person may answer, and only a question that was put to people.")
+            raise NotPermitted("Only a person may answer, and only a question for people.")
         waiting = self._waiting[question.id]
         given = waiting.read(content) if action == "accept" else None
         if waiting.answer.done():
-            raise Conflict(f"The question {id} is answered already.")
+            raise Conflict(f"The question {id} has been answered already.")
         waiting.answer.set_result(Given(action=action, content=given))
         self._answered(question, action, person.id)
         return question
 
     def over(self, id: str) -> asyncio.Future[None]:
-        """What is done as soon as this question has its answer, or needs none any more."""
+        """A future that is done when this question is answered or no longer open."""
         found = self._waiting.get(id)
         if found is not None:
             return found.over
@@ -138,25 +137,25 @@ class Questions:
         return over
 
     def take(self, id: str) -> None:
-        """A client takes this question to its model."""
+        """Mark that a client takes this question to its model."""
         if id in self._waiting:
             self._waiting[id].taken = True
 
     def sampled(self, caller: Caller, id: str, result: dict[str, Any] | None) -> None:
-        """What the model of the calling client said, as that client brings it; None: it will not, or cannot."""
+        """Record the sampling result from the calling client; None when the client declines."""
         found = self._waiting.get(id)
         if found is None or found.answer.done():
             return
         question = found.question
         if question.kind != "sampling" or not _same(question, caller):
-            raise NotPermitted("Only the client that called can bring what its model said.")
+            raise NotPermitted("Only the calling client can return a sampling result.")
         found.answer.set_result(Given(action="decline") if result is None else Given(action="accept", content=result))
 
     def _question(self, call: Call, wanted: Wanted) -> Question:
         if len(self._waiting) >= MOST:
-            raise Conflict(f"{MOST} questions wait for an answer already.")
+            raise Conflict(f"{MOST} questions are open already, which is the limit.")
         if sum(one.question.call == call.id for one in self._waiting.values()) >= MOST_EACH:
-            raise Conflict(f"{MOST_EACH} questions of this call wait for an answer already.")
+            raise Conflict(f"{MOST_EACH} questions of this call are open already, which is the limit.")
         caller = call.caller
         return Question(
             id=new_id(),
@@ -208,7 +207,7 @@ class Questions:
 
 
 class _Waiting:
-    """A question, how its answer is read, and the future of it."""
+    """An open question with its form validator and the future of its answer."""
 
     __slots__ = ("_reader", "answer", "over", "question", "taken")
 
@@ -221,11 +220,11 @@ class _Waiting:
         self._reader = reader
 
     def read(self, content: dict[str, Any] | None) -> dict[str, Any] | None:
-        """What a person filled in, held against the form."""
+        """Validate a person's answer against the form."""
         form = self.question.form
         if self._reader is None or form is None:
             if content:
-                raise BadParams("This question has no fields to fill in; answer it with the action alone.")
+                raise BadParams("This question has no form; answer it with the action alone.")
             return None if form is None else {}
         filled = content or {}
         unknown = filled.keys() - form.get("properties", {}).keys()
@@ -234,27 +233,27 @@ class _Waiting:
             raise BadParams(f"The form has no field {shortened(min(unknown))}; its fields: {names}.")
         if not self._reader.is_valid(filled):
             fault = describe_fault(next(self._reader.iter_errors(filled)), form, private=True)
-            raise BadParams(f"The answer does not fit the form: {fault}")
+            raise BadParams(f"The answer does not match the form: {fault}")
         return filled
 
 
 def _shown(wanted: Wanted) -> str:
-    """The question as a person reads it. What could pass for a word of Doorward's is plainly the server's."""
+    """The question's text for people, with invisible characters escaped."""
     said = wanted.message[:_LONGEST]
     rest = f"… ({len(wanted.message)} characters)" if len(wanted.message) > _LONGEST else ""
     lines = [f"{visible(said)}{rest}"]
     if wanted.kind == "url":
         address = visible(str(wanted.params.get("url", ""))[:_LONGEST], lines=False)
-        lines.append(f"It wants you to open this address, which Doorward does not do for you: {address}")
+        lines.append(f"The server asks you to open this address yourself: {address}")
     return "\n".join(lines)
 
 
 def _request(wanted: Wanted) -> dict[str, Any]:
-    """What a model is asked; what a person is asked is in the message and the form."""
+    """The request to a model; empty for questions to people, which are in the message and the form."""
     if wanted.kind != "sampling":
         return {}
     if len(_encode(wanted.params)) > _LARGEST_REQUEST:
-        raise BadParams(f"What {wanted.server} asks a model has more than the {_LARGEST_REQUEST} bytes that are taken.")
+        raise BadParams(f"The request of {wanted.server} to a model is larger than {_LARGEST_REQUEST} bytes.")
     return wanted.params
 
 
@@ -263,21 +262,21 @@ def _form(wanted: Wanted) -> dict[str, Any] | None:
         return None
     form = wanted.params.get("requestedSchema", {"type": "object", "properties": {}})
     if not isinstance(form, dict) or not isinstance(form.get("properties", {}), dict):
-        raise BadParams(f"The form of {wanted.server} is not the schema of an object.")
+        raise BadParams(f"The form of {wanted.server} is not an object schema.")
     if len(_encode(form)) > _LARGEST_FORM:
-        raise BadParams(f"The form of {wanted.server} is larger than the {_LARGEST_FORM} bytes that a person is shown.")
+        raise BadParams(f"The form of {wanted.server} is larger than {_LARGEST_FORM} bytes.")
     hidden = next((name for name in form.get("properties", {}) if visible(name, lines=False) != name), None)
     if hidden is not None:
         raise BadParams(
-            f"The form of {wanted.server} has a field whose name holds characters that nobody can see, and so nobody"
-            f" could fill it in: {shortened(visible(hidden, lines=False))}."
+            f"The form of {wanted.server} has a field name with invisible characters:"
+            f" {shortened(visible(hidden, lines=False))}."
         )
     shown: dict[str, Any] = _readable(form)
     return shown
 
 
 def _readable(value: Any, name: str = "") -> Any:
-    """The same form with the words that a person reads made visible; what an answer is held against stays as it is."""
+    """Escape invisible characters in the form's texts for people. Values for validation stay unchanged."""
     if isinstance(value, dict):
         return {key: _readable(one, key) for key, one in value.items()}
     if isinstance(value, list) and name in ("anyOf", "oneOf", "enumNames"):
@@ -290,10 +289,10 @@ def _reader(form: dict[str, Any] | None) -> Validator | None:
         return None
     try:
         if effort.deepest(form) is not None:
-            raise effort.TooMuch("values that are nested in it would take too long to look at")
+            raise effort.TooMuch("nested values would take too long to validate")
         return validator(form)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise BadParams(f"The form is not a schema that can be read: {shortened(str(error), 200)}") from error
+        raise BadParams(f"The form is not a usable schema: {shortened(str(error), 200)}") from error
 
 
 def _same(question: Question, caller: Caller) -> bool:

@@ -1,4 +1,4 @@
-"""What the process of a server needs to reach, read from how it is started, and said aloud before it is granted."""
+"""Infers the sandbox grants that a server's process needs from its command line."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from doorward.upstream.config import ServerConfig
 from doorward.upstream.variables import Malformed, Variables
 
 _FETCHING = frozenset(("npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx"))
-"""Programs that fetch the server itself from a registry before they run it."""
+"""Programs that download the server from a registry before they run it."""
 _CONTAINERS = frozenset(("docker", "podman", "nerdctl"))
-"""Programs that have somebody else start the server."""
+"""Programs that have a service start the server."""
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", *NEVER)
-"""Places that every process has, or of which none can be given."""
+"""Paths that every process has, or that can never be granted."""
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to compare with
-"""Folders in memory are folders like others."""
+"""Folders in shared memory can be granted like any other."""
 _SCRIPTS = frozenset((".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb"))
 _ROOTS = ("package.json", "pyproject.toml", "Gemfile")
-"""Files that lie at the top of a program."""
+"""Files in the root folder of a program."""
 _FURTHEST = 4
-"""How many folders above a script are looked at for one of them."""
+"""How many parent folders of a script to search for one of them."""
 _OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*=")
 
 
@@ -37,42 +37,42 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     read: tuple[str, ...] = ()
     network: bool = False
     notes: tuple[str, ...] = ()
-    """Why, and what it does not include, as clauses."""
+    """Clauses that say why, and what is not included."""
 
 
 def wanted(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str]) -> Reach:
-    """What an entry that says nothing of its sandbox is given: to read what it is told of, and to fetch itself."""
+    """Infer grants for an entry without a sandbox: read the paths in its arguments, and download itself."""
     look = _Look(home, environment)
     read: list[str] = []
     notes: list[str] = []
     for path in look.paths([*entry.get("args", ()), *([entry["cwd"]] if "cwd" in entry else [])]):
         refused = look.why_not(path)
         if refused:
-            notes.append(f"it is told of {path}, which it cannot reach: {refused}")
+            notes.append(f"its arguments name {path}, which cannot be granted: {refused}")
             continue
         whole = look.program_of(path)
         if (whole or path) not in read:
             read.append(whole or path)
     if read:
-        notes.append(f"it may read {', '.join(read)}; to let it change files there, list them in sandbox.write")
+        notes.append(f"it may read {', '.join(read)}; to let it change files there, add them to sandbox.write")
     for name, path, folder in look.in_variables(entry.get("env", {})):
         if folder:
-            notes.append(f"{name} names {path}, which it may not write; list {folder} in sandbox.write if it should")
+            notes.append(f"{name} names {path}, which it may not write; to allow it, add {folder} to sandbox.write")
         elif path not in read:
-            notes.append(f"{name} names {path}, which it cannot reach; list it in sandbox.read if it should")
+            notes.append(f"{name} names {path}, which it may not read; to allow it, add it to sandbox.read")
     program = PurePosixPath(entry.get("command", "")).name
     if program in _FETCHING:
-        notes.append(f"it may use the network, since {program} fetches programs from there")
+        notes.append(f"it may use the network, because {program} downloads programs")
     if program in _CONTAINERS:
         notes.append(
-            f"it may use the network; {program} only asks its own service, which no server can reach from the sandbox,"
-            " and what that service starts is outside of it"
+            f"it may use the network; {program} needs its own service, which is not reachable from the sandbox, and the"
+            " containers it starts run outside the sandbox"
         )
     return Reach(read=tuple(read), network=program in _FETCHING | _CONTAINERS, notes=tuple(notes))
 
 
 def advice(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str]) -> list[str]:
-    """What an entry with a sandbox of its own seems to need beside it, as clauses that say what to add."""
+    """Clauses that say what an entry with its own sandbox seems to lack, and what to add."""
     if "command" not in entry:
         return about_address(entry.get("url", ""))
     found = wanted(entry, home, environment)
@@ -85,44 +85,44 @@ def advice(entry: Mapping[str, Any], home: Path, environment: Mapping[str, str])
     for path in granted:
         refused = look.why_not(path)
         if refused:
-            notes.append(f"it cannot be given {path}, and does not start with it: {refused}")
+            notes.append(f"{path} cannot be granted, so it will not start: {refused}")
         elif look.meant(path).startswith("/") and not _is_there(look.meant(path)):
-            notes.append(f"{path} is not there, and it does not start without it")
+            notes.append(f"{path} does not exist, so it will not start")
     notes += [
-        f"it is told of {path}, which it may not read; to let it: --read {shlex.quote(path)}"
+        f"its arguments name {path}, which it may not read; to allow it: --read {shlex.quote(path)}"
         for path in found.read
         if not _within(look.meant(path), given)
     ]
-    notes += [note for note in found.notes if "which it cannot reach: " in note]
+    notes += [note for note in found.notes if "which cannot be granted: " in note]
     for name, path, folder in look.in_variables(entry.get("env", {})):
         if folder and not _within(look.meant(path), writable):
-            notes.append(f"{name} names {path}, which it may not write; to let it: --write {shlex.quote(folder)}")
+            notes.append(f"{name} names {path}, which it may not write; to allow it: --write {shlex.quote(folder)}")
         elif not folder and not _within(look.meant(path), given):
-            notes.append(f"{name} names {path}, which it may not read; to let it: --read {shlex.quote(path)}")
+            notes.append(f"{name} names {path}, which it may not read; to allow it: --read {shlex.quote(path)}")
     if found.network and not sandbox.get("network", False):
         program = PurePosixPath(entry["command"]).name
-        notes.append(f"{program} fetches programs from the network, which it may not use; to let it: --network")
+        notes.append(f"{program} downloads programs, but it may not use the network; to allow it: --network")
     return notes
 
 
 def hidden(config: ServerConfig, home: Path, environment: Mapping[str, str]) -> list[str]:
-    """What a server is told of and its sandbox hides from it, as sentences: it says itself only that nothing is there.
+    """Sentences about paths in a server's arguments that its sandbox hides; the server only sees that they are missing.
 
-    What came from a variable is not named.
+    Values from variables are not named.
     """
     if config.transport != "stdio":
         return []
     entry = {"command": config.command, "args": config.args}
     given = [*config.sandbox.read, *config.sandbox.write]
     return [
-        f"It is told of {path}, which its sandbox hides from it; list it in sandbox.read if it should see it."
+        f"Its arguments name {path}, which is not visible inside its sandbox; to allow it, add it to sandbox.read."
         for path in wanted(entry, home, environment).read
         if not _within(path, given) and not any(secret in path for secret in config.secrets)
     ]
 
 
 def about_program(entry: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
-    """Whether the program that starts it is there, as far as that can be seen from here."""
+    """Clauses about the server's program when it is not installed."""
     command = _Look(Path("/"), environment).meant(entry["command"])
     path = entry.get("env", {}).get("PATH") or environment.get("PATH") or os.defpath
     if not command or "$" in path or shutil.which(command, path=path) is not None:
@@ -130,18 +130,18 @@ def about_program(entry: Mapping[str, Any], environment: Mapping[str, str]) -> l
     if "/" in command:
         return [f"there is no program {entry['command']}, so it cannot start"]
     return [
-        f"there is no program {entry['command']} on the PATH of this Doorward, so it cannot start; install it, or give"
-        " its absolute path"
+        f"there is no program {entry['command']} on Doorward's PATH, so it cannot start; install it, or give its"
+        " absolute path"
     ]
 
 
 def about_address(url: str) -> list[str]:
-    """An address by which one can tell that it may not work."""
+    """Clauses about a URL that probably does not work."""
     if not urlsplit(url).path.rstrip("/").endswith("/sse"):
         return []
     return [
-        "an address that ends in /sse is most often one of the older HTTP+SSE transport, which Doorward does not speak;"
-        " many such servers have another that ends in /mcp"
+        "a URL that ends in /sse usually belongs to the older HTTP+SSE transport, which Doorward does not support;"
+        " many such servers have another URL that ends in /mcp"
     ]
 
 
@@ -151,7 +151,7 @@ class _Look:
         self._environment = environment
 
     def paths(self, words: Sequence[str]) -> Iterator[str]:
-        """Those words, or values of options, that are absolute paths of something that is there, as written."""
+        """Yield the words, or option values, that are absolute paths of existing files, as written."""
         for word in words:
             option = _OPTION.match(word)
             path = word[option.end() :] if option is not None else word
@@ -161,7 +161,7 @@ class _Look:
                 yield path
 
     def in_variables(self, env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-        """The variables that name a path: their name, the path and, where only its folder is there, that folder."""
+        """Yield variables that name a path: name, path and, when only the parent folder exists, that folder."""
         for name, text in env.items():
             if self.meant(text) == "/":
                 continue
@@ -182,7 +182,7 @@ class _Look:
         return "" if variables.missing else os.path.normpath(text) if text else ""
 
     def program_of(self, path: str) -> str:
-        """The folder of the program that a script is part of, without which it does not run; empty for other paths."""
+        """The root folder of the program that a script belongs to; empty for other paths."""
         script = self.meant(path)
         if os.path.splitext(script)[1] not in _SCRIPTS or not os.path.isfile(script):
             return ""
@@ -198,9 +198,9 @@ class _Look:
     def why_not(self, path: str) -> str:
         real = os.path.realpath(self.meant(path))
         if is_beneath(self._home, real):
-            return f"Doorward's own folder {self._home} lies in it, which no program may see; give it a smaller folder"
+            return f"it contains Doorward's own folder {self._home}, which no program may see; grant a smaller folder"
         if is_beneath(real, self._home):
-            return "it lies in Doorward's own folder, which no program may see"
+            return "it is in Doorward's own folder, which no program may see"
         return ""
 
 

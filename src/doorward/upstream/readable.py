@@ -1,4 +1,4 @@
-"""What servers have beside tools: resources, prompts and completions, and the commands that they are reached by."""
+"""Resources, prompts and completions of servers, and the names of their commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doorward.upstream.upstream import Upstream
 
 READ, PROMPT, COMPLETE = "resources.read", "prompts.get", "completion.complete"
-"""What these commands are called behind `mcp/<server>/`, and in the file where an operator sets terms for them."""
+"""Command names after `mcp/<server>/`. The operator uses the same names in the server file."""
 
 _LONGEST_WORDS = 2_000
 _WORDS = frozenset({"name", "title", "description"})
@@ -27,7 +27,7 @@ _FIELDS: dict[str, type] = {
 
 
 class Readable(msgspec.Struct, frozen=True, eq=False):
-    """What one server has to read at a moment. Two are the same when they hold the very same lists."""
+    """A snapshot of a server's resources and prompts, compared by identity of the lists."""
 
     config: Any
     resources: tuple[dict[str, Any], ...]
@@ -57,14 +57,14 @@ def names(server: str, what: str) -> Names:
 
 
 def reserved(servers: Iterable[str]) -> frozenset[str]:
-    """The names, folded, that no tool of a server can have, whether or not that server has anything to read."""
+    """Folded names that no tool of these servers may have, whether or not the server has resources."""
     return frozenset(
         folded(name) for server in servers for what in (READ, PROMPT, COMPLETE) for name in names(server, what)
     )
 
 
 def prompt_names(upstreams: Iterable[Upstream], taken: Iterable[str]) -> dict[Tool, str]:
-    """What the prompts of all servers are called here, by the rule for tools: no server can take another's name."""
+    """The names of all servers' prompts, by the same rule as for tools."""
     prompts = [
         Tool(upstream.id, prompt["name"])
         for upstream in upstreams
@@ -76,10 +76,10 @@ def prompt_names(upstreams: Iterable[Upstream], taken: Iterable[str]) -> dict[To
 
 
 def in_full_view(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry of a server's list: the fields that it should have, the words in them made visible, and cut.
+    """Clean a list entry: keep known fields of the right type, escape invisible characters, limit the length.
 
-    One field of a wrong type would make some clients drop a whole list. Icons are left out, since clients load them by
-    themselves from wherever a server says.
+    One field of a wrong type makes some clients drop the whole list. Icons are left out, because clients would load
+    them from any address that a server names.
     """
     shown: dict[str, Any] = {
         key: visible(str(one)[:_LONGEST_WORDS]) if key in _WORDS else one

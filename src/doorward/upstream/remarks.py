@@ -1,4 +1,4 @@
-"""Names in a server's entry that mean nothing at that server: a typing error there would stay unseen."""
+"""Finds tool names in a server's entry that match no tool, such as typing errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from doorward.upstream.upstream import Upstream
 from doorward.visible import visible
 
 _BESIDE_TOOLS = ("resources.read", "prompts.get", "completion.complete")
-"""What the entry can name as well."""
+"""Other names that the entry may use."""
 
 
 def remarks(upstream: Upstream) -> list[str]:
-    """For each field the names in it that fit no tool, as sentences; nothing before the server has listed any."""
+    """A sentence for each field with names that match no tool. Empty before the server has listed its tools."""
     there = [one.name for one in upstream.definitions]
     if not there:
         return []
@@ -22,5 +22,5 @@ def remarks(upstream: Upstream) -> list[str]:
         lost = [name for name in names if not any(matches(name, one) for one in (*there, *_BESIDE_TOOLS))]
         if lost:
             which = ", ".join(visible(name, lines=False) for name in lost)
-            found.append(f"{field} names {which}, and it has no such tool{'s' if len(lost) > 1 else ''}.")
+            found.append(f"{field} names {which}, but the server has no such tool{'s' if len(lost) > 1 else ''}.")
     return found

@@ -1,4 +1,4 @@
-"""Servers elsewhere: how a connection to one over HTTP is made, with everything that it has to keep to."""
+"""Opens HTTP connections to remote servers, with authorization and address checks."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from doorward.upstream.web import Web
 
 
 class Remote(msgspec.Struct, frozen=True, kw_only=True):
-    """What connections over HTTP share in one house."""
+    """What the HTTP connections of one Doorward server share."""
 
     home: Path
     outbound: Outbound
     clock: Clock
     document: str = ""
-    """The address of a document about this house, for authorization servers that read such."""
+    """URL of Doorward's client ID metadata document, for authorization servers that support it."""
     callback_port: int = 0
     person: Person | None = None
-    """Whom to send to a login in the middle of a call; nobody, in a house."""
+    """Sends a person to a login during a call; None in a running server."""
 
     async def connect(self, config: ServerConfig, receiver: Receiver) -> Connection:
-        """Nothing is sent yet: over HTTP every message finds its own way."""
+        """Create a connection. Nothing is sent yet."""
         web = self._web(config)
         return HttpConnection(config, receiver, web, self._authorizer(config, web))
 
     async def log_in(self, config: ServerConfig, person: Person) -> None:
-        """Have a person log in to a server; what they get is kept for the calls to come."""
+        """Let a person log in to a server, and store the tokens for later calls."""
         web = self._web(config)
         try:
             await OAuth(config, web, self._means(config, person)).log_in()
@@ -44,7 +44,7 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
             web.close()
 
     def log_out(self, config: ServerConfig) -> bool:
-        """Forget what a login brought; whether there was a token among it."""
+        """Delete the stored login; return whether there was a token."""
         return TokenFile(self.home, config.id, config.url).forget()
 
     def _web(self, config: ServerConfig) -> Web:

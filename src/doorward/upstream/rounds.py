@@ -1,4 +1,4 @@
-"""A request in several rounds, since 2026-07-28: the server says what it must know first, and is then asked again."""
+"""Requests that need input (`input_required`, since 2026-07-28): answer the server's questions and send them again."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from doorward.visible import visible
 from doorward.wire.frames import WireError
 
 ELSEWHERE_FIRST = -32042
-"""The code with which a server of 2025-11-25 says that a person must go to an address before it can answer."""
+"""Error code of a 2025-11-25 server when a person must open a URL first."""
 _MOST_ROUNDS = 10
 _MOST_AT_ONCE = 10
 _LONGEST_STATE = 256 * 1024
 _FIRST_REST, _LONGEST_REST = 0.05, 1.0
-"""Seconds before the same is asked again of a server that only wants more time."""
+"""Seconds before a retry when a server only needs more time."""
 
 
 async def request(
     session: Session, method: str, params: Mapping[str, Any], *, within: float, hooks: Hooks | None, sampling: bool
 ) -> dict[str, Any]:
-    """The final result, after at most ten rounds. What the server asks goes to whoever made the call."""
+    """Send a request and return the final result, after at most ten rounds of questions to the caller."""
     try:
         result = await session.request(method, params, within=within, hooks=hooks)
     except Said as error:
@@ -38,31 +38,31 @@ async def request(
             return result
         if result["resultType"] != "input_required":
             kind = visible(str(result["resultType"])[:80])
-            raise Unreachable(f"The server {session.name} answered {method} with an unknown kind of result, {kind!r}.")
+            raise Unreachable(f"The server {session.name} answered {method} with the unknown result type {kind!r}.")
         wanted, state = result.get("inputRequests"), result.get("requestState")
         more: dict[str, Any] = {}
         if wanted:
             more["inputResponses"] = await _responses(session, method, wanted, hooks, sampling)
         elif state is None:
-            raise Unreachable(f"The server {session.name} wants input for {method} and does not say which.")
+            raise Unreachable(f"The server {session.name} requires input for {method} but does not say which.")
         else:
             await asyncio.sleep(rest)
             rest = min(rest * 2, _LONGEST_REST)
         if state is not None:
             if type(state) is not str or len(state) > _LONGEST_STATE:
                 raise Unreachable(
-                    f"The server {session.name} sent a `requestState` that is no text of at most {_LONGEST_STATE}"
-                    " characters."
+                    f"The server {session.name} sent an invalid `requestState`; valid: a text of at most"
+                    f" {_LONGEST_STATE} characters."
                 )
             more["requestState"] = state
         result = await session.request(method, {**params, **more}, within=within, hooks=hooks)
     if result.get("resultType", "complete") == "complete":
         return result
-    raise CommandFailed(f"The server {session.name} asked for input {_MOST_ROUNDS} times and did not come to an end.")
+    raise CommandFailed(f"The server {session.name} asked for input {_MOST_ROUNDS} times without a result.")
 
 
 async def _went_there(session: Session, data: Any, hooks: Hooks | None) -> bool:
-    """Ask a person to go where a server of 2025-11-25 sends them before it answers; whether they did."""
+    """Ask a person to open the URLs of a 2025-11-25 server; return whether they did."""
     places = data.get("elicitations") if type(data) is dict else None
     if type(places) is not list or not 0 < len(places) <= _MOST_AT_ONCE or hooks is None or hooks.ask is None:
         return False
@@ -81,18 +81,18 @@ async def _went_there(session: Session, data: Any, hooks: Hooks | None) -> bool:
 async def _responses(session: Session, method: str, wanted: Any, hooks: Hooks | None, sampling: bool) -> dict[str, Any]:
     if type(wanted) is not dict or len(wanted) > _MOST_AT_ONCE or not all(type(one) is dict for one in wanted.values()):
         raise Unreachable(
-            f"The server {session.name} wants input for {method} in a form that is none: `inputRequests` must be an"
-            f" object of at most {_MOST_AT_ONCE} requests."
+            f"The server {session.name} sent invalid `inputRequests` for {method}; valid: an object of at most"
+            f" {_MOST_AT_ONCE} requests."
         )
     responses: dict[str, Any] = {}
-    for key, one in wanted.items():  # one after the other: a person is asked one question at a time
+    for key, one in wanted.items():  # in sequence, so that a person gets one question at a time
         asked, params = one.get("method"), one.get("params", {})
         if type(asked) is not str or type(params) is not dict:
-            raise Unreachable(f"The server {session.name} wants input for {method} by a request that is none.")
+            raise Unreachable(f"The server {session.name} sent an invalid input request for {method}.")
         try:
             responses[key] = await asking.answered(session, asked, params, hooks, sampling)
         except WireError as error:
             raise CommandFailed(
-                f"The server {session.name} asks for something before it answers {method}: {error.message}"
+                f"The server {session.name} requires input before it answers {method}: {error.message}"
             ) from error
     return responses

@@ -1,4 +1,4 @@
-"""One upstream server, as the rest of the house knows it: its state, what it offers, and calls to it."""
+"""One upstream server: its state, what it offers, and calls to it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from doorward.upstream.session import Said, seconds
 from doorward.upstream.stats import Statistics
 
 MOST_ENTRIES = 2_000
-"""How many tools, resources and prompts are taken of one server, each."""
+"""Limit on tools, resources and prompts of one server, each."""
 _SOON = 2.0
-"""Seconds in which it is known whether a server that failed a call is there at all."""
+"""Seconds until it is known whether a server is still there after a failed call."""
 
 
 class Server:
-    """`on_change` is told after the state, the problem or anything that is offered became another.
+    """Supervises and calls one server. `on_change` is called when its state, problem or offer changes.
 
-    `chance` and `timer` are for tests: how much of a wait is taken off, and who rings when it is over.
+    `chance` (the jitter) and `timer` are for tests.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Server:
         self._digests: dict[str, str] = {}
 
     def start(self) -> None:
-        """Begin to connect, without waiting for it."""
+        """Start to connect, without waiting."""
         self._life.start()
 
     async def stop(self) -> None:
-        """End it; no process and no task of it is left."""
+        """Stop it; no process or task is left."""
         await self._life.stop()
 
     @property
@@ -70,16 +70,16 @@ class Server:
 
     @property
     def problem(self) -> str:
-        """Why it is not ready or, when it is, what of its offer was left out; as a sentence."""
+        """A sentence that says why it is not ready or, when it is ready, what was left out."""
         return self._life.problem or " ".join(self._life.listed.remarks)
 
     def absence(self) -> Unreachable:
-        """Why it cannot be used now, while it is not ready."""
+        """The error that says why it is not available."""
         return self._life.absence()
 
     @property
     def retry_seconds(self) -> float | None:
-        """In how many seconds it is tried again; None when it does not wait for that."""
+        """Seconds until the next attempt; None when none is scheduled."""
         return self._life.retry_seconds
 
     @property
@@ -88,7 +88,7 @@ class Server:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """Its tools, as they were when it last said; the very same object for as long as they are the same."""
+        """Its tools as last listed. An unchanged list stays the same object."""
         return self._life.listed.tools
 
     @property
@@ -105,12 +105,12 @@ class Server:
 
     @property
     def log(self) -> tuple[str, ...]:
-        """The last lines about it, oldest first."""
+        """Its recent log lines, oldest first."""
         return self._life.journal.lines()
 
     @property
     def confinement(self) -> str:
-        """How well its process is held; empty when it has none."""
+        """The sandbox level of its process; empty without a process."""
         session = self._life.session
         return session.connection.confinement if session is not None else ""
 
@@ -128,11 +128,11 @@ class Server:
         *,
         digest: str | None = None,
     ) -> Result:
-        """Call a tool. Unreachable, TimedOut and CommandFailed say in a sentence what went wrong.
+        """Call a tool. Raises Unreachable, TimedOut or CommandFailed with a plain message.
 
-        `digest` is of the definition that the call was let in for. Whoever waits for a server can find another one when
-        it is back, so it is held against what the server offers over the very connection that the call is sent on:
-        NotPermitted when it is not that. None where nobody was shown a definition.
+        `digest` identifies the approved definition. The server may have been replaced while the call waited for it, so
+        the digest is compared with the tools listed over the connection that carries the call; NotPermitted when they
+        differ. None skips the check.
         """
         answer = await self._asked("tools/call", {"name": tool, "arguments": arguments}, hooks, timeout, digest)
         content = answer.get("content", [])
@@ -141,37 +141,37 @@ class Server:
         for place, block in enumerate(content):
             if type(block) is not dict or type(block.get("type")) is not str:
                 raise Unreachable(
-                    f"The server {self.id} answered the call of {tool} with a list of `content` in which entry {place}"
-                    f" is no block, that is, an object with a `type`, but {_told(block)}."
+                    f"The server {self.id} answered the call of {tool} with an invalid `content`: entry {place} must be"
+                    f" an object with a `type`; given {_told(block)}."
                 )
         return Result(
             content=content, structured=answer.get("structuredContent"), is_error=answer.get("isError") is True
         )
 
     async def read(self, uri: str, hooks: Hooks | None = None) -> dict[str, Any]:
-        """The contents of a resource, as they came."""
+        """Read a resource; returns the result as received."""
         return await self._asked("resources/read", {"uri": uri}, hooks, self.config.timeout_seconds)
 
     async def prompt(self, name: str, arguments: Mapping[str, Any], hooks: Hooks | None = None) -> dict[str, Any]:
-        """The messages of a prompt, as they came."""
+        """Get a prompt; returns the result as received."""
         params = {"name": name, "arguments": arguments}
         return await self._asked("prompts/get", params, hooks, self.config.timeout_seconds)
 
     async def complete(
         self, ref: Mapping[str, Any], argument: Mapping[str, Any], context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """What could stand for an argument of a prompt, or of the address of a resource; as it came."""
+        """Complete an argument of a prompt or resource template; returns the result as received."""
         params: dict[str, Any] = {"ref": ref, "argument": argument}
         if context is not None:
             params["context"] = context
         return await self._asked("completion/complete", params, None, self.config.timeout_seconds)
 
     async def subscribe(self, uris: frozenset[str]) -> None:
-        """Be told of changes of these resources and of no others, for as long as nothing else is said."""
+        """Subscribe to exactly these resources."""
         await self._life.subscribe(uris)
 
     def on_update(self, told: Callable[[str], None]) -> Callable[[], None]:
-        """Tell of resources that changed, by their addresses; what is returned ends that."""
+        """Call `told` with the URI of each updated resource. Call the returned function to unsubscribe."""
         self._life.updates.append(told)
         return lambda: self._life.updates.remove(told)
 
@@ -189,7 +189,7 @@ class Server:
         try:
             if blocked := self._breaker.blocked():
                 raise Unreachable(
-                    f"The server {self.id} did not answer its last calls; it is tried again in"
+                    f"The server {self.id} did not answer its last calls; the next attempt is in"
                     f" {seconds(math.ceil(blocked))}.",
                     retry_after=float(math.ceil(blocked)),
                 )
@@ -206,7 +206,7 @@ class Server:
         except Unreachable as error:
             self._breaker.undecided()
             if self.config.transport == "http" and life.session is not None and not life.session.over:
-                life.doubt()  # over HTTP nothing but a request tells that a server is gone
+                life.doubt()  # over HTTP, only a request reveals that a server is gone
                 if error.retry_after is None:
                     error.retry_after = _SOON
             self._went_wrong(error.message)
@@ -221,7 +221,7 @@ class Server:
     async def _sent(
         self, method: str, params: Mapping[str, Any], hooks: Hooks | None, within: float, digest: str | None
     ) -> dict[str, Any]:
-        """Send it, and once more where the server certainly did nothing the first time."""
+        """Send a request, and retry once when the server certainly did not process it."""
         life, sampling = self._life, self.config.sampling
         session = life.session
         if session is None or session.over:
@@ -237,20 +237,19 @@ class Server:
             return await rounds.request(session, method, params, within=within, hooks=hooks, sampling=sampling)
 
     def _still(self, tool: str, digest: str) -> None:
-        """Refuse a call of what the server that is connected now does not offer, or not as it was."""
+        """Refuse a call to a tool that the connected server does not offer in its approved form."""
         tools = self._life.listed.tools
         if tools is not self._compared:
             self._compared, self._digests = tools, {one.name: one.digest for one in tools}
         if self._digests.get(tool) != digest:
             raise NotPermitted(
-                f"The server {self.id} no longer has the tool {tool} as it was when this call was let in; nothing was"
-                " called.",
+                f"The server {self.id} no longer has the tool {tool} in the approved form, so it was not called.",
                 hint=f"See what changed: doorward servers approve {self.id}",
             )
 
     def _changed(self) -> None:
         if self._life.state != "ready":
-            self._breaker.succeeded()  # whatever comes next is a new process or connection, which did nothing wrong yet
+            self._breaker.succeeded()  # a new process or connection starts without failures
         self._on_change(self)
 
     def _went_wrong(self, sentence: str) -> None:
@@ -259,7 +258,7 @@ class Server:
 
 
 def _told(block: Any) -> str:
-    """What somebody sent in place of a block, briefly."""
+    """Describe an invalid block briefly."""
     return (
         f"an object with {', '.join(map(repr, list(block)[:5])) or 'nothing in it'}"
         if type(block) is dict

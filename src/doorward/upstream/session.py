@@ -1,7 +1,7 @@
-"""One conversation with a server over a connection: requests and their answers, in either era of the protocol.
+"""One MCP session over a connection: requests and responses, in all protocol versions.
 
-A call costs no task and no timer of its own. What the server says unasked is counted, and one that says too much is
-read more slowly: it may waste its own time and not ours.
+A call needs no task and no timer of its own. Unsolicited messages are counted, and a server that sends too many is read
+more slowly.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from doorward.wire.frames import Frame, Response, WireError
 log = logging.getLogger(__name__)
 
 _LARGE = 128 * 1024
-"""Bytes of a message from which on a thread reads it, since reading it would hold up everybody else."""
+"""Larger messages are parsed in a thread, because parsing them would block the event loop."""
 _NONSENSE = 1_000
-"""Lines in a row that are no messages, after which nobody believes that any will be."""
+"""Invalid lines in a row after which the connection is closed."""
 _PATIENTLY = 60.0
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Said(CommandFailed):
-    """The server answered with an error of the protocol."""
+    """The server answered with a JSON-RPC error."""
 
     def __init__(self, message: str, *, number: int, data: Any) -> None:
         super().__init__(message)
@@ -50,23 +50,23 @@ class Said(CommandFailed):
 
 
 class News(Protocol):
-    """What a session tells whoever keeps it."""
+    """Receives the events of a session."""
 
     def changed(self, what: str) -> None:
-        """Its list of `tools`, `resources` or `prompts` is another now."""
+        """The list of `tools`, `resources` or `prompts` changed."""
 
     def updated(self, uri: str) -> None:
-        """A resource that was subscribed to is another now."""
+        """A subscribed resource changed."""
 
     def ended(self, error: DoorwardError, again: bool) -> None:
-        """There is no connection any more; said once. `again`: a new one is worth trying at once."""
+        """The connection ended; called once. `again`: reconnect at once."""
 
     def noted(self, source: str, line: str) -> None:
-        """For the log of this server."""
+        """A line for the server's log."""
 
 
 class Session:
-    """It is a `Receiver`: the connection delivers to it. Before `open` there is none."""
+    """Implements `Receiver` for its connection, which exists after `open`."""
 
     connection: Connection
 
@@ -76,9 +76,9 @@ class Session:
         self.modern = False
         self.version = ""
         self.faults = 0
-        """Lines that were no messages, and answers that nobody had asked for."""
+        """Invalid lines and unsolicited responses."""
         self.heard = False
-        """Whether it said anything since somebody last put this back."""
+        """Whether a message arrived since this was last reset."""
         self.news = news
         self.discretion = discretion
         self._sampling = sampling
@@ -101,7 +101,7 @@ class Session:
 
     @property
     def calls(self) -> list[Waiting]:
-        """The requests that wait for an answer and for which somebody waits; a standing one is not among them."""
+        """The pending requests, without the long-running subscription."""
         return [waiting for waiting in self._pending if waiting.patience != math.inf]
 
     async def open(self, config: ServerConfig, connect: Connect) -> None:
@@ -109,7 +109,7 @@ class Session:
         self.opened = True
 
     def speak(self, version: str) -> None:
-        """Speak this version from now on."""
+        """Use this protocol version from now on."""
         self.version = version
         self.modern = version >= STATELESS
         self._meta = (
@@ -125,9 +125,9 @@ class Session:
     async def request(
         self, method: str, params: Mapping[str, Any], *, within: float, hooks: Hooks | None = None
     ) -> dict[str, Any]:
-        """The result. Raises `Said` (the server's own error), TimedOut, Unreachable, and Unsent when nothing was done.
+        """Send a request and return its result. Raises Said (the server's error), TimedOut, Unreachable or Unsent.
 
-        Cancelling whoever waits here tells the server, and frees everything.
+        When cancelled, it notifies the server and frees all resources.
         """
         waiting = self._sent(method, params, within, hooks)
         try:
@@ -139,9 +139,9 @@ class Session:
             self._pending.close(waiting)
 
     def listen(self, params: Mapping[str, Any], ended: Callable[[bool], None]) -> int:
-        """A request without a deadline, whose answer means that it is over; `hush` ends it from here.
+        """Open a subscription: a request without a deadline, which ends with its response or with `hush`.
 
-        `ended` hears whether the server refused it.
+        `ended` is called with whether the server refused it.
         """
         waiting = self._sent("subscriptions/listen", params, math.inf, None)
 
@@ -183,7 +183,7 @@ class Session:
         return waiting
 
     def _drop(self, waiting: Waiting, why: str) -> None:
-        """Tell the server that nobody waits; what it says of it after that is no surprise."""
+        """Cancel a request at the server. A late answer does not count as a fault."""
         if self._lost is None and waiting.method != "initialize":
             self._pending.give_up(waiting.id)
             notice = frames.notification("notifications/cancelled", {"requestId": waiting.id, "reason": why})
@@ -198,10 +198,10 @@ class Session:
         sentence = f"The server {self.name} did not answer {waiting.method} within {waiting.patience:g} seconds"
         asked = waiting.deadline - waiting.patience
         if self._nonsense and self._nonsense_at >= asked:
-            sentence += f"; it wrote what is no message of the protocol instead, at last {self._last_nonsense!r}"
+            sentence += f"; it wrote lines that are not MCP messages instead, the last one {self._last_nonsense!r}"
         return f"{sentence}."
 
-    # What the connection delivers.
+    # Events of the connection.
 
     def received(self, frame: bytes, answering: int | None = None) -> None:
         if self._reading is not None or len(frame) > _LARGE:
@@ -232,7 +232,7 @@ class Session:
         self.news.noted("stderr", line)
 
     async def close(self) -> None:
-        """End the connection; whoever still waits is told so."""
+        """Close the connection. Pending requests fail."""
         self._end(Unreachable(f"The connection to the server {self.name} was closed."), None)
         if self.opened:
             await self.connection.close()
@@ -252,7 +252,7 @@ class Session:
             self.news.ended(error, again_)
 
     async def _read_aside(self) -> None:
-        """Read what is large in a thread, and what came after it in its turn."""
+        """Parse large messages in a thread, and the messages after them in order."""
         try:
             while self._aside:
                 frame, answering = self._aside.popleft()
@@ -274,7 +274,7 @@ class Session:
             waiting = self._pending.get(message.id)
             if waiting is None or waiting.answer.done():
                 if not self._pending.late(message.id) and (waiting is None or not waiting.answer.cancelled()):
-                    self.fault(f"an answer to a request that does not wait for one: {message.id!r}", size)
+                    self.fault(f"a response to a request that is not pending: {message.id!r}", size)
             elif message.error is None:
                 waiting.answer.set_result(message.result)
             else:
@@ -289,7 +289,7 @@ class Session:
         return Said(sentence, number=error["code"], data=error.get("data"))
 
     def fault(self, what: str, size: int = 0) -> None:
-        """Count something that the server should not have said, and let its log have it."""
+        """Count and log a protocol error of the server."""
         self.faults += 1
         self.news.noted("fault", what)
         self._spend(size)
@@ -298,7 +298,7 @@ class Session:
         return self._pending.get(id)
 
     def _spend(self, size: int = 0) -> None:
-        """Something came that answers nothing. Who says too much of that is not read for as long as it is ahead."""
+        """Count an unsolicited message. If there are too many, pause reading."""
         now = self._loop.time()
         pause = self._budget.spend(size, now)
         if pause and self._lost is None:
@@ -312,19 +312,19 @@ class Session:
         self._nonsense += 1
         self._nonsense_at = self._loop.time()
         self._last_nonsense = self.discretion.of(frame[:1_000].decode("utf-8", "replace"), 80)
-        self.fault(f"a line that is no message ({error.message}): {self._last_nonsense}", len(frame))
+        self.fault(f"a line that is not a message ({error.message}): {self._last_nonsense}", len(frame))
         waiting = self._meant(frame)
         if waiting is not None and not waiting.answer.done():
             self._pending.give_up(waiting.id)
-            sentence = f"The server {self.name} answered {waiting.method} with what is no answer: {error.message}"
+            sentence = f"The server {self.name} answered {waiting.method} with an invalid response: {error.message}"
             waiting.answer.set_exception(Unreachable(sentence))
         if self._nonsense >= _NONSENSE:
-            sentence = f"The server {self.name} writes what is no message of the protocol: {self._last_nonsense!r}."
+            sentence = f"The server {self.name} writes lines that are not MCP messages: {self._last_nonsense!r}."
             self._end(Unreachable(sentence), False)
         return None
 
     def _meant(self, frame: bytes) -> Waiting | None:
-        """Whose answer a frame that cannot be taken was meant to be, so that they need not wait for their timeout."""
+        """The request that an invalid frame probably answers, so that it need not wait for its timeout."""
         try:
             value = strictjson.loads(frame, max_bytes=_LARGE)
         except strictjson.NotJson:
@@ -334,14 +334,14 @@ class Session:
 
 
 def again(error: DoorwardError) -> DoorwardError:
-    """The same error for one more caller; one exception raised in many places would gather the traces of all."""
+    """Copy an error for one more caller. One exception raised in several places would collect all their tracebacks."""
     made = type(error)(error.message) if type(error) is not Said else Unreachable(error.message)
     made.hint, made.rule, made.retry_after = error.hint, error.rule, error.retry_after
     return made
 
 
 def naming_server(name: str, sentence: str) -> str:
-    """A sentence that says which server it is about; one from beneath may know no more than an address."""
+    """Add the server's name to a sentence that lacks it; messages of lower layers may only have an address."""
     return sentence if f"server {name}" in sentence.lower() else f"Server {name}: {sentence}"
 
 

@@ -1,4 +1,4 @@
-"""What is counted about a server: calls, failures, how long they took, and what its processes use."""
+"""Statistics of a server: calls, failures, durations and resource usage."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _MOST_PROCESSES = 1_000
 
 
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
-    """For people; durations are of the last calls, in milliseconds."""
+    """Statistics for display. Durations are those of the last calls, in milliseconds."""
 
     calls: int
     failures: int
     timeouts: int
     faults: int
-    """Messages that were none, and answers that nobody had asked for."""
+    """Invalid messages and unsolicited responses."""
     starts: int
     restarts: int
     up_since: str | None
@@ -34,7 +34,7 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int
 
     def with_faults(self, more: int) -> Statistics:
-        """The same, with the faults of the connection that is open."""
+        """Add the faults of the open connection."""
         return msgspec.structs.replace(self, faults=self.faults + more)
 
 
@@ -87,7 +87,7 @@ class Counters:
 
 
 def used(process: int) -> tuple[int, int]:
-    """How many processes descend from this one, itself included, and how much memory they have in use together."""
+    """Count a process and its descendants, and sum up their resident memory."""
     count = memory = 0
     waiting: list[Any] = [process]
     while waiting and count < _MOST_PROCESSES:
@@ -97,7 +97,7 @@ def used(process: int) -> tuple[int, int]:
             memory += int((folder / "statm").read_text().split()[1]) * _PAGE
             for task in (folder / "task").iterdir():
                 waiting.extend((task / "children").read_text().split())
-        except (OSError, IndexError, ValueError):  # it ended while we looked
+        except (OSError, IndexError, ValueError):  # the process ended meanwhile
             continue
         count += 1
     return count, memory

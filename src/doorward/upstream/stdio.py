@@ -1,7 +1,7 @@
-"""A server in a process of its own, spoken to over its standard streams, one message a line.
+"""The stdio transport: a server process in the sandbox, with one message per line.
 
-Pipes are read and written directly, when the event loop says that they are ready: a message costs one system call each
-way. Nothing here waits for the server, and nothing of it stays when the connection is closed.
+Pipes are read and written directly when the event loop reports that they are ready, so a message costs one system call
+each way. Nothing here waits for the server, and nothing is left when the connection is closed.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from doorward.upstream.trust import trusted
 LONGEST_LINE = 16 * 1024 * 1024
 _PIECE = 256 * 1024
 _MOST_UNREAD = 32 * 1024 * 1024
-"""Bytes that wait for a server that does not read; what comes then is refused."""
+"""Bytes to buffer for a server that does not read; more are refused."""
 _LONGEST_ERROR_LINE = 8 * 1024
 _MOST_ERROR_LINES = 1_000
 _MOST_ERROR_BYTES = 1024 * 1024
-"""What is read of the standard error in a second; who writes more has to wait."""
+"""Limit on standard error read per second; a server that writes more has to wait."""
 _REMEMBERED = 40
-"""Lines of the standard error in which to look for why a server ended."""
+"""Last lines of standard error to search for the reason why a server ended."""
 _FEW = 3
 _ERROR = re.compile(r"^\s{0,8}[\w.:]{0,60}(?:Error|Exception|panicked|fatal|FATAL|ERROR)\b")
 _COMPLAINT = re.compile(
     r"^(?!\s*at ).{0,300}\b(?:error|cannot|denied|not found|no such|failed|missing)\b", re.IGNORECASE
 )
 _GRACE = 2.0
-"""Seconds between the steps of ending it: closing its input, SIGTERM, and the end of everything."""
+"""Seconds between the steps of a shutdown: close its input, SIGTERM, SIGKILL."""
 _LAST_WORDS = 0.5
-"""Seconds in which a server that closed its output may still end, and so say with which code."""
+"""Seconds for a server that closed its output to end, so that its exit code is known."""
 
 
 class Keeper(Protocol):
-    """Who starts processes: the sandbox."""
+    """Starts processes; implemented by the sandbox."""
 
     async def keep(
         self, surroundings: KeptProfile, argv: list[str], environment: Mapping[str, str], folder: str
@@ -51,7 +51,7 @@ class Keeper(Protocol):
 
 
 def connector(keeper: Keeper, folder: Path, grace: float = _GRACE) -> Connect:
-    """Starts servers, each with a folder of its own below this one; `grace` is between the steps of ending one."""
+    """Connect to servers as processes, each with its own folder below `folder`. `grace` is for the shutdown steps."""
 
     async def connect(config: ServerConfig, receiver: Receiver) -> Connection:
         home = str(folder / config.id)
@@ -74,7 +74,7 @@ def connector(keeper: Keeper, folder: Path, grace: float = _GRACE) -> Connect:
 
 
 class StdioConnection:
-    """What `connection.Connection` asks for, over the streams of a process."""
+    """A `connection.Connection` over the streams of a process."""
 
     def __init__(
         self, name: str, kept: Kept, receiver: Receiver, grace: float = _GRACE, longest: int = LONGEST_LINE
@@ -91,7 +91,7 @@ class StdioConnection:
         self._waits_for_room = False
         self._closed_input = False
         self._expected = 0
-        """How many answers are still to come, or fewer: whatever comes is counted as one."""
+        """Estimated number of outstanding responses: every received line counts as one."""
         self._errors = _ErrorLines(receiver)
         self._waking: asyncio.TimerHandle | None = None
         self._parting: asyncio.TimerHandle | None = None
@@ -135,8 +135,8 @@ class StdioConnection:
                 raise Unreachable(f"The server {self._name} takes no more messages: it closed its input.")
 
     def _written(self) -> None:
-        """Write what waits, or have it written when there is room. While others wait for answers, what comes in one
-        turn of the loop is written at once: whoever is busy is not woken up for each line."""
+        """Write buffered data, or wait for room in the pipe. While responses are outstanding, the messages of one loop
+        iteration are written together, so that a busy server is not woken up for each line."""
         try:
             written = os.write(self._kept.stdin, self._unwritten) if self._unwritten else 0
         except BlockingIOError:
@@ -145,7 +145,7 @@ class StdioConnection:
             self._closed_input = True
             written = len(self._unwritten)
             if self._parting is None and not self._over:
-                self._parting = self._loop.call_later(_LAST_WORDS, self._lost, "closed its input, and lives on")
+                self._parting = self._loop.call_later(_LAST_WORDS, self._lost, "closed its input but did not end")
         del self._unwritten[:written]
         if self._unwritten and not self._waits_for_room:
             self._waits_for_room = True
@@ -162,7 +162,7 @@ class StdioConnection:
                 self._receiver.noted(error.message)
 
     def agreed(self, version: str) -> None:
-        """The version is nowhere but in the messages."""
+        """Nothing to do: the version is only in the messages."""
 
     def admit(self, tools: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
         return tools, []
@@ -188,7 +188,7 @@ class StdioConnection:
         await self._kept.end(self._grace)
 
     def _readable(self) -> bool:
-        """Read once, and deliver what is whole; whether there was anything."""
+        """Read once and deliver complete messages; return whether there was data."""
         try:
             data = os.read(self._kept.stdout, _PIECE)
         except BlockingIOError:
@@ -198,12 +198,12 @@ class StdioConnection:
         if not data:
             self._loop.remove_reader(self._kept.stdout)
             if self._parting is None:
-                self._parting = self._loop.call_later(_LAST_WORDS, self._lost, "closed its output, and lives on")
+                self._parting = self._loop.call_later(_LAST_WORDS, self._lost, "closed its output but did not end")
             return False
         try:
             lines = self._lines.feed(data)
         except TooLong:
-            self._lost(f"wrote a line of more than {self._longest} bytes, which no message may have")
+            self._lost(f"wrote a line of more than {self._longest} bytes, which is the limit")
             return False
         self._expected = max(0, self._expected - len(lines))
         if len(lines) == 1 and not self._ready:
@@ -214,7 +214,7 @@ class StdioConnection:
         return True
 
     def _go_on(self) -> None:
-        """Deliver what waited, and read again."""
+        """Deliver buffered messages and resume reading."""
         if self._over or self._resting:
             return
         self._deliver()
@@ -240,13 +240,13 @@ class StdioConnection:
                 self._later = self._loop.call_later(pause, self._loop.add_reader, self._kept.stderr, self._complains)
 
     async def _watch(self) -> None:
-        """Say how it ended, after delivering what it said before."""
+        """Wait for the end of the process, deliver its last messages, and report how it ended."""
         end = await self._kept.ended()
         while not self._over and self._readable():
             await self._awake.wait()
         if not self._over:
             self._complains()
-            words = f"; its last words: {said}" if (said := self._errors.cause()) else ""
+            words = f"; its last output: {said}" if (said := self._errors.cause()) else ""
             code = f"ended with exit code {end.exit_code}"
             how = str(end).removeprefix("it ") if end.exit_code is None or end.stopped else code
             self._lost(f"{how}{words}")
@@ -275,7 +275,7 @@ class StdioConnection:
 
 
 class _ErrorLines:
-    """The standard error, line by line; long lines are cut, and a second has room for so much and no more."""
+    """Reads standard error line by line, with limits on line length and rate."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -285,9 +285,9 @@ class _ErrorLines:
         self._last: deque[str] = deque(maxlen=_REMEMBERED)
 
     def cause(self) -> str:
-        """What it most likely ended of: the last line that names an error or, without one, the last few lines.
+        """The likely cause of the end: the last line that names an error or, without one, the last few lines.
 
-        The very last line often is not it: programs print where they were, or which version they are, behind it.
+        The very last line is often not the cause: many programs print a stack trace or their version after it.
         """
         for shape in (_ERROR, _COMPLAINT):
             for line in reversed(self._last):
@@ -296,7 +296,7 @@ class _ErrorLines:
         return " / ".join(line.strip() for line in list(self._last)[-_FEW:])
 
     def feed(self, data: bytes, now: float) -> float:
-        """Take a piece, of which an empty one is the end; for how many seconds no more should be read."""
+        """Take a piece of output (empty at the end) and return the seconds to pause reading."""
         if now - self._since >= 1.0:
             self._since, self._lines, self._bytes = now, 0, 0
         *whole, rest = (self._rest + data).split(b"\n")

@@ -1,7 +1,7 @@
-"""What in a tool's definition looks as if it were meant to mislead a model, or the person who reads it.
+"""Finds text in a tool's definition that may be meant to mislead a model or a person (prompt injection).
 
-These are warnings and no verdicts: nothing is forbidden because of one, and a text without any may still lie. They
-are shown wherever somebody decides about a tool.
+These are warnings, not verdicts: a warning forbids nothing, and a text without warnings may still lie. They are shown
+wherever a person decides about a tool.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from doorward.upstream.definition import Definition
 from doorward.visible import visible
 
 _LONG = 4_000
-"""Characters of one description; what is longer hides something simply by its length."""
+"""Length from which a description gets a warning, because its length alone can hide something."""
 _SHORT = 100
 _MOST = 12
 _MOST_TEXTS = 5_000
@@ -26,7 +26,7 @@ _VARIATION = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI = re.compile(
     "[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff#*0-9]\ufe0f|[\U0001f000-\U0001faff\u2600-\u27bf]\u200d"
 )
-"""Pictures that carry a variation selector or a joiner because that is how they are written."""
+"""Emoji that legitimately contain a variation selector or a joiner."""
 
 _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (
@@ -49,7 +49,7 @@ _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "holds marks that imitate instructions to a model",
+        "contains markup that imitates instructions to a model",
         ("<", "["),
         (
             r"<\s*/?\s*(?:important|system|secret|instructions?|admin|hidden|assistant|critical)\s*>"
@@ -57,7 +57,7 @@ _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "names a place where keys and secrets are kept",
+        "names a place where keys and secrets are stored",
         (
             "~/",
             "$home",
@@ -79,7 +79,7 @@ _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "speaks of taking secrets or what was said before",
+        "asks for secrets or for the conversation",
         (
             "key",
             "password",
@@ -100,7 +100,7 @@ _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "directs how other tools are used",
+        "gives instructions about other tools",
         ("tool", "before"),
         (
             r"\b(?:before|whenever|every time|each time|always|first|instead of|must|prior to)\b",
@@ -110,7 +110,7 @@ _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "asks for data in a parameter in silence or under a threat",
+        "asks for data in a parameter secretly or under a threat",
         ("parameter", "argument", "field"),
         (
             r"\b(?:pass|put|place|send|include|encode|write|append|store)\b",
@@ -125,9 +125,9 @@ _AIMED: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         (r"\b(?:send|forward|upload|post|e-?mail|bcc)\b", r"\bhttps?://|\b\w[\w.+-]{0,60}@\w"),
     ),
 )
-"""What such texts say: a warning is due when every pattern of a row is found in one sentence. Looking for each by
-itself takes time in proportion to the text, whatever a server writes there to make it take long; and where none of the
-letters between occurs, which is quickly seen, there is no need to look."""
+"""Warnings, each with word stems and patterns: a warning applies when every pattern of its row matches in one sentence.
+Each pattern is searched on its own, which takes time proportional to the text, whatever a server writes. The stems are
+a quick pre-check: without any of them, the patterns are not searched."""
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*<])")
 _LONGEST_SENTENCE = 400
 _MOST_READ = 20_000
@@ -142,18 +142,18 @@ _VALUES = frozenset(("enum", "const", "default", "examples"))
 
 
 def warnings(definition: Definition) -> tuple[str, ...]:
-    """Each a clause that says where and what; at most a dozen, and then how many more there are."""
+    """Clauses that say where and what; at most a dozen, then the number of further ones."""
     found: dict[str, None] = {}
     for place, text in _texts(definition):
         for what in _of_text(text):
             found.setdefault(f"{place} {what}")
     for place, name in _parameters(definition.input_schema, "parameter", 0):
         if _SECRET_PARAMETER.search(name):
-            found.setdefault(f"{place} asks by its name for something confidential")
+            found.setdefault(f"{place} has a name that asks for something confidential")
     every = tuple(found)
     if len(every) <= _MOST:
         return every
-    return (*every[:_MOST], f"{len(every) - _MOST} more of the kind")
+    return (*every[:_MOST], f"{len(every) - _MOST} more warnings not shown")
 
 
 def _of_text(text: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _of_text(text: str) -> Iterator[str]:
     if not text.isascii():
         yield from _hidden(text)
     elif "\x1b" in text or not text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
-        yield f"holds control characters ({_excerpt(text)})"
+        yield f"contains control characters ({_excerpt(text)})"
     if len(text) > _LONG:
         yield f"is {len(text)} characters long"
     lowered = _lowered(text[:_MOST_READ])
@@ -173,11 +173,11 @@ def _of_text(text: str) -> Iterator[str]:
                 at = lowered.index(sentence)
                 yield f"{words} ({_quoted(text[at : at + len(sentence)])})"
     if (match := _BLOB.search(text)) is not None and len(set(match[0])) > 16:
-        yield f"holds {len(match[0])} characters that may be encoded text"
+        yield f"contains {len(match[0])} characters that may be encoded text"
 
 
 def _lowered(text: str) -> str:
-    """In small letters and of the same length, so that what is found can be shown as it stands in the text."""
+    """Lower-case text of the same length, so that positions match the original."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
@@ -186,12 +186,12 @@ def _lowered(text: str) -> str:
 
 @functools.cache
 def _compiled() -> list[tuple[str, tuple[str, ...], list[re.Pattern[str]]]]:
-    """Only when there is a first tool to look at: compiling takes longer than many a start of Doorward needs it."""
+    """Compile the patterns on first use, because that is too slow for every start."""
     return [(words, stems, [re.compile(part) for part in parts]) for words, stems, parts in _AIMED]
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, of a bounded length each: what belongs together stands together."""
+    """Split a text into sentences of limited, overlapping length."""
     for sentence in _ENDS.split(text):
         for at in range(0, len(sentence), _LONGEST_SENTENCE // 2):
             yield sentence[at : at + _LONGEST_SENTENCE]
@@ -202,13 +202,13 @@ def _sentences(text: str) -> Iterator[str]:
 def _hidden(text: str) -> Iterator[str]:
     plain = _EMOJI.sub("", text).replace("\r", "").replace("\u00a0", " ").replace("\u202f", " ")
     if visible(plain) != plain:
-        yield f"holds hidden characters ({_excerpt(plain)})"
+        yield f"contains invisible characters ({_excerpt(plain)})"
     elif _VARIATION.search(plain):
-        yield "holds variation selectors, which can carry a message"
+        yield "contains variation selectors, which can hide a message"
 
 
 def _excerpt(text: str) -> str:
-    """The first hidden character, as it is written out, with a little of what stands around it."""
+    """The first invisible character, escaped, with some context."""
     shown = visible(text)
     at = next((n for n, (a, b) in enumerate(zip(text, shown, strict=False)) if a != b), 0)
     return _quoted(shown[max(0, at - 15) : at + 45])
@@ -220,7 +220,7 @@ def _quoted(text: str) -> str:
 
 
 def _texts(definition: Definition) -> Iterator[tuple[str, str]]:
-    """Every text of a definition that a model may come to read, and where it stands."""
+    """Yield every text of a definition that a model may read, with its place."""
     yield "its name", definition.name
     yield "its title", definition.title
     yield "its description", definition.description

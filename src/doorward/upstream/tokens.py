@@ -1,6 +1,6 @@
-"""What Doorward keeps to be let in by a server: a file for each, readable by the owner only.
+"""Stored OAuth tokens: one file for each server, readable by the owner only.
 
-It lies beside the folders of servers and never in one, since a server of our own making sees its folder.
+The files are never inside a server's own folder, because its process can read that.
 """
 
 from __future__ import annotations
@@ -25,54 +25,54 @@ class _Secret(msgspec.Struct, frozen=True):
 
 
 class Client(_Secret, frozen=True):
-    """Who we are to an authorization server."""
+    """Doorward's client registration at an authorization server."""
 
     id: str
     secret: str = ""
     method: str = "none"
-    """How a request for a token shows it: none, client_secret_basic or client_secret_post."""
+    """Authentication method for token requests: none, client_secret_basic or client_secret_post."""
     redirect: str = ""
-    """Where people were to come back to when we registered; empty when we did not."""
+    """The registered redirect URI; empty without a registration."""
 
 
 class Tokens(_Secret, frozen=True):
     access: str
     refresh: str = ""
     expires: float | None = None
-    """When the access token ends, by the wall clock; None when nobody said."""
+    """Wall-clock time at which the access token expires; None when unknown."""
 
 
 class Kept(_Secret, frozen=True):
-    """All of it belongs to one authorization server, and is of no use at another."""
+    """The stored login for one server. It belongs to one authorization server and is not used at another."""
 
     issuer: str = ""
     client: Client | None = None
     tokens: Tokens | None = None
     scope: str = ""
-    """Everything that was asked for so far."""
+    """All scopes requested so far."""
     wanted: str = ""
-    """What a server wanted beyond that when there was nobody to ask."""
+    """Further scopes that the server requires, for the next login by a person."""
     identity: str = ""
-    """Who the entry of the server said we are when this was kept, as a hash (see `identity`)."""
+    """Hash of the `auth` in the server's entry when this was stored (see `identity`)."""
 
 
 def identity(auth: Auth | None) -> str:
-    """Who an entry says we are. What is kept for another is not used: it may reach further than the operator means."""
+    """Hash of an entry's `auth`. Tokens stored for another identity are not used: they may have more permissions."""
     if auth is None or auth == Auth(type="oauth"):
-        return ""  # whoever logs in
+        return ""  # the person who logs in
     return hashlib.sha256(msgspec.json.encode(auth)).hexdigest()
 
 
 class TokenFile:
-    """Where the tokens for one server are kept."""
+    """The token file of one server."""
 
     def __init__(self, home: Path, server: str, url: str) -> None:
         mark = hashlib.sha256(url.encode()).hexdigest()[:16]
         self._file = home / FOLDER / f"{server}-{mark}.json"
-        """The address is part of the name: an entry that leads elsewhere later starts without the tokens."""
+        """The URL's hash is part of the name, so an entry with a new URL starts without tokens."""
 
     def read(self) -> Kept:
-        """What is kept; nothing when there is no file, or none that can be read."""
+        """Read the stored login; empty when the file is missing or invalid."""
         try:
             return msgspec.convert(strictjson.loads(self._file.read_bytes()), Kept)
         except (FileNotFoundError, strictjson.NotJson, msgspec.ValidationError):
@@ -81,7 +81,7 @@ class TokenFile:
             raise Unusable(f"The tokens in {self._file} cannot be read: {error.strerror}.") from error
 
     def write(self, kept: Kept) -> None:
-        """Whole or not at all, and never readable by others, not even while it is written."""
+        """Write the file atomically, never readable by others."""
         partial = self._file.with_suffix(f".{os.getpid()}.partial")
         try:
             self._file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -96,10 +96,10 @@ class TokenFile:
             raise Unusable(f"The tokens cannot be written to {self._file}: {error.strerror}.") from error
 
     def forget(self) -> bool:
-        """Whether there was a token among what is forgotten."""
+        """Delete the file; return whether there was a token."""
         try:
             had = self.read().tokens is not None
         except Unusable:
-            had = True  # nobody can tell
+            had = True  # unknown
         self._file.unlink(missing_ok=True)
         return had

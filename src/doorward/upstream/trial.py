@@ -1,4 +1,4 @@
-"""A look at a server over a connection of its own, which is ended again."""
+"""Test connections: start a server separately, see what it offers, and stop it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from doorward.upstream.upstream import Make, Upstream
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found."""
+    """The result of a test connection."""
 
     ok: bool
     problem: str
@@ -22,9 +22,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def tried(config: ServerConfig, make: Make) -> Trial:
-    """Start a server that nobody else knows, look what it offers, and leave nothing of it.
+    """Start a separate instance of a server, see what it offers, and stop it.
 
-    One that is disabled is tried as well, so that people can see whether it works before they enable it.
+    This works for disabled servers too, so that people can test one before they enable it.
     """
     if config.lacks:
         return Trial(ok=False, problem=config.lacks)
@@ -47,10 +47,10 @@ async def tried(config: ServerConfig, make: Make) -> Trial:
 
 
 def _why_not(upstream: Upstream) -> str:
-    """Why it is not ready; one that says nothing may not even have ended when the time for it is over."""
+    """Why it is not ready. A silent server may not even have ended when its time is over."""
     seconds = upstream.config.start_seconds
     silent = (
-        f"The server {upstream.id} did not say within {seconds:g} seconds what it can do. If it needs longer to start,"
-        " give it a larger startSeconds."
+        f"The server {upstream.id} did not start within {seconds:g} seconds. If it needs longer to start, set a larger"
+        " startSeconds."
     )
     return upstream.problem or upstream.server.stats().last_error or silent

@@ -1,6 +1,7 @@
-"""The certificates that this machine trusts beside its usual ones, for servers that may use the network.
+"""Extra CA certificates of this machine, for servers with network access.
 
-Where a company looks into its own traffic, programs are told by variables whom to trust, and reach nothing without it.
+Companies that inspect their own TLS traffic name their certificates in these variables; without them, programs cannot
+connect.
 """
 
 from __future__ import annotations
@@ -12,6 +13,6 @@ NAMES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_
 
 
 def trusted(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those of these variables that name a file, each with its path."""
+    """The variables that name an existing file, with their paths."""
     named = {name: environment.get(name, "") for name in NAMES}
     return {name: path for name, path in named.items() if os.path.isabs(path) and os.path.isfile(path)}

@@ -1,4 +1,4 @@
-"""What was seen of servers and is not stored yet: the newest of each, however long the store is away."""
+"""Pending writes about servers: the newest state of each, while the store is unavailable."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Row = dict[str, Any]
 
 
 class _Tools:
-    """What is to be stored of the tools of one server."""
+    """Pending writes for the tools of one server."""
 
     __slots__ = ("forget", "rows")
 
     def __init__(self) -> None:
         self.forget = False
-        """Whether what is stored is of another server, and goes first."""
+        """Whether the stored tools belong to another server and must be deleted first."""
         self.rows: dict[str, Row] | None = None
-        """By name, also those that it named since and names no more; None when it was not heard of."""
+        """Rows by tool name, including tools that are no longer listed; None without a list."""
 
 
 class Unsaved:
@@ -31,7 +31,7 @@ class Unsaved:
         return bool(self._servers or self._tools)
 
     def stands(self, server: str, row: Row | None) -> None:
-        """How a server stands; None: the file has it no more."""
+        """Record a server's state; None when it is no longer in the file."""
         self._servers[server] = row
 
     def forget(self, server: str) -> None:
@@ -39,7 +39,7 @@ class Unsaved:
         tools.forget = True
 
     def lists(self, server: str, rows: list[Row]) -> None:
-        """What a server lists now. What a tool was when it was first named stays what it is pinned to."""
+        """Record a server's tools. A tool stays pinned to its first definition."""
         tools = self._tools.setdefault(server, _Tools())
         known = tools.rows or {}
         tools.rows = {name: {**row, "listed": 0} for name, row in known.items()}
@@ -48,7 +48,7 @@ class Unsaved:
             tools.rows[row["tool"]] = {**row, "pinned": first["pinned"], "approved": first["approved"]}
 
     def before(self, newer: Unsaved) -> Unsaved:
-        """All of this, with what was seen since it was taken to be stored."""
+        """Merge newer changes into these."""
         self._servers |= newer._servers
         for server, tools in newer._tools.items():
             if tools.forget:

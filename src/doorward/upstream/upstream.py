@@ -1,4 +1,4 @@
-"""One server of the file, whether or not it runs at this moment, with what is known of its tools."""
+"""One configured server, running or not, with its known tools."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from doorward.upstream.server import Server
 from doorward.visible import visible
 
 Make = Callable[[ServerConfig, Callable[[Server], None]], Server]
-"""Makes what connects to a server, and says whom it tells when something changed."""
+"""Creates a Server with a callback for changes."""
 
 _LONGEST_NAME = 200
 _GRACE = 1.0
 _GOVERNING = ("name", "tier", "cost", "allow", "deny", "auto_approve", "tools", "timeout_seconds")
-"""What the operator says about calls, and the process behind them need not know."""
+"""Fields that govern calls only, so that a change does not restart the server."""
 
 
 class Upstream:
@@ -38,23 +38,22 @@ class Upstream:
     ) -> None:
         self.config = config
         self.mark = _mark(config)
-        """Tells apart what runs, with its arguments, environment and surroundings; what was approved of one is not
-        approved of another."""
+        """Hash of what runs: program, arguments, environment and sandbox. An approval holds for one mark only."""
         self.server = make(config, lambda _: on_change(self))
         self.definitions = definitions
-        """What it listed last, be that in an earlier process."""
+        """The tools it listed last, possibly in an earlier process."""
         self.problems: tuple[str, ...] = ()
-        """What is wrong with its tools, as clauses."""
+        """Clauses about problems with its tools."""
         self.listed: tuple[Definition, ...] | None = None
-        """The list of its that was last looked at."""
+        """The last list of tools that was processed."""
         self.told: tuple[str, str] | None = None
-        """The state and problem that were last told of."""
+        """The state and problem last reported."""
         self.since = 0.0
-        """Since when that is so."""
+        """When that state began."""
         self.predecessor: asyncio.Task[None] | None = None
-        """The end of the server that had this id before, whose folder this one uses after it."""
+        """The shutdown of the previous server with this id, whose folder this one uses next."""
         self.over = False
-        """Whether the file has it no more, or has another in its place."""
+        """Whether it was removed from the file or replaced."""
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -67,7 +66,7 @@ class Upstream:
 
     @property
     def problem(self) -> str:
-        """What is not as it should be, as a sentence; empty when nothing is, or nobody wants it to run."""
+        """A sentence about its current problem; empty when there is none or it is disabled on purpose."""
         if not self.config.enabled:
             return self.config.problem
         words = [self.server.problem, *self.problems]
@@ -75,7 +74,7 @@ class Upstream:
 
     @property
     def said(self) -> str:
-        """The problem where the server is named before it already."""
+        """The problem without the server's name, for texts that name it already."""
         opening = f"The server {self.id} "
         if self.problem.startswith(opening):
             return f"It {self.problem.removeprefix(opening)}"
@@ -83,7 +82,7 @@ class Upstream:
 
     @property
     def calls_itself(self) -> str:
-        """Its name and version, by its own word."""
+        """Its own name and version, which are untrusted."""
         said = self.server.info.server
         words = [said[key] for key in ("name", "version") if isinstance(said.get(key), str)]
         return visible(" ".join(filter(None, words))[:_LONGEST_NAME], lines=False)
@@ -91,7 +90,7 @@ class Upstream:
     async def call(
         self, definition: Definition, arguments: Mapping[str, Any], hooks: Hooks | None, seconds: float
     ) -> Result:
-        """One call of one of its tools, as it was let in. A server that nobody has needed yet is started for it."""
+        """Call a tool in its approved form. A stopped server is started first."""
         server = self.server
         if server.state in ("stopped", "starting"):
             await self.up(seconds)
@@ -100,7 +99,7 @@ class Upstream:
         return await server.call(definition.name, arguments, hooks, seconds, digest=definition.digest)
 
     async def begin(self) -> None:
-        """Start it if it is not, as soon as the one before it has ended."""
+        """Start it if it is stopped, after its predecessor has ended."""
         if self.predecessor is not None:
             await asyncio.wait([self.predecessor])
             self.predecessor = None
@@ -108,7 +107,7 @@ class Upstream:
             self.server.start()
 
     async def up(self, within: float = math.inf) -> None:
-        """Start it if need be, and wait until it is ready or is known not to be; no longer than it may take."""
+        """Start it if necessary, and wait until it is ready or has failed, within its time limit."""
         await self.begin()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(within, self.config.start_seconds + _GRACE)):
@@ -118,7 +117,7 @@ class Upstream:
                     await waiting
 
     def away(self) -> Unreachable | None:
-        """Why nothing of it can be had now; None when it is ready, or would be started for a call."""
+        """The error that says why it is not available; None when it is ready or a call would start it."""
         if not self.config.enabled:
             why = f": {self.config.problem[:1].lower()}{self.config.problem[1:]}" if self.config.problem else "."
             hint = "" if self.config.problem else f"Enable it: doorward servers enable {self.id}"
@@ -126,7 +125,7 @@ class Upstream:
         return None if self.server.state in ("ready", "stopped") else self.server.absence()
 
     def row(self, tenant: str) -> dict[str, Any]:
-        """What is stored of it."""
+        """Its database row."""
         state, problem = self.told or ("", "")
         return {
             "id": self.id,
@@ -141,7 +140,7 @@ class Upstream:
         }
 
     def changed(self) -> None:
-        """Wake whoever waits for another state."""
+        """Wake up tasks that wait for a state change."""
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             if not one.done():
@@ -149,13 +148,13 @@ class Upstream:
 
 
 def origin(config: ServerConfig) -> str:
-    """What makes it this server and no other: its program, or its address, hashed, since that can hold a secret."""
+    """A hash that identifies the server: its program or URL. It is hashed because it can contain a secret."""
     what = config.url if config.transport == "http" else config.command
     return hashlib.sha256(f"{config.transport}\n{what}".encode()).hexdigest()
 
 
 def same_process(one: ServerConfig, other: ServerConfig) -> bool:
-    """Whether a change of the file left alone everything that a running server depends on."""
+    """Whether two configurations agree in everything that a running server depends on."""
     return all(getattr(one, field) == getattr(other, field) for field in _what_runs())
 
 

@@ -1,7 +1,7 @@
-"""All upstream servers: kept as the file says, and what of their tools is offered.
+"""All upstream servers, kept in line with the file, and the tools they offer.
 
-A change of the file touches the servers that it changes and no other. A server's tools are offered from the moment it
-is known, also while it is away or nobody has needed it yet: a call then starts it, or says why it cannot be had.
+A change of the file affects only the servers that it changes. A known server's tools are offered even while it is not
+running: a call then starts it, or fails with the reason.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ log = logging.getLogger(__name__)
 _EVERY_TENANT = ""
 _LONGEST_NAME = 80
 _GATHER = 0.05
-"""Seconds in which changes of several servers become one: a hundred of them start together."""
+"""Seconds in which changes of several servers are combined, because a hundred may start together."""
 _AT_ONCE = 20
 _HOLD = 0.01
-"""How many commands are made of tools, and for how many seconds, before everybody else has a turn."""
+"""Commands to build, and seconds to spend, before other tasks get a turn."""
 _BRIEFLY = 10.0
-"""Seconds in which to see servers that nobody asked for by name."""
+"""Seconds to wait for servers that were not requested by name."""
 
 Put = Callable[[list[ToolOffer]], None]
-"""Makes commands of what is offered and puts them in force."""
+"""Turns offers into commands and registers them."""
 
 
 class Upstreams:
@@ -58,14 +58,13 @@ class Upstreams:
         prepare: Callable[[ToolOffer], None] = lambda _: None,
         read: Callable[[Iterable[Upstream], bool], None] = lambda _, __: None,
     ) -> None:
-        """`tenant` owns the servers; `taken` are the names, folded, that commands of other kinds have.
+        """`tenant` owns the servers. `taken` returns the folded names of other commands.
 
-        `prepare` does beforehand what `put` would have to do for an offer that is new.
-        `read` makes the commands by which what these servers have beside tools is read; it is told whether approval
-        is required.
+        `prepare` does the work of `put` for a new offer in advance. `read` registers the commands for resources,
+        prompts and completions; its second argument says whether approval is required.
         """
         self.offers: list[ToolOffer] = []
-        """Every tool that is a command now."""
+        """Every tool that is currently a command."""
         self._by_server: dict[str, list[ToolOffer]] = {}
         self._tenant = tenant
         self._pins = pins
@@ -84,12 +83,12 @@ class Upstreams:
         self._running = False
         self._configured = False
         self._stale = False
-        """Whether tools are not what they were when it was last worked out what is offered."""
+        """Whether tools changed since the offers were last computed."""
         self._over = False
         self._gathering: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._endings: dict[str, asyncio.Task[None]] = {}
-        """Servers that are being ended, by their ids: the folder of one is not free before."""
+        """Running shutdowns by server id; the server's folder is not free before they end."""
 
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._upstreams.values())
@@ -97,16 +96,16 @@ class Upstreams:
     def get(self, server: str) -> Upstream:
         found = self._upstreams.get(server)
         if found is None:
-            there = f"there are: {', '.join(self._upstreams)}" if self._upstreams else "there are none"
+            there = f"known servers: {', '.join(self._upstreams)}" if self._upstreams else "there are no servers"
             raise NotFound(f"There is no server {server[:60]!r}; {there}.")
         return found
 
     def of(self, server: str) -> list[ToolOffer]:
-        """The tools that are offered of one server."""
+        """The offered tools of one server."""
         return self._by_server.get(server, [])
 
     def absent(self, command: str) -> Absent | None:
-        """Why there is no such command although its server is in the file; None when that is not why."""
+        """Explain a missing command whose server is not available now; None for any other reason."""
         named = {one.id: (f"{naming.AREA}/{one.id}/", f"{one.id}_") for one in self}
         meant = max((id for id, prefixes in named.items() if command.startswith(prefixes)), key=len, default=None)
         if meant is None:
@@ -114,26 +113,26 @@ class Upstreams:
         upstream = self._upstreams[meant]
         away = upstream.away() or self._not_seen_yet(upstream)
         if away is None or (self.of(meant) and folded(command) not in reserved([meant])):
-            return None  # of a server whose tools are known, away or not, this is none
+            return None  # the server's tools are known, and this is not one of them
         tool = command.partition("_" if command.startswith(f"{meant}_") else f"/{meant}/")[2]
         shown = visible(command[:_LONGEST_NAME], lines=False)
         return Absent(
             name=f"{naming.AREA}/{meant}/{tool}",
             tier=upstream.config.tier,
-            message=f"There is no command {shown!r} now. {away.message}",
+            message=f"The command {shown!r} is not available now. {away.message}",
             why=away.message,
             hint=away.hint,
             retry_after=away.retry_after,
         )
 
     def _not_seen_yet(self, upstream: Upstream) -> Unreachable | None:
-        """A server that is about to be started, or has just said what it offers, is as good as starting."""
+        """Treat a server that is about to start, or has just listed its tools, as starting."""
         if upstream.server.state == "stopped" or (self.settling and not self.of(upstream.id)):
             return still_starting(upstream.id)
         return None
 
     def configure(self, servers: Servers) -> None:
-        """The file says this now."""
+        """Apply a new version of the file."""
         before = self._upstreams
         self._upstreams = {config.id: self._kept(before.get(config.id), config) for config in servers.servers}
         for upstream in before.values():
@@ -151,22 +150,22 @@ class Upstreams:
         self.refresh()
 
     async def load(self) -> None:
-        """What earlier processes saw; before the file is read."""
+        """Load what earlier processes stored; call it before the file is read."""
         await self._pins.load()
 
     def renamed(self) -> None:
-        """Commands of other kinds have other names now, which come before those of tools."""
+        """Other commands changed their names, which have priority over those of tools."""
         self.refresh(again=True)
 
     def start(self) -> None:
-        """Connect to all that are enabled, without waiting for any."""
+        """Connect to all enabled servers, without waiting."""
         self._running = True
         for upstream in self:
             if upstream.config.enabled:
                 self._in_background(upstream.begin())
 
     async def stop(self) -> None:
-        """Leave none running, and nothing unsaid."""
+        """Stop all servers, and report and store their last states."""
         self._running, self._over = False, True
         if self._gathering is not None:
             self._gathering.cancel()
@@ -178,7 +177,7 @@ class Upstreams:
         await self._pins.saved()
 
     async def restart(self, server: str) -> Upstream:
-        """End a server and start it anew, at once."""
+        """Restart a server at once."""
         upstream = self.get(server)
         await upstream.server.stop()
         await upstream.up()
@@ -186,11 +185,11 @@ class Upstreams:
         return upstream
 
     async def trial(self, server: str) -> Trial:
-        """A look at a server of the file, over a connection of its own; one that runs is left alone."""
+        """Test a configured server over a separate connection. A running instance is not affected."""
         return await tried(self.get(server).config, self._make)
 
     async def look(self, server: str = "") -> None:
-        """Go and see what a server offers, or each, if nobody has seen it yet. All of them are not waited for long."""
+        """Start a server, or all servers, whose tools are unknown, and wait for them; for all servers only briefly."""
         unseen = [one for one in self if one.config.enabled and not one.definitions and server in ("", one.id)]
         if unseen:
             await asyncio.wait(
@@ -200,18 +199,18 @@ class Upstreams:
             self.refresh()
 
     async def look_for(self, command: str) -> None:
-        """The same for the server that a command's name can mean, before that is looked up."""
+        """Do the same for the server that a command's name may belong to, before the command is looked up."""
         for one in self:
             if command.startswith((f"{naming.AREA}/{one.id}/", f"{one.id}_")):
                 await self.look(one.id)
 
     @property
     def settling(self) -> bool:
-        """Whether what is offered is about to be worked out again, since servers have changed."""
+        """Whether the offers are about to be computed again, because servers changed."""
         return self._gathering is not None or self._preparing
 
     def refresh(self, *, again: bool = False) -> None:
-        """Work out what is offered, and put it in force if it is anything new, or `again`."""
+        """Compute the offers and apply them if they changed, or if `again`."""
         self._stale = False
         offers = self._worked_out()
         news = [offer.mark for offer in offers] != [offer.mark for offer in self.offers]
@@ -232,7 +231,7 @@ class Upstreams:
             self._gathering = None
         reads = self._news_to_read()
         if reads:
-            self._read((), True)  # first of all they let go of their names, which others may have by now
+            self._read((), True)  # first release their names, which tools may use now
         if news or again:
             self._put(self.offers)
         if reads:
@@ -244,7 +243,7 @@ class Upstreams:
             self._note_states()
 
     def _gathered(self) -> None:
-        """Servers changed. Most often only their state did, and working out names for all tools can be spared."""
+        """Handle combined changes. Usually only states changed, and the names of tools stay the same."""
         if self._stale:
             self._gathering = None
             if not self._preparing:
@@ -254,7 +253,7 @@ class Upstreams:
             self._put_in_force(False, False)
 
     async def _refresh_gently(self) -> None:
-        """The same for a server's new list, which can be long: nobody waits while commands are made of all of it."""
+        """Refresh after a server listed its tools. The list can be long, so other tasks get turns in between."""
         try:
             while self._stale and not self._over:
                 self._stale = False
@@ -277,16 +276,16 @@ class Upstreams:
         return offering.offers(self, self._pins, self._spoken_for, self._approval_required)
 
     async def approve(self, server: str, offers: Iterable[ToolOffer]) -> None:
-        """A person stands behind these tools of a server as they are now."""
+        """Record a person's approval of these tools in their current form."""
         await self._pins.approve(server, {one.definition.name: one.definition.digest for one in offers})
         self.refresh()
 
     async def approved(self, offer: ToolOffer) -> dict[str, Any]:
-        """The definition of a tool that people stand behind, without secrets."""
+        """The approved definition of a tool, with secrets masked."""
         return offer.without_secrets(await self._pins.approved(offer.upstream.id, offer.definition.name))
 
     def problems(self, server: str = "") -> list[str]:
-        """What is not as it should be with servers that are meant to be there, or with one of them."""
+        """The problems of enabled servers, or of one server."""
         found = []
         for one in self:
             changed = sum(offer.changed for offer in self.of(one.id))
@@ -294,13 +293,11 @@ class Upstreams:
                 found.append(f"server {one.id}: {one.said}")
             if changed and server in ("", one.id):
                 count = "a tool" if changed == 1 else f"{changed} tools"
-                found.append(
-                    f"server {one.id}: It changed {count} since that was approved; see doorward servers approve."
-                )
+                found.append(f"server {one.id}: It changed {count} after approval; run doorward servers approve.")
         return found
 
     def _kept(self, before: Upstream | None, config: ServerConfig) -> Upstream:
-        """A server as the file has it now: the one that runs, if nothing changed that it depends on."""
+        """The server for a configuration: the running one, if nothing that it depends on changed."""
         if before is not None and same_process(before.config, config):
             before.config = config
             return before
@@ -309,18 +306,18 @@ class Upstreams:
         return Upstream(config, self._make, self._changed, known if definitions is None else definitions)
 
     def _spoken_for(self) -> frozenset[str]:
-        """The names, folded, that no tool can have."""
+        """Folded names that no tool may have."""
         return self._taken() | reserved(self._upstreams)
 
     def _news_to_read(self) -> bool:
-        """Whether what there is beside tools is not what it was."""
+        """Whether resources, prompts or completions changed."""
         before, self._readable = self._readable, {one.id: readable(one) for one in self}
         return before.keys() != self._readable.keys() or not all(
             one.same(before[id]) for id, one in self._readable.items()
         )
 
     def _changed(self, upstream: Upstream) -> None:
-        """A server says that something about it is different now."""
+        """Handle a change of a server."""
         server = upstream.server
         upstream.changed()
         if self._over or self._upstreams.get(upstream.id) is not upstream:
@@ -336,7 +333,7 @@ class Upstreams:
             self._gathering = asyncio.get_running_loop().call_later(_GATHER, self._gathered)
 
     def _note_states(self) -> None:
-        """Tell, and store, how servers stand, where that is not as it was last told."""
+        """Publish and store the states of servers that changed."""
         now = self._clock.now()
         for upstream in self:
             told = (upstream.state, upstream.problem)
@@ -351,7 +348,7 @@ class Upstreams:
         self._pins.standing([upstream.row(self._tenant) for upstream in self])
 
     def _end(self, upstream: Upstream) -> None:
-        """End it without waiting; the next one with its id waits for this, and for those before it."""
+        """Stop a server in the background. The next server with its id waits for this shutdown."""
         upstream.over = True
         ending = self._in_background(_ended(upstream, self._endings.get(upstream.id)))
         self._endings[upstream.id] = ending
@@ -374,9 +371,9 @@ async def _guarded(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except Exception:
-        log.exception("an upstream server could not be started or ended in good order")
+        log.exception("an upstream server could not be started or stopped cleanly")
 
 
 def _unless_new(offer: ToolOffer, *known: ToolOffer | None) -> ToolOffer:
-    """The offer that was there before, if it is the same: whatever was made of it is then kept."""
+    """Return the earlier offer if it is the same, so that what was built from it is reused."""
     return next((one for one in known if one is not None and one.mark == offer.mark), offer)

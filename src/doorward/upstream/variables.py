@@ -1,4 +1,4 @@
-"""`${NAME}` in the texts of a server's entry: replaced from the environment, and watched for secrets."""
+"""Expands `${NAME}` in a server's entry from the environment, and collects secrets."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ _PIECES = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
 _ORDINARY = re.compile(
     r"HOME|USER|LOGNAME|USERNAME|HOSTNAME|PWD|PATH|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|TEMP|TMP|XDG_\w+"
 )
-"""Variables that hold no secret; hiding their values would hide every path and name in what a server says."""
+"""Variables without secrets; masking their values would mask every path and name in a server's output."""
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)=(.+)", re.DOTALL)
 _PAIR = re.compile(r"(?:-{1,2}[A-Za-z][\w-]*=)?([A-Za-z][\w-]*)\s*[:=]\s*(\S.*)", re.DOTALL)
-"""A header or a variable that a program passes on, such as `Authorization: Bearer abc` behind `--header`."""
+"""A header or variable in an argument, such as `Authorization: Bearer abc` after `--header`."""
 
 
 class Malformed(ValueError):
-    """A text has `${` and no variable behind it."""
+    """A text has `${` without a variable name."""
 
 
 class Variables:
-    """The variables of one entry: what they stood for, which were missing, and what is secret in the texts."""
+    """The variables of one entry: their values, missing ones, and the secrets in its texts."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._secrets: list[str] = []
         self.missing: list[str] = []
-        """The names without a value and without a default, each once. One that is set to nothing has no value."""
+        """Names without a value and default, each once. An empty variable counts as missing."""
 
     def expanded(self, text: str, *, secret: bool = True) -> str:
-        """The text with its variables replaced; one that is missing stays as it is written, and is noted.
+        """Expand the variables in a text. A missing variable stays as written and is recorded.
 
-        What a variable stood for counts as a secret, unless the text is a path or the variable an ordinary one.
+        A variable's value counts as a secret, unless the text is a path or the variable an ordinary one.
         """
 
         def value(found: re.Match[str]) -> str:
@@ -59,17 +59,17 @@ class Variables:
         return _PIECES.sub(value, text) if "$" in text else text
 
     def hide(self, value: str) -> None:
-        """This value is a secret by the place where it stands; of `Bearer abc` so is `abc`."""
+        """Record a value from a secret field. For `Bearer abc`, `abc` is a secret too."""
         self._secrets += [value, *value.split()[1:]]
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All of them, in every spelling in which a sentence may quote them, the longest first."""
+        """All secrets in every spelling that a message may contain, longest first."""
         return tuple(redact.secrets({"secret": list(dict.fromkeys(self._secrets))}))
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """The variables, beside ordinary ones, that the texts in a value take from the environment."""
+    """Yield the variables in a value's texts, without ordinary ones."""
     if isinstance(value, str):
         for found in _PIECES.finditer(value):
             if found[1] is not None and not _ORDINARY.fullmatch(found[1]):
@@ -80,8 +80,7 @@ def names_in(value: Any) -> Iterator[str]:
 
 
 def secrets_in_words(words: tuple[str, ...]) -> list[str]:
-    """The values behind options such as `--api-key`, in one word or in two, and behind the names of headers and
-    variables in words."""
+    """Find the values of options such as `--api-key`, in one word or two, and of headers and variables in words."""
     found, before = [], ""
     for word in words:
         joined, pair = _OPTION.fullmatch(word), _PAIR.fullmatch(word)
@@ -96,5 +95,5 @@ def secrets_in_words(words: tuple[str, ...]) -> list[str]:
 
 
 def secrets_in_address(url: str) -> list[str]:
-    """The values of query parameters such as `token`."""
+    """Find the values of query parameters such as `token`."""
     return [value for name, value in parse_qsl(urlsplit(url).query) if tells_of_a_secret(name)]

@@ -1,4 +1,4 @@
-"""HTTP to servers of others: checked addresses, few redirects, and nothing secret to whom it is not meant for."""
+"""HTTP client for remote servers: checks addresses, limits redirects, and sends secrets only to their own origin."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from doorward.upstream.outbound import Outbound
 
 _REDIRECTS = 3
 _KEPT = 8
-"""Unused connections that are kept for each origin."""
+"""Idle connections to keep for each origin."""
 _FOLLOWED = {
     "GET": frozenset({301, 302, 303, 307, 308}),
     "POST": frozenset({307, 308}),
     "DELETE": frozenset({307, 308}),
 }
-"""What is followed. A POST that became a GET would be another request, so such a redirect is refused."""
+"""Redirects to follow. A redirect that would turn a POST into a GET is refused."""
 _FOR_ANYBODY = frozenset({"accept", "content-type", "last-event-id", "mcp-protocol-version", "mcp-method", "mcp-name"})
 _REPEATED = "mcp-param-"
-"""Headers that begin so repeat arguments of the message, which goes wherever the redirect leads."""
+"""Prefix of headers that repeat arguments of the message; they follow redirects like the message itself."""
 _PORTS = {"http": 80, "https": 443}
 _ACCOUNT = re.compile(r"//[^/?#]*@")
 Origin = tuple[str, str, int]
 
 
 class BadAddress(Unreachable):
-    """No address of the web, or one that is not followed."""
+    """Not a valid URL, or one that is not followed."""
 
     retry = "after_fix"
 
 
 def public(url: str) -> str:
-    """An address for sentences: what stands before the host or behind the question mark can be a secret."""
+    """A URL for messages, without user info and query, which can contain secrets."""
     return _ACCOUNT.sub("//", url).partition("?")[0][:200]
 
 
 @functools.lru_cache(1_024)
 def split(url: str) -> SplitResult:
-    """The parts of an address of the web; BadAddress for anything else."""
+    """Split an HTTP URL into its parts; raises BadAddress for anything else."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -52,8 +52,8 @@ def split(url: str) -> SplitResult:
         usable = False
     if not usable or parts.username is not None or any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):
         raise BadAddress(
-            f"{public(url)!r} is no address that can be asked; valid are https:// and http:// with a host and no "
-            f"name or password before it."
+            f"{public(url)!r} is not a valid URL; valid: https:// or http:// with a host, and without a user name or "
+            f"password."
         )
     return parts
 
@@ -72,13 +72,13 @@ def shown(where: Origin) -> str:
 
 
 class Answer:
-    """An answer whose body is still on its way. It must be read to its end or released."""
+    """A response whose body is still arriving. Read it to its end or release it."""
 
     def __init__(self, head: Head, link: Link, web: Web, where: Origin, url: str) -> None:
         self.status = head.status
         self.headers = head.headers
         self.url = url
-        """Where it came from in the end."""
+        """The final URL, after redirects."""
         self.where = where
         self._link = link
         self._web = web
@@ -93,29 +93,29 @@ class Answer:
             yield piece
 
     async def whole(self, limit: int) -> bytes:
-        """All of the body; Unreachable when it is larger than `limit`."""
+        """Read the whole body; raises Unreachable when it is larger than `limit`."""
         body = bytearray()
         try:
             async for piece in self.pieces():
                 body += piece
                 if len(body) > limit:
                     raise Unreachable(
-                        f"The answer of {shown(self.where)} is larger than the {limit} bytes that are read of it."
+                        f"The response of {shown(self.where)} is larger than {limit} bytes, which is the limit."
                     )
         finally:
             self.release()
         return bytes(body)
 
     def release(self) -> None:
-        """Done with it: the connection is used again if the whole answer has come, and closed otherwise."""
+        """Release the connection: it is reused if the response is complete, and closed otherwise."""
         self._web.take_back(self.where, self._link)
 
 
 class Web:
-    """The connections to one server, and to those that it refers to. No proxy of the environment is ever used."""
+    """The connections to one server and to the hosts it refers to. Proxies from the environment are never used."""
 
     def __init__(self, outbound: Outbound, *named: str, tls: ssl.SSLContext | None = None) -> None:
-        """`named` are the addresses that the operator wrote down."""
+        """`named` are the URLs that the operator configured."""
         self._outbound = outbound
         self._named = frozenset(origin(url) for url in named)
         self._unused: dict[Origin, list[Link]] = {}
@@ -132,11 +132,11 @@ class Web:
         private: Mapping[str, str] | None = None,
         follow: bool = True,
     ) -> Answer:
-        """The answer to a request, after at most three redirects; each is checked as the first address was.
+        """Send a request and return the response, after at most three redirects. Each address is checked.
 
-        Whoever is elsewhere than `url` gets only those of `headers` that say what the message is: no token, no key, no
-        session. What is `private` stays with `url` whatever it is called. Where the body itself is a secret, `follow`
-        is to be off, and a redirect is the answer.
+        Another origin than that of `url` gets only the `headers` that describe the message: no token, key or session.
+        `private` headers go only to the origin of `url`. Set `follow` to False when the body itself is secret; then a
+        redirect is returned as the response.
         """
         given = origin(url)
         for _ in range(_REDIRECTS + 1):
@@ -154,7 +154,7 @@ class Web:
         parts = split(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         if not target.isascii():
-            raise BadAddress(f"{public(url)!r} holds characters that an address must write in the form %C3%A9.")
+            raise BadAddress(f"{public(url)!r} contains non-ASCII characters; write them in the form %C3%A9.")
         host = shown(where).partition("://")[2]
         link = await self._link(where)
         try:
@@ -197,7 +197,7 @@ class Web:
             link.close()
 
     def close(self) -> None:
-        """End every connection at once."""
+        """Close every connection at once."""
         links, self._links = self._links, set()
         self._unused.clear()
         for link in links:
@@ -213,11 +213,11 @@ def _for_anybody(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _followed(method: str, status: int, where: Origin, url: str, onward: str) -> str:
-    """The address that a redirect leads to, if it is one to follow."""
+    """The target of a redirect; raises BadAddress when it must not be followed."""
     if status not in _FOLLOWED.get(method, frozenset()):
         raise BadAddress(
-            f"{shown(where)} answered a {method} with the redirect {status} to {public(onward)!r}, which would make it "
-            f"another request; valid for {method}: 307 and 308."
+            f"{shown(where)} answered a {method} with the redirect {status} to {public(onward)!r}, which would change "
+            f"the request; valid for {method}: 307 and 308."
         )
     url = urljoin(url, onward).partition("#")[0]
     if where[0] == "https" and origin(url)[0] != "https":

@@ -1,1 +1,1 @@
-"""JSON-RPC and MCP messages, for whoever speaks them: the door, and later the client of other servers."""
+"""JSON-RPC and MCP messages, shared by the MCP door and the client for other MCP servers. No transports."""

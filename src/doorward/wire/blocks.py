@@ -1,4 +1,4 @@
-"""Blocks of content: the kinds that MCP knows, and what each must have to be one."""
+"""Content blocks: the types that MCP defines, and the fields that each type needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Block = dict[str, Any]
 
 
 def whole(block: Any) -> TypeGuard[Block]:
-    """Whether this is a block that every client can read: one bad block makes some drop a whole result."""
+    """Whether this is a valid block: one bad block makes some clients drop the whole result."""
     if type(block) is not dict:
         return False
     kind = block.get("type")

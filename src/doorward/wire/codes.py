@@ -1,4 +1,4 @@
-"""The error codes of JSON-RPC and of MCP, and the versions of MCP, as numbers and words on the wire."""
+"""Error codes of JSON-RPC and MCP, and the supported MCP versions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 RESOURCE_NOT_FOUND = -32002
-"""Only up to 2025-11-25; since then it is INVALID_PARAMS."""
+"""Only up to 2025-11-25; later versions use INVALID_PARAMS."""
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
 STATELESS = "2026-07-28"
-"""The version in which every request says all about itself, and there are no sessions."""
+"""The version without sessions, in which every request is self-contained."""
 WITH_SESSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-"""The versions that begin with a handshake, newest first."""
+"""Versions that begin with a handshake, newest first."""
 SUPPORTED = (STATELESS, *WITH_SESSIONS)

@@ -1,7 +1,7 @@
-"""Frames: one JSON-RPC message each, read strictly and written from parts.
+"""JSON-RPC frames, one message each: parsed strictly, and written from parts.
 
-Strictly means: strict JSON, one message and no batch, exact keys and no others. Two programs that read one frame
-differently are how a guard is fooled, so a frame that could be read in two ways is not read at all.
+Strict means: strict JSON, one message and no batch, exact keys and no others. A guard is fooled when two programs read
+one frame differently, so an ambiguous frame is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WireError(Exception):
-    """What is answered instead of a result: a code, a sentence and, where it helps, data."""
+    """An error answer: a code, a message and optional data."""
 
     def __init__(self, code: int, message: str, data: Any = None, id: Id | None = None) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """The answer to a request of ours; `error` is None when it went well."""
+    """The answer to a request from this side; `error` is None on success."""
 
     id: Id
     result: dict[str, Any]
@@ -58,15 +58,15 @@ Frame = Request | Notification | Response
 
 
 def read(text: bytes, max_bytes: int = strictjson.MAX_BYTES) -> Frame:
-    """The message in a frame; anything else is a WireError that can be sent back as it is."""
+    """Parse a frame; an invalid one raises a WireError that can be sent back as it is."""
     try:
         value = strictjson.loads(text, max_bytes=max_bytes)
     except strictjson.NotJson as error:
         raise WireError(PARSE_ERROR, f"The message {error.verdict}: {error}.") from error
     if type(value) is not dict:
         if isinstance(value, list):
-            raise WireError(INVALID_REQUEST, "Batches are not taken; send each message as a frame of its own.")
-        raise WireError(INVALID_REQUEST, "A message is one JSON object; given was another JSON value.")
+            raise WireError(INVALID_REQUEST, "Batches are not supported; send each message as its own frame.")
+        raise WireError(INVALID_REQUEST, "A message must be one JSON object; given another JSON value.")
     if "method" in value:
         return _asked(value)
     return _answered(value)
@@ -78,7 +78,7 @@ def _asked(value: dict[str, Any]) -> Request | Notification:
     method, params = value["method"], value.get("params")
     _envelope(value, _REQUEST, known)
     if type(method) is not str or not method or len(method) > 200:
-        raise WireError(INVALID_REQUEST, "`method` must be a text of 1 to 200 characters.", id=known)
+        raise WireError(INVALID_REQUEST, "`method` must be a string of 1 to 200 characters.", id=known)
     if params is None and "params" not in value:
         params = {}
     elif type(params) is not dict:
@@ -88,7 +88,7 @@ def _asked(value: dict[str, Any]) -> Request | Notification:
     if known is None:
         raise WireError(
             INVALID_REQUEST,
-            f"{method}: `id` must be a text of at most {LONGEST} characters or a whole number, and not null.",
+            f"{method}: `id` must be a string of at most {LONGEST} characters or an integer, and not null.",
         )
     return Request(known, method, params)
 
@@ -98,18 +98,20 @@ def _answered(value: dict[str, Any]) -> Response:
     if "result" not in value and "error" not in value:
         raise WireError(
             INVALID_REQUEST,
-            "The message has neither `method` nor `result` nor `error`, so it is no message of JSON-RPC.",
+            "The message has neither `method` nor `result` nor `error`, so it is not a JSON-RPC message.",
             id=id if is_id(id) else None,
         )
     _envelope(value, _RESPONSE, None)
     if not is_id(id):
-        raise WireError(INVALID_REQUEST, "A response must carry the `id` of the request that it answers.")
+        raise WireError(INVALID_REQUEST, "A response must have the `id` of the request that it answers.")
     result, error = value.get("result"), value.get("error")
     if ("result" in value) == ("error" in value):
-        raise WireError(INVALID_REQUEST, "A response has either `result` or `error`, and not both.")
+        raise WireError(INVALID_REQUEST, "A response must have either `result` or `error`, and not both.")
     if "error" in value:
         if type(error) is not dict or type(error.get("code")) is not int or type(error.get("message")) is not str:
-            raise WireError(INVALID_REQUEST, "`error` must be an object with `code` (a number) and `message` (a text).")
+            raise WireError(
+                INVALID_REQUEST, "`error` must be an object with `code`, an integer, and `message`, a string."
+            )
         return Response(id, {}, error)
     if type(result) is not dict:
         raise WireError(INVALID_REQUEST, "`result` must be an object.")
@@ -129,7 +131,7 @@ def _envelope(value: dict[str, Any], known: frozenset[str], id: Id | None) -> No
 
 
 def no_lookalikes(params: Mapping[str, Any], known: Iterable[str], method: str) -> None:
-    """Refuse a key that only looks like one that is read here; other keys are for extensions and are not read."""
+    """Refuse a key that only looks like a known one. Other unknown keys belong to extensions and are ignored."""
     for key in params:
         if key not in known:
             folded = unicodedata.normalize("NFKC", key).casefold()
@@ -139,7 +141,7 @@ def no_lookalikes(params: Mapping[str, Any], known: Iterable[str], method: str) 
 
 
 def answer(id: Id, result: bytes) -> bytes:
-    """The frame that answers a request with a result that is JSON already."""
+    """A response frame with a result that is already JSON."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode(id), result)
 
 
@@ -157,7 +159,7 @@ def notification(method: str, params: Any = None) -> bytes:
 
 
 def request(id: Id, method: str, params: Any = None) -> bytes:
-    """A request of ours."""
+    """A request frame."""
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (_encode(id), _encode(method))
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_encode(id), _encode(method), _encode(params))

@@ -1,4 +1,4 @@
-"""Values of the body that MCP repeats in HTTP headers, and the way in which awkward ones are written there."""
+"""Encoding of values that MCP repeats in HTTP headers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _BEFORE, _AFTER = "=?base64?", "?="
 
 
 def written(value: str) -> str:
-    """A value as it stands in a header: itself, or as Base64 when a header could not carry it unchanged."""
+    """Encode a value for a header: unchanged, or as Base64 if a header cannot carry it unchanged."""
     if _PLAIN.fullmatch(value) and not _is_encoded(value):
         return value
     return f"{_BEFORE}{base64.b64encode(value.encode()).decode()}{_AFTER}"
 
 
 def read(header: str) -> str:
-    """The value that a header carries; ValueError when it carries none."""
+    """Decode the value of a header; ValueError if it is not valid."""
     if not _is_encoded(header):
         if header and not _PLAIN.fullmatch(header):
-            raise ValueError("it holds characters that a header cannot carry")
+            raise ValueError("it has characters that a header cannot carry")
         return header
     try:
         return base64.b64decode(header[len(_BEFORE) : -len(_AFTER)], validate=True).decode()

@@ -1,4 +1,4 @@
-"""Ids of requests: which are taken, by whoever reads messages and by whoever only carries them."""
+"""Request ids: which ones are valid, for code that parses messages and code that only relays them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Id = str | int
 
 LONGEST = 256
 _LARGEST = 2**53
-"""Beyond this, programs that count in floating point take two numbers for one."""
+"""Beyond this, programs with floating-point numbers cannot tell two ids apart."""
 
 
 def is_id(value: Any) -> TypeGuard[Id]:

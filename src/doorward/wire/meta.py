@@ -1,4 +1,4 @@
-"""What a request says about itself in `_meta`: since 2026-07-28 everything that a handshake said before."""
+"""The `_meta` of a request: since 2026-07-28 it holds what the handshake held before."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ SERVER = f"{_PREFIX}serverInfo"
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""How grave a message is, from the least to the most."""
+"""Log levels, from the least to the most severe."""
 
 LONGEST_TOKEN = 1_000
-"""Characters of a progress token, which goes back with every notification."""
+"""Longest progress token, in characters, because every notification repeats it."""
 
 _NOTHING: dict[str, Any] = {}
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """What of it this house reads."""
+    """The fields of `_meta` that Doorward reads."""
 
     progress: Id | None = None
-    """The token under which the sender wants to hear how far its request is."""
+    """The token for progress notifications, if the sender wants them."""
     version: str | None = None
     capabilities: dict[str, Any] | None = None
     client: str = ""
-    """What the sender calls itself; for people to read, and never believed."""
+    """The sender's own name; for people to read, never trusted."""
     level: Level | None = None
 
 
@@ -45,7 +45,7 @@ NONE = Meta()
 
 
 def read(method: str, params: Mapping[str, Any]) -> Meta:
-    """The `_meta` of a request, as far as it is there."""
+    """Parse the `_meta` of a request."""
     meta = params.get("_meta", _NOTHING)
     if not meta:
         if type(meta) is not dict:
@@ -56,11 +56,11 @@ def read(method: str, params: Mapping[str, Any]) -> Meta:
     progress, version = meta.get("progressToken"), meta.get(VERSION)
     capabilities, client, level = meta.get(CAPABILITIES), meta.get(CLIENT, _NOTHING), meta.get(LOG_LEVEL)
     if progress is not None and type(progress) is not str and type(progress) is not int:
-        raise _wrong(method, "progressToken", "a text or a whole number")
+        raise _wrong(method, "progressToken", "a string or an integer")
     if type(progress) is str and len(progress) > LONGEST_TOKEN:
-        raise _wrong(method, "progressToken", f"a text of at most {LONGEST_TOKEN} characters")
+        raise _wrong(method, "progressToken", f"a string of at most {LONGEST_TOKEN} characters")
     if version is not None and type(version) is not str:
-        raise _wrong(method, VERSION, "a text")
+        raise _wrong(method, VERSION, "a string")
     if capabilities is not None and type(capabilities) is not dict:
         raise _wrong(method, CAPABILITIES, "an object")
     if type(client) is not dict:

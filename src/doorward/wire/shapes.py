@@ -1,4 +1,4 @@
-"""The shapes of MCP: what stands in results, field by field. Absent is absent, never null."""
+"""The MCP types in results. An absent field is left out, never null."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What all shapes share."""
+    """Base of all MCP types."""
 
 
 class Implementation(Shape, frozen=True):
@@ -18,7 +18,7 @@ class Implementation(Shape, frozen=True):
 
 
 class ToolAnnotations(Shape, frozen=True):
-    """Hints. All are said, since what is left out counts as the worst."""
+    """Hints. All are set, because clients assume the worst for a missing one."""
 
     title: str | None = None
     read_only_hint: bool | None = None
@@ -52,7 +52,7 @@ class Audio(Shape, frozen=True, tag_field="type", tag="audio"):
 
 
 class Contents(Shape, frozen=True):
-    """What a resource holds: text, or bytes as Base64."""
+    """The contents of a resource: text, or bytes as Base64."""
 
     uri: str
     mime_type: str | None = None
@@ -124,7 +124,7 @@ class PromptResult(Shape, frozen=True):
 
 
 class InputRequired(Shape, frozen=True):
-    """Since 2026-07-28: not the result, but what the client must find out before it asks again."""
+    """Since 2026-07-28: asks the client for input before it sends the request again."""
 
     input_requests: dict[str, Any] | None = None
     request_state: str | None = None

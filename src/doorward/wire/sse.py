@@ -1,11 +1,11 @@
-"""Server-sent events: how several messages travel in one HTTP answer."""
+"""Server-sent events, which carry several messages in one HTTP response."""
 
 from __future__ import annotations
 
 KEEP_ALIVE = b":\r\n\r\n"
-"""A comment, which says nothing and keeps the connection from looking dead."""
+"""An empty comment that keeps the connection alive."""
 
 
 def event(message: bytes) -> bytes:
-    """One JSON message as an event. JSON as we write it has no line breaks, so one line carries it."""
+    """Encode one JSON message as an event. Our JSON has no line breaks, so it fits on one line."""
     return b"event: message\r\ndata: " + message + b"\r\n\r\n"

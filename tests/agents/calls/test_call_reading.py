@@ -108,7 +108,7 @@ def test_at_most_so_many_calls_are_read_and_the_rest_is_counted() -> None:
     reading = read("EXECUTE: a/b --c=1\n" * (MOST_CALLS + 9_950))
     assert len(reading.calls) == MOST_CALLS
     assert reading.faults == (
-        f"Of your calls the first {MOST_CALLS} were read; 9950 more in the same answer were not made.",
+        f"Only the first {MOST_CALLS} of your calls were read; 9950 more in the same answer were not made.",
     )
     assert reading.prose == ""
 
@@ -116,7 +116,7 @@ def test_at_most_so_many_calls_are_read_and_the_rest_is_counted() -> None:
 def test_at_most_so_many_faults_are_told() -> None:
     reading = read("EXECUTE: a b\n" * 100)
     assert len(reading.faults) == MOST_FAULTS + 1
-    assert reading.faults[-1] == "90 more calls could not be read."
+    assert reading.faults[-1] == "90 more calls cannot be read."
 
 
 def test_a_fault_says_what_is_wrong_what_would_be_valid_and_what_was_given() -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 DOWN = "http://127.0.0.1:9/v1"
 NEAR = {"gone": Provider(base_url=DOWN, needs_key=False), "other": Provider(base_url=DOWN, needs_key=False)}
 FAR = {"far": Provider(base_url="https://models.example/v1")}
-STOOD_IN = "gone:small could not be asked, so the house model stood in: "
+STOOD_IN = "gone:small is not available, so the house model answered instead: "
 
 
 class Room:
@@ -63,10 +63,10 @@ async def test_a_persona_says_that_another_model_stands_in_before_anything_runs(
         again = await talking.say("@ada how many rooms do we have?")
     words, calls = shown(heard)
     assert heard[0].text.startswith(f"({STOOD_IN}The provider of gone:small cannot be reached")
-    assert words.count("stood in") == 1, "it is said once in a turn"
+    assert words.count("answered instead") == 1, "it is said once in a turn"
     assert calls, "the house model works as it always does"
     assert {state for _, state in calls} == {"done"}
-    assert "stood in" in again[0].text, "and in every turn"
+    assert "answered instead" in again[0].text, "and in every turn"
 
 
 async def test_without_a_fallback_a_persona_says_that_it_cannot_answer(opened: Any) -> None:
@@ -80,7 +80,7 @@ async def test_a_fallback_that_fails_as_well_is_said_with_both_reasons(opened: A
     async with room(opened, Limits(providers=NEAR, fallback="other:one"), "gone:small") as talking:
         words, calls = shown(await talking.say("@ada how many rooms do we have?"))
     assert words.startswith("I cannot answer: The provider of gone:small cannot be reached")
-    assert "other:one, which stands in for it, did not either: The provider of other:one cannot be reached" in words
+    assert "Its fallback other:one failed as well: The provider of other:one cannot be reached" in words
     assert not calls
 
 
@@ -127,7 +127,7 @@ async def test_nothing_stands_in_once_a_turn_has_run_a_command(
         words, calls = shown(await talking.say("@ada count the rooms"))
     assert calls == [("data/list", "done")]
     assert words.startswith("I cannot answer: ")
-    assert "stood in" not in words
+    assert "answered instead" not in words
 
 
 @pytest.mark.parametrize("named", ["", "gpt-6"])
@@ -147,7 +147,7 @@ async def test_the_keeper_thinks_with_the_model_of_the_environment_over_the_wire
     assert (asked["response"], asked["model"], asked["notes"]) == ("There is one room.", model, [])
     assert [one["status"] for one in asked["toolCalls"]] == ["done"]
     assert (failing["success"], failing["model"]) == (True, "house")
-    assert failing["notes"][0].startswith(f"{model} could not be asked, so the house model stood in: ")
+    assert failing["notes"][0].startswith(f"{model} is not available, so the house model answered instead: ")
     assert KEY not in json.dumps([asked, failing, by_name.result])
     assert by_name.result["ended"] == "model_failed", "what is asked for by name is not replaced"
 

@@ -220,7 +220,7 @@ async def test_it_is_put_away_when_nobody_asks_it(file: Path) -> None:
     await ended(model.process)
     assert (model.memory, model.loaded) == (0, False)
     await model.close()
-    with pytest.raises(ModelFailed, match="Doorward is ending"):
+    with pytest.raises(ModelFailed, match="Doorward is stopping"):
         await said(model, prompt(2))
 
 
@@ -238,11 +238,11 @@ def broken(name: str, folder: Path, whole: Path) -> Local:
         (
             "relative",
             "unknown",
-            "must be given as an absolute path, such as /models/small.gguf; given was 'tiny.gguf'.",
+            "must be an absolute path, such as /models/small.gguf; given 'tiny.gguf'.",
         ),
-        ("folder", "unknown", "is no GGUF file: valid ones begin with the letters GGUF."),
-        ("picture", "unknown", "is no GGUF file: valid ones begin with the letters GGUF."),
-        ("cut", "down", "The model local:x cannot be loaded: its file is damaged, or of a kind that is not known here"),
+        ("folder", "unknown", "is not a GGUF file: those begin with the letters GGUF."),
+        ("picture", "unknown", "is not a GGUF file: those begin with the letters GGUF."),
+        ("cut", "down", "The model local:x cannot be loaded: its file is damaged or of an unknown kind"),
     ],
 )
 async def test_a_file_that_cannot_be_loaded_is_said(
@@ -258,7 +258,7 @@ async def test_a_file_that_cannot_be_loaded_is_said(
 
 async def test_too_little_memory_is_said_before_anything_is_loaded(file: Path) -> None:
     model = LocalModel("x", Local(file=str(file)), Limits(), available=lambda: 1_000)
-    with pytest.raises(ModelFailed, match="not enough memory for the model local:x: its file alone has 0 MB, and 0 MB"):
+    with pytest.raises(ModelFailed, match="not enough memory for the model local:x: its file has 0 MB, and 0 MB"):
         await said(model, prompt(3))
 
 
@@ -279,9 +279,9 @@ def test_only_files_that_the_settings_or_the_environment_name_are_models(file: P
     assert models.providers()[1]["model"] == "gguf"
     assert str(file) in models.providers()[1]["where"]
     for name in (f"local:{file}", "local:other"):
-        with pytest.raises(ModelFailed, match=r"there are: local:gguf\. A table `models\.local\.NAME`"):
+        with pytest.raises(ModelFailed, match=r"valid: local:gguf\. Add one with a table `models\.local\.NAME`"):
             models.find(name)
-    with pytest.raises(ModelFailed, match="there are: none"):
+    with pytest.raises(ModelFailed, match="valid: none"):
         Models(Limits(), {}).find("local")
 
 

@@ -50,7 +50,7 @@ def test_a_key_in_the_environment_is_enough() -> None:
     assert models.find("openai").name == "openai:gpt-4o-mini"
     assert models.find("anthropic:claude-haiku-4-5").name == "anthropic:claude-haiku-4-5"
     assert fails(models, "anthropic").message == (
-        "Which model of the provider anthropic is not said; write it as anthropic:NAME-OF-THE-MODEL."
+        "The provider anthropic has no default model. Name one as anthropic:NAME-OF-THE-MODEL."
     )
     assert models.find("default").name == "house", "a key alone sends nothing that is said to anybody"
 
@@ -102,11 +102,11 @@ async def test_what_cannot_be_a_key_is_not_sent_and_not_repeated(key: str) -> No
     [
         ("http://models.example/v1", "unencrypted"),
         ("http://10.0.0.7:8000/v1", "unencrypted"),
-        ("ftp://models.example", "no address"),
-        ("https://me:secret@models.example/v1", "no address"),
-        ("https://models.example/v1?key=secret", "no address"),
-        ("models.example", "no address"),
-        ("https://", "no address"),
+        ("ftp://models.example", "is not valid; valid: an address"),
+        ("https://me:secret@models.example/v1", "is not valid; valid: an address"),
+        ("https://models.example/v1?key=secret", "is not valid; valid: an address"),
+        ("models.example", "is not valid; valid: an address"),
+        ("https://", "is not valid; valid: an address"),
     ],
 )
 async def test_a_key_goes_only_where_it_is_safe(url: str, words: str) -> None:
@@ -129,7 +129,7 @@ async def test_a_key_file_is_read_only_when_nobody_else_can(tmp_path: Path) -> N
     assert models.providers()[1]["key"] == "there"
     file.unlink()
     file.mkdir(0o700)
-    assert "no ordinary file" in (await refused(models, "x:m")).message
+    assert "not a regular file" in (await refused(models, "x:m")).message
     relative = Models(Limits(providers={"x": Provider(key_file="key")}), {})
     assert "absolute path" in (await refused(relative, "x:m")).message
 
@@ -137,7 +137,7 @@ async def test_a_key_file_is_read_only_when_nobody_else_can(tmp_path: Path) -> N
 async def test_a_key_file_that_is_a_pipe_does_not_stop_the_house(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     models = Models(Limits(providers={"x": Provider(key_file=str(tmp_path / "pipe"))}), {})
-    assert "no ordinary file" in (await refused(models, "x:m")).message
+    assert "not a regular file" in (await refused(models, "x:m")).message
 
 
 def test_without_the_packages_the_command_that_installs_them_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,14 +97,14 @@ async def test_calls_of_a_time_when_there_were_tools_are_told_in_words(raw: RawP
     assert told == [
         ("user", "joel: How many rooms?"),
         ("assistant", '(I called data_list with {"collection": "rooms"}.)'),
-        ("user", "(What data_list gave:)\nFound 2"),
+        ("user", "(Result of data_list:)\nFound 2"),
     ]
     assert "tools" not in raw.heard[-1].body
 
 
 async def test_a_result_without_its_call_is_told_in_words(raw: RawProvider) -> None:
     assert await shown(raw, FOUND, JOEL) == [
-        ("user", "(What data_list gave:)\nFound 2\n\njoel: How many rooms?"),
+        ("user", "(Result of data_list:)\nFound 2\n\njoel: How many rooms?"),
     ]
 
 

@@ -118,7 +118,7 @@ async def test_a_persona_runs_a_command_and_answers_from_its_result(
 
 @pytest.mark.parametrize("persona", PERSONAS)
 async def test_a_provider_that_fails_is_told_to_the_room_and_nothing_runs(talking: Talking, persona: str) -> None:
-    for words, reason in (("wait for it", "asked too often"), ("break off", "can be asked again in 60 seconds")):
+    for words, reason in (("wait for it", "rate limiting requests"), ("break off", "try again in 60 seconds")):
         heard = await talking.say(f"@{persona} {words}")
         assert heard[-1].sender == persona
         assert reason in heard[-1].text
@@ -129,7 +129,7 @@ async def test_a_provider_that_fails_is_told_to_the_room_and_nothing_runs(talkin
 @pytest.mark.parametrize("persona", PERSONAS)
 async def test_an_answer_that_breaks_off_runs_nothing(talking: Talking, persona: str) -> None:
     heard = await talking.say(f"@{persona} break off")
-    assert "broke off" in heard[-1].text
+    assert "was lost" in heard[-1].text
     assert not [one for one in await talking.driver.ledger() if one["caller"] == persona]
 
 

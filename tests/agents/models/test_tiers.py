@@ -44,7 +44,7 @@ def test_a_tier_is_the_model_that_the_settings_name_for_it() -> None:
 )
 def test_tiers_that_lead_in_a_circle_are_said_to(default: str, tiers: dict[str, str], way: str) -> None:
     models = Models(Limits(default=default, tiers=tiers), {})
-    with pytest.raises(ModelFailed, match="they lead in a circle") as failure:
+    with pytest.raises(ModelFailed, match="they refer in a circle") as failure:
         models.find("cheap")
     assert way in failure.value.message
     assert models.instead_of("cheap") is models.find("house")
@@ -52,7 +52,7 @@ def test_tiers_that_lead_in_a_circle_are_said_to(default: str, tiers: dict[str, 
 
 def test_an_unknown_tier_says_which_there_are() -> None:
     models = Models(Limits(tiers=TIERS, providers=LAN), {})
-    with pytest.raises(ModelFailed, match="'expensive'; valid are house, cheap, normal, dear, usual, lan:NAME"):
+    with pytest.raises(ModelFailed, match="'expensive'; valid: house, cheap, normal, dear, usual, lan:NAME"):
         models.find("expensive")
 
 

@@ -115,7 +115,7 @@ async def test_a_link_of_somebody_else_does_not_take_the_place_of_whoever_is_log
     code = console.driver.house.services.browsers.link(LOCAL, "anna")
     refused = await browser.login(code=code)
     assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
-    assert "logged in as 'owner', and the link is for 'anna'" in refused.json()["detail"]
+    assert "logged in as 'owner', but the link is for 'anna'" in refused.json()["detail"]
     assert (await browser.session())["user"] == "owner"
     assert (await browser.login(code=code, instead=True)).json()["user"] == "anna"
     assert (await browser.session())["user"] == "anna"

@@ -30,7 +30,7 @@ async def test_the_cookie_alone_lets_nobody_act_or_read_and_that_is_recorded(con
         browser.csrf = shown
         session = (await browser.http.get("/api/console/session")).json()
         assert (session["loggedIn"], session["csrf"], session["user"]) == (False, "", "")
-        assert "does not show the proof" in session["note"]
+        assert "does not include the session's proof" in session["note"]
         answers = [
             await browser.run("room/create", name="lab", recipe="code-collaboration"),
             await browser.http.get("/api/rooms"),
@@ -145,6 +145,6 @@ async def test_the_first_page_is_small(http: httpx2.AsyncClient) -> None:
     """Everything that is loaded before a room is shown, as it goes over the wire."""
     page = await http.get("/console/")
     named = set(re.findall(r'(?:src|href)="([^"]+)"', page.text))
-    assert {one.rpartition("/")[2] for one in named} >= {"app.js", "style.css", "preact.js", "history.js", "ui.js"}
+    assert {one.rpartition("/")[2] for one in named} >= {"app.js", "style.css", "preact.js", "message-list.js", "ui.js"}
     sizes = [int((await http.get(one)).headers["content-length"]) for one in sorted(named)]
     assert sum(sizes) < 85_000

@@ -70,7 +70,7 @@ TRICKS = [
 
 @pytest.fixture(scope="module")
 def marked() -> list[Any]:
-    return asked(*(("markdown.js", "Marked", [{"text": text}]) for text in TRICKS))
+    return asked(*(("parts/markdown.js", "Markdown", [{"text": text}]) for text in TRICKS))
 
 
 def test_nothing_that_somebody_wrote_becomes_a_tag_of_theirs(marked: list[Any]) -> None:
@@ -90,7 +90,7 @@ def test_a_link_leads_to_the_web_only_and_shows_where(marked: list[Any]) -> None
 
 def test_what_hides_or_turns_text_about_is_written_out() -> None:
     given = f"a{RLO}b\x1b[31m\u200bc\td\ne 👩\u200d🚀"
-    flat, lines = asked(("visible.js", "visibleText", [given]), ("visible.js", "visibleText", [given, True]))
+    flat, lines = asked(("lib/escape-invisible.js", "escapeInvisible", [given]), ("lib/escape-invisible.js", "escapeInvisible", [given, True]))
     assert flat == "a‹U+202E›b‹U+001B›[31m‹U+200B›c\td‹U+000A›e 👩\u200d🚀"
     assert "d\ne" in lines
 
@@ -98,11 +98,11 @@ def test_what_hides_or_turns_text_about_is_written_out() -> None:
 def test_the_console_writes_out_every_character_that_the_terminal_does() -> None:
     """Node and Python may know different versions of Unicode: what one of them does not know yet is left out."""
     script = (
-        f"const {{ visibleText }} = await import({json.dumps((STATIC / 'visible.js').as_uri())});"
+        f"const {{ escapeInvisible }} = await import({json.dumps((STATIC / 'lib/escape-invisible.js').as_uri())});"
         "const hidden = [];"
         "for (let code = 0; code < 0xe0200; code += code === 0x1ffff ? 0xc0001 : 1) {"
         "  const one = String.fromCodePoint(code);"
-        "  if (visibleText(one, true) !== one && !/^\\p{Cn}/u.test(one)) hidden.push(code);"
+        "  if (escapeInvisible(one, true) !== one && !/^\\p{Cn}/u.test(one)) hidden.push(code);"
         "}"
         "console.log(JSON.stringify(hidden));"
     )
@@ -112,7 +112,7 @@ def test_the_console_writes_out_every_character_that_the_terminal_does() -> None
     known = [code for code in (*range(0x20000), *range(0xE0000, 0xE0200)) if unicodedata.category(chr(code)) != "Cn"]
     assert {code for code in known if visible(chr(code)) != chr(code)} == set(json.loads(done.stdout)) & {*known}
     unassigned, emoji = asked(
-        ("visible.js", "visibleText", ["\u0378"]), ("visible.js", "visibleText", ["\u2764\ufe0f a\ufe0f"])
+        ("lib/escape-invisible.js", "escapeInvisible", ["\u0378"]), ("lib/escape-invisible.js", "escapeInvisible", ["\u2764\ufe0f a\ufe0f"])
     )
     assert (unassigned, emoji) == ("‹U+0378›", "\u2764\ufe0f a‹U+FE0F›")
 
@@ -122,9 +122,9 @@ def test_a_message_of_ticks_does_not_hold_up_the_pages_that_show_it() -> None:
     ticks = "".join("`" * (length + 1) + "a" for length in range(440))
     lines = [ticks, "**a " * 24_000, "[a" * 48_000, "https://" * 12_000, "*a " * 32_000]
     shown = asked(
-        *(("marks.js", "marks", [line]) for line in lines),
+        *(("lib/markup.js", "parseInline", [line]) for line in lines),
         *(
-            ("markdown.js", "Marked", [{"text": text}])
+            ("parts/markdown.js", "Markdown", [{"text": text}])
             for text in (ticks, "# a" + " " * 9_000 + "b", "\u200b" * 97_000)
         ),
     )
@@ -135,13 +135,13 @@ def test_a_message_of_ticks_does_not_hold_up_the_pages_that_show_it() -> None:
 
 def test_marks_within_a_line_are_found_where_they_close() -> None:
     text = "a `b` ``c ` d`` **so *it* is** *em* snake_case_word 2*3*4 _low_ (see https://x.example/y). `open"
-    (found,) = asked(("marks.js", "marks", [text]))
+    (found,) = asked(("lib/markup.js", "parseInline", [text]))
     assert [one for one in found if isinstance(one, dict)] == [
         {"code": "b"},
         {"code": "c ` d"},
         {"bold": "so *it* is"},
-        {"soft": "em"},
-        {"soft": "low"},
+        {"italic": "em"},
+        {"italic": "low"},
         {"link": "https://x.example/y", "label": ""},
     ]
     assert found[-1] == "). `open"
@@ -159,7 +159,7 @@ def test_what_is_sent_is_shown_once_also_when_the_stream_is_faster_than_the_answ
         ([{**entry, "message": "m1"}], [mine]),
         ([{**entry, "problem": {}}], [mine]),
     ]
-    found = asked(*(("room/timeline.js", "unseen", [sending, known, "owner"]) for sending, known in cases))
+    found = asked(*(("lib/timeline.js", "selectUnsent", [sending, known, "owner"]) for sending, known in cases))
     assert [[one["key"] for one in left] for left in found] == [["k"], [], ["l"], ["k"], [], ["k"]]
 
 
@@ -169,18 +169,18 @@ def test_whose_keeper_speaks_stands_beside_its_name() -> None:
         {"sender": "guide", "onBehalfOf": "anna"},
         {"sender": "bob"},
     ]
-    found = asked(*(("room/sender.js", "senderOf", [one]) for one in messages))
+    found = asked(*(("lib/names.js", "senderName", [one]) for one in messages))
     assert found == ["keeper for anna", "guide", "bob"]
 
 
 def test_events_of_a_stream_are_read_wherever_it_is_cut() -> None:
     text = ': hello\n\nevent: a\nid: 1/2\ndata: {"n": 1}\n\nevent: b\r\ndata: x\r\ndata: y\r\n\r\nevent: c\n\n'
     script = (
-        f"const {{ frames }} = await import({json.dumps((STATIC / 'eventstream.js').as_uri())});"
+        f"const {{ createFrameParser }} = await import({json.dumps((STATIC / 'lib/sse.js').as_uri())});"
         "const all = [];"
         f"for (const piece of {json.dumps([list(text), [text], [text[:20], text[20:]]])}) {{"
         "  const found = [];"
-        "  const take = frames((...event) => found.push(event));"
+        "  const take = createFrameParser((...event) => found.push(event));"
         "  piece.forEach(take);"
         "  all.push(found);"
         "}"
@@ -197,7 +197,7 @@ def test_a_room_shows_each_message_once_in_its_newest_form_whatever_comes_first(
     first = {"id": "a", "position": 1, "revision": 5, "text": "edited", "sender": "owner"}
     second = {"id": "b", "position": 2, "revision": 2, "text": "later", "sender": "anna"}
     stale = {**first, "revision": 1, "text": "as it was"}
-    (state,) = asked(("room/timeline.js", "withMessages", [empty, [second, first, stale, second]]))
+    (state,) = asked(("lib/timeline.js", "mergeMessages", [empty, [second, first, stale, second]]))
     assert [one["text"] for one in state["messages"]] == ["edited", "later"]
     assert (state["revision"], state["typing"]) == (5, {})
 
@@ -206,10 +206,10 @@ def test_a_draft_goes_when_it_is_done_and_an_at_sign_finds_members() -> None:
     state = {"drafts": [{"id": "d", "text": "I thi"}], "thinking": {"guide": "thinking"}}
     members = {"members": {"anna": "member", "andy": "member", "guide": "member"}}
     done, idle, offered, none = asked(
-        ("room/timeline.js", "heard", [state, "draft", {"id": "d", "done": True}]),
-        ("room/timeline.js", "heard", [state, "thinking", {"persona": "guide", "state": "idle"}]),
-        ("room/composer.js", "completions", ["ask @AN", 7, members]),
-        ("room/composer.js", "completions", ["mail me@an", 10, members]),
+        ("lib/timeline.js", "applyNotice", [state, "draft", {"id": "d", "done": True}]),
+        ("lib/timeline.js", "applyNotice", [state, "thinking", {"persona": "guide", "state": "idle"}]),
+        ("parts/composer.js", "completeMention", ["ask @AN", 7, members]),
+        ("parts/composer.js", "completeMention", ["mail me@an", 10, members]),
     )
     assert done["drafts"] == []
     assert idle["thinking"] == {}

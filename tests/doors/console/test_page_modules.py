@@ -36,8 +36,8 @@ def form(ask):
     """A form filled with values, read again."""
 
     def filled(values: dict[str, Any], schema: dict[str, Any] = SHAPES) -> tuple[Any, Any]:
-        draft = ask("schema.js", "draftOf", schema, schema, "", [], values)
-        found = ask("reading.js", "valueOf", schema, draft, schema)
+        draft = ask("lib/schema.js", "createDraft", schema, schema, "", [], values)
+        found = ask("lib/form-values.js", "readForm", schema, draft, schema)
         return found["value"], found["problems"]
 
     return filled
@@ -68,7 +68,7 @@ def test_what_nobody_touched_is_left_out_so_that_defaults_hold(form):
 
 def test_what_is_needed_and_blank_is_said_beside_its_field(form):
     value, problems = form({})
-    assert problems == {"name": "This is needed.", "size": "This is needed."}
+    assert problems == {"name": "Required.", "size": "Required."}
     assert value == {}
 
 
@@ -77,13 +77,13 @@ def test_what_is_needed_and_blank_is_said_beside_its_field(form):
     [
         ({"size": 10}, "size", "At most 9; given 10."),
         ({"size": 0}, "size", "At least 1; given 0."),
-        ({"size": "1.5"}, "size", "Write a whole number; given 1.5."),
-        ({"size": "0x10"}, "size", "Write a number, such as 10; given 0x10."),
-        ({"size": "9007199254740993"}, "size", "A browser cannot hold this number exactly; "),
+        ({"size": "1.5"}, "size", "Enter a whole number; given 1.5."),
+        ({"size": "0x10"}, "size", "Enter a number, such as 10; given 0x10."),
+        ({"size": "9007199254740993"}, "size", "Too large for a browser to hold exactly. "),
         ({"share": 0}, "share", "More than 0; given 0."),
-        ({"name": "longer"}, "name", "At most 5 characters; there are 6."),
-        ({"tags": ["a", "b", "c"]}, "tags", "At most 2 are taken; there are 3."),
-        ({"place": {"note": "n"}}, "place.x", "This is needed."),
+        ({"name": "longer"}, "name", "At most 5 characters; given 6."),
+        ({"tags": ["a", "b", "c"]}, "tags", "At most 2 items; given 3."),
+        ({"place": {"note": "n"}}, "place.x", "Required."),
     ],
 )
 def test_what_does_not_fit_is_said_beside_its_field(form, values, field, says):
@@ -94,17 +94,17 @@ def test_what_does_not_fit_is_said_beside_its_field(form, values, field, says):
 
 def test_a_text_of_many_lines_may_be_empty_and_a_name_may_not(form):
     schema = {"type": "object", "required": ["content", "who"], "properties": {"content": TEXT, "who": TEXT}}
-    assert form({"content": "", "who": ""}, schema) == ({"content": ""}, {"who": "This is needed."})
+    assert form({"content": "", "who": ""}, schema) == ({"content": ""}, {"who": "Required."})
 
 
 def test_broken_json_is_said_and_not_sent(ask):
-    draft = ask("schema.js", "draftOf", SHAPES, SHAPES, "", [], {"name": "a", "size": 1})
+    draft = ask("lib/schema.js", "createDraft", SHAPES, SHAPES, "", [], {"name": "a", "size": 1})
     draft["fields"]["filter"] = '{"a": '
-    found = ask("reading.js", "valueOf", SHAPES, draft, SHAPES)
+    found = ask("lib/form-values.js", "readForm", SHAPES, draft, SHAPES)
     assert list(found["problems"]) == ["filter"]
     draft["fields"]["filter"] = "[1]"
-    found = ask("reading.js", "valueOf", SHAPES, draft, SHAPES)
-    assert found["problems"] == {"filter": 'Write an object, such as {"name": "value"}.'}
+    found = ask("lib/form-values.js", "readForm", SHAPES, draft, SHAPES)
+    assert found["problems"] == {"filter": 'Enter an object, such as {"name": "value"}.'}
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,18 @@ def test_broken_json_is_said_and_not_sent(ask):
     ],
 )
 def test_each_kind_of_field_has_its_way_to_be_shown(ask, name, schema, kind):
-    assert ask("schema.js", "kindOf", schema, schema, name, ["pin"]) == kind
+    assert ask("lib/schema.js", "fieldKind", schema, schema, name, ["pin"]) == kind
 
 
 def test_a_schema_that_points_at_itself_ends(ask):
     node = {"type": "object", "properties": {"next": {"$ref": "#"}, "name": TEXT}}
-    draft = ask("schema.js", "draftOf", node, node, "", [], {"name": "a", "next": {"name": "b"}})
-    assert ask("reading.js", "valueOf", node, draft, node)["value"] == {"name": "a", "next": {"name": "b"}}
+    draft = ask("lib/schema.js", "createDraft", node, node, "", [], {"name": "a", "next": {"name": "b"}})
+    assert ask("lib/form-values.js", "readForm", node, draft, node)["value"] == {"name": "a", "next": {"name": "b"}}
 
 
 def test_a_difference_tells_lines_that_come_from_lines_that_go(ask):
     text = "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n same\n--- gone\n-old\n+new\n\\ No newline at end of file\n"
-    lines = ask("difflines.js", "diffLines", text)
+    lines = ask("lib/diff.js", "parseDiff", text)
     assert [(line["kind"], line["text"]) for line in lines] == [
         ("file", "--- a/x"),
         ("file", "+++ b/x"),
@@ -148,31 +148,31 @@ def test_a_difference_tells_lines_that_come_from_lines_that_go(ask):
         ("added", "new"),
         ("note", "No newline at end of file"),
     ]
-    assert ask("difflines.js", "diffSummary", lines) == "1 line added, 2 lines removed"
+    assert ask("lib/diff.js", "summarizeDiff", lines) == "1 line added, 2 lines removed"
 
 
 def test_sentences_around_a_difference_are_no_lines_of_it(ask):
     text = "This cannot be undone: it is large.\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+- item\nand 3 more paths."
-    kinds = [line["kind"] for line in ask("difflines.js", "diffLines", text)]
+    kinds = [line["kind"] for line in ask("lib/diff.js", "parseDiff", text)]
     assert kinds == ["note", "file", "file", "place", "added", "note"]
 
 
 def test_a_difference_in_which_nothing_changes_has_no_line_that_comes_or_goes(ask):
-    lines = ask("difflines.js", "diffLines", "--- a/notes/today.md\n+++ b/notes/today.md\n")
+    lines = ask("lib/diff.js", "parseDiff", "--- a/notes/today.md\n+++ b/notes/today.md\n")
     assert [line["kind"] for line in lines] == ["file", "file"]
-    assert ask("difflines.js", "diffSummary", lines) == "No line is added or removed."
+    assert ask("lib/diff.js", "summarizeDiff", lines) == "No lines added or removed"
 
 
 def test_what_could_not_be_foreseen_is_not_called_a_change_of_nothing(ask):
     def summary(text):
-        return ask("difflines.js", "diffSummary", ask("difflines.js", "diffLines", text))
+        return ask("lib/diff.js", "summarizeDiff", ask("lib/diff.js", "parseDiff", text))
 
-    assert summary("What it would change could not be worked out: the file is too large.") == "Not known"
-    assert summary("Tried on a copy, it ended with exit code 0.\nIt changes nothing.") == "Nothing is changed."
+    assert summary("What it would change could not be worked out: the file is too large.") == "Unknown"
+    assert summary("Tried on a copy, it ended with exit code 0.\nIt changes nothing.") == "No changes"
 
 
 def test_a_difference_without_blocks_goes_by_its_signs(ask):
-    lines = ask("difflines.js", "diffLines", "-description: a\n+description: b\n title: c")
+    lines = ask("lib/diff.js", "parseDiff", "-description: a\n+description: b\n title: c")
     assert [line["kind"] for line in lines] == ["removed", "added", "same"]
 
 
@@ -185,14 +185,14 @@ def test_a_difference_without_blocks_goes_by_its_signs(ask):
     ],
 )
 def test_a_call_in_the_words_of_an_ai_is_read_as_the_same_call(ask, params):
-    name, pairs = read_line(ask("spelling.js", "asExecute", "file/write", params))
+    name, pairs = read_line(ask("lib/call-text.js", "formatExecute", "file/write", params))
     read = {key: value if isinstance(params[key], str) else json.loads(value) for key, value in pairs}
     assert (name, read) == ("file/write", params)
 
 
 def test_a_call_in_the_words_of_a_shell_stays_one_call_whatever_is_in_it(ask):
     params = {"path": "a b'; rm -rf $HOME #", "n": 1}
-    line = ask("spelling.js", "asRun", "file/read", params, "my room")
+    line = ask("lib/call-text.js", "formatCli", "file/read", params, "my room")
     words = subprocess.run(
         ["/bin/sh", "-c", line.replace("doorward run", "printf '%s\\n'", 1)], capture_output=True, text=True, check=True
     )
@@ -201,18 +201,18 @@ def test_a_call_in_the_words_of_a_shell_stays_one_call_whatever_is_in_it(ask):
 
 def test_a_schema_that_cannot_end_is_left_to_json(ask):
     node = {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}
-    draft = ask("schema.js", "draftOf", node, node, "", [])
-    problems = ask("reading.js", "valueOf", node, draft, node)["problems"]
+    draft = ask("lib/schema.js", "createDraft", node, node, "", [])
+    problems = ask("lib/form-values.js", "readForm", node, draft, node)["problems"]
     assert list(problems) == ["next.next.next.next.next.next.next"]
 
 
 def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
     written = ask(
-        "written.js", "withMore", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "ab", 10_000
+        "lib/output-buffer.js", "appendOutput", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "ab", 10_000
     )
     for number in range(10):
         written = ask(
-            "written.js", "withMore", written, "stderr" if number % 2 else "stdout", "x" * 2_999 + "😀", 10_000
+            "lib/output-buffer.js", "appendOutput", written, "stderr" if number % 2 else "stdout", "x" * 2_999 + "😀", 10_000
         )
     shown = "".join(block["text"] for block in written["blocks"])
     assert written["dropped"] + len(shown.encode("utf-16-le")) // 2 == written["length"] == 2 + 10 * 3_001
@@ -222,9 +222,9 @@ def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
 
 
 def test_streams_are_not_mixed_up(ask):
-    written = ask("written.js", "withMore", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "a")
-    written = ask("written.js", "withMore", written, "stderr", "b")
-    written = ask("written.js", "withMore", written, "stderr", "c")
+    written = ask("lib/output-buffer.js", "appendOutput", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "a")
+    written = ask("lib/output-buffer.js", "appendOutput", written, "stderr", "b")
+    written = ask("lib/output-buffer.js", "appendOutput", written, "stderr", "c")
     assert [(block["stream"], block["text"]) for block in written["blocks"]] == [("stdout", "a"), ("stderr", "bc")]
 
 
@@ -240,33 +240,33 @@ EDGE = (
         (FIREFOX, "Firefox 140 on Linux"),
         (EDGE, "Edge 141 on Windows"),
         ("curl/8.5.0", "curl/8.5.0"),
-        ("", "an unknown browser"),
+        ("", "Unknown browser"),
     ],
 )
 def test_a_browser_is_named_as_people_name_it(ask, agent, name):
-    assert ask("sessions.js", "browserName", agent) == name
+    assert ask("lib/sessions.js", "describeBrowser", agent) == name
 
 
 def test_the_session_one_is_in_stands_first(ask):
     sessions = [{"id": id, "createdAt": at} for id, at in (("a", "2026-01"), ("b", "2026-02"), ("c", "2026-03"))]
-    assert [one["id"] for one in ask("sessions.js", "sorted", sessions, "a")] == ["a", "c", "b"]
+    assert [one["id"] for one in ask("lib/sessions.js", "sortSessions", sessions, "a")] == ["a", "c", "b"]
 
 
 def test_what_a_command_says_of_itself_has_no_line_breaks_of_its_source(ask):
     text = "Write a file,\n    and `mkdir` its folder.\n\nWith `live` it ``stays."
-    first, second = ask("prose.js", "paragraphs", text)
+    first, second = ask("lib/markup.js", "parseParagraphs", text)
     assert first == ["Write a file, and ", {"code": "mkdir"}, " its folder."]
     assert second == ["With ", {"code": "live"}, " it ``stays."]
 
 
 @pytest.mark.parametrize(
     ("password", "says"),
-    [("", ""), ("twelve chars", ""), ("short", "A password has at least 12 characters; this one has 5.")],
+    [("", ""), ("twelve chars", ""), ("short", "At least 12 characters; given 5.")],
 )
 def test_a_password_that_is_too_short_is_said_before_anybody_is_added_with_it(ask, password, says):
-    assert ask("settingpeople.js", "passwordFault", password) == says
+    assert ask("parts/users.js", "validatePassword", password) == says
 
 
 def test_a_token_is_made_for_no_room_of_two_and_for_none_that_is_closed(ask):
     rooms = [{"room": "pair", "direct": True}, {"room": "old", "archived": True}, {"room": "general", "direct": False}]
-    assert ask("settingtokens.js", "tokenRooms", rooms) == [rooms[2]]
+    assert ask("parts/tokens.js", "selectTokenRooms", rooms) == [rooms[2]]

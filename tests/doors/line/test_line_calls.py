@@ -79,7 +79,7 @@ async def test_whoever_asks_for_all_notifications_gets_them_for_quick_calls_and_
     assert failed[1]["code"] == "command_failed"
     assert quiet["result"]["partial_output"] == "not told"
     assert (silent["type"], silent["id"]) == ("response", 3)
-    assert odd["error"]["message"] == "`notify` is slow, all, none; given 'sometimes'."
+    assert odd["error"]["message"] == "`notify` must be one of slow, all, none; given 'sometimes'."
 
 
 async def test_output_longer_than_a_line_should_be_comes_in_pieces(line):
@@ -141,8 +141,7 @@ async def test_an_id_whose_call_still_runs_is_not_taken_for_another_one(line):
         again = await second.called("mine", "stage_quick", {"name": "e"})
     assert (same["error"]["code"], elsewhere["type"]) == ("conflict", "response")
     assert same["error"]["message"] == (
-        "The id 'mine' is that of stage_hold, which still runs for you; "
-        "give each call an id of its own, or wait for that one."
+        "The id 'mine' is in use by stage_hold, which is still running. Use another id, or wait for that call."
     )
     assert question["result"]["status"] == "running"
     assert {one["type"] for one in (stranger, answer, again)} == {"response"}
@@ -205,7 +204,7 @@ async def test_a_call_that_takes_longer_than_the_door_gives_is_stopped(line):
     assert answer["error"]["code"] == "timed_out"
     assert (answer["error"]["output"], answer["error"]["exit_code"]) == ("so far", None)
     assert answer["error"]["message"] == (
-        "stage/hold was stopped after 1 s, the most a call through the line door may take."
+        "stage/hold was cancelled after 1 s, the time limit for calls through the line door."
     )
     assert records[-1] == ("failed", "cancelled")
     assert answer["error"]["status"] == "failed"
@@ -221,7 +220,7 @@ async def test_what_needs_approval_says_so_and_runs_with_its_ticket_once_a_perso
         again = await wire.asked("4", "call_tool", {"ticket": parked["ticket"]})
     assert (parked["code"], parked["status"], parked["retry"]) == ("approval_needed", "parked", "later")
     assert parked["message"] == "stage/fail waits for a person's approval."
-    assert f'once it is approved, send call_tool with {{"ticket":"{parked["ticket"]}"}}' in parked["hint"]
+    assert f'When it is approved, send call_tool with {{"ticket":"{parked["ticket"]}"}}' in parked["hint"]
     assert f"`doorward approvals approve {parked['ticket']}`" in parked["hint"]
     assert early["error"]["code"] == "not_approved"
     assert (resumed["error"]["code"], resumed["error"]["tool"]) == ("command_failed", "stage_fail")

@@ -61,7 +61,7 @@ async def test_without_a_token_nobody_names_another_room(line):
         wire = await house.wire()
         refused = await wire.asked(1, "initialize", {"room": "general"})
         same = await wire.asked(2, "initialize", {"room": "lab"})
-    assert refused["error"]["message"].startswith("Only a client that shows a token names its room")
+    assert refused["error"]["message"].startswith("Without a token the room must be 'lab'; given")
     assert same["type"] == "response"
 
 
@@ -81,7 +81,7 @@ async def test_a_closed_door_takes_only_tokens(line):
 
 @pytest.mark.parametrize(
     ("account", "says"),
-    [(os.getuid() + 1, "belongs to another account of this machine"), (None, "no process of this machine")],
+    [(os.getuid() + 1, "belongs to another account of this machine"), (None, "not a visible process of this machine")],
 )
 async def test_without_a_token_only_programs_of_the_same_account_come_in(line, monkeypatch, account, says):
     monkeypatch.setattr("doorward.doors.line.peer.account", lambda theirs, ours: account)

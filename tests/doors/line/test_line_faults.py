@@ -27,31 +27,31 @@ REQUESTS = (
 MALFORMED = [
     ("{", None, "not valid JSON"),
     ('{"id":"1","method":"call_tool"', None, "not valid JSON"),
-    ("[]", None, "A request is a JSON object; given []."),
-    ("null", None, "A request is a JSON object; given null."),
-    ("{}", None, "A request has an `id`, a text of 1 to 128 characters or a whole number; given none."),
+    ("[]", None, "A request must be a JSON object; given []."),
+    ("null", None, "A request must be a JSON object; given null."),
+    ("{}", None, "`id` must be a string of 1 to 128 characters or an integer; given none."),
     ('{"id":null,"method":"list_tools"}', None, "given null."),
     ('{"id":true,"method":"list_tools"}', None, "given true."),
     ('{"id":1.5,"method":"list_tools"}', None, "given 1.5."),
     ('{"id":"","method":"list_tools"}', None, "given ''."),
-    (json.dumps({"id": "x" * 200, "method": "list_tools"}), None, "a text of 1 to 128 characters"),
+    (json.dumps({"id": "x" * 200, "method": "list_tools"}), None, "a string of 1 to 128 characters"),
     ('{"id":NaN,"method":"list_tools"}', None, "NaN is not a JSON number"),
     ('{"id":1,"id":2,"method":"list_tools"}', None, "the key 'id' appears twice"),
     ('{"id":1,"method":"list_tools","params":' + "[" * 100 + "]" * 100 + "}", None, "nests too deeply"),
     ('{"id":1}', 1, "given none."),
-    ('{"id":1,"method":"invalid_method","params":{}}', 1, "There is no such method; valid: initialize, list_tools"),
+    ('{"id":1,"method":"invalid_method","params":{}}', 1, "Unknown method; valid: initialize, list_tools"),
     ('{"id":1,"method":5}', 1, "given 5."),
-    ('{"id":1,"method":"list_tools","params":[]}', 1, "`params` is an object; given []."),
-    ('{"id":1,"Method":"list_tools"}', 1, "A request has no 'Method'; valid: id, method, params, token, room."),
-    ('{"id":1,"method":"list_tools","params":{"x":1}}', 1, "list_tools has no parameter 'x'; valid: none."),
-    ('{"id":1,"method":"initialize","params":{"tokn":"x"}}', 1, "initialize has no parameter 'tokn'"),
-    ('{"id":1,"method":"call_tool","params":{}}', 1, "call_tool needs the name of a `tool`"),
+    ('{"id":1,"method":"list_tools","params":[]}', 1, "`params` must be an object; given []."),
+    ('{"id":1,"Method":"list_tools"}', 1, "Unknown key 'Method'. A request has id, method, params, token, room."),
+    ('{"id":1,"method":"list_tools","params":{"x":1}}', 1, "Unknown parameter 'x'. list_tools takes no parameters."),
+    ('{"id":1,"method":"initialize","params":{"tokn":"x"}}', 1, "Unknown parameter 'tokn'. initialize takes token"),
+    ('{"id":1,"method":"call_tool","params":{}}', 1, "call_tool needs a `tool`"),
     ('{"id":1,"method":"call_tool","params":{"tool":"","args":{}}}', 1, "or a `ticket`; given an empty name."),
-    ('{"id":1,"method":"call_tool","params":{"tool":5}}', 1, "`tool` is a text; given 5."),
-    ('{"id":1,"method":"call_tool","params":{"tool":"x","args":[]}}', 1, "`args` is an object; given []."),
-    ('{"id":1,"method":"call_tool","params":{"tool":"x","approved":true}}', 1, "has no parameter 'approved'"),
-    ('{"id":1,"method":"get_execution_status","params":{}}', 1, "needs the `execution_id`"),
-    ('{"id":1,"method":"cancel_execution","params":{"execution_id":[]}}', 1, "needs the `execution_id`"),
+    ('{"id":1,"method":"call_tool","params":{"tool":5}}', 1, "`tool` must be a string; given 5."),
+    ('{"id":1,"method":"call_tool","params":{"tool":"x","args":[]}}', 1, "`args` must be an object; given []."),
+    ('{"id":1,"method":"call_tool","params":{"tool":"x","approved":true}}', 1, "Unknown parameter 'approved'"),
+    ('{"id":1,"method":"get_execution_status","params":{}}', 1, "needs an `execution_id`"),
+    ('{"id":1,"method":"cancel_execution","params":{"execution_id":[]}}', 1, "needs an `execution_id`"),
 ]
 
 
@@ -126,7 +126,7 @@ async def test_whoever_does_not_begin_with_a_request_is_told_so_and_not_read_on(
         answers = await wire.rest()
     assert len(answers) == 1
     assert answers[0]["error"]["code"] == "bad_params"
-    assert ("speaks TLS" in answers[0]["error"]["message"]) == first.startswith(b"\x16\x03")
+    assert ("uses TLS" in answers[0]["error"]["message"]) == first.startswith(b"\x16\x03")
     assert house.stage.seen == []
 
 
@@ -136,7 +136,7 @@ async def test_a_line_that_is_too_long_is_said_once_and_the_next_one_is_read(lin
         for size in (1_001, 100_000, 1_000_000):
             wire.raw('{"id":"' + "x" * size + '"}')
             answer = await wire.line()
-            assert answer["error"]["message"] == "The line is too long; a request has at most 1000 bytes."
+            assert answer["error"]["message"] == "The line is too long. A request may have at most 1000 bytes."
             wire.raw(QUICK)
             assert (await wire.answer("ok"))["type"] == "response"
         exact = QUICK + " " * (1_000 - len(QUICK))
@@ -161,7 +161,7 @@ async def test_one_client_too_many_is_told_so_and_finds_room_when_another_leaves
         else:
             raise AssertionError("there was no room again")
     assert refused[0]["error"]["code"] == "overloaded"
-    assert refused[0]["error"]["message"] == "2 clients are connected, and no more are taken."
+    assert refused[0]["error"]["message"] == "All 2 client connections are in use."
 
 
 async def test_a_silent_connection_is_closed_but_not_while_its_call_runs(line):
@@ -173,7 +173,7 @@ async def test_a_silent_connection_is_closed_but_not_while_its_call_runs(line):
         house.stage.end("a")
         answer = await busy.answer("1")
         last = await busy.rest()
-    assert closed[0]["error"]["message"] == "Nothing was asked for 1 s; the connection is closed."
+    assert closed[0]["error"]["message"] == "No request for 1 s. The connection is closed."
     assert answer["type"] == "response"
     assert last[0]["error"]["code"] == "timed_out"
 
@@ -185,7 +185,7 @@ async def test_whoever_leaves_a_line_unfinished_is_closed(line):
         long.writer.write(b"{" + b"x" * 20_000)
         closed = await half.rest()
         too_long = await long.rest()
-    assert closed[0]["error"]["message"] == "The rest of a line did not come within 0.1 s; the connection is closed."
+    assert closed[0]["error"]["message"] == "A line was incomplete after 0.1 s. The connection is closed."
     assert [one["error"]["code"] for one in too_long] == ["bad_params", "timed_out"]
     assert {(one["error"]["status"], one["error"]["effect"]) for one in closed + too_long} == {("refused", "none")}
 

@@ -20,8 +20,8 @@ async def test_whoever_has_been_silent_longest_gives_way_to_a_newcomer(line):
         still = await second.called(2, "stage_quick", {"name": "c"})
         also = await newcomer.called(2, "stage_quick", {"name": "d"})
     assert [one["error"]["code"] for one in told] == ["overloaded"]
-    assert told[0]["error"]["message"].startswith("Nothing was asked for ")
-    assert told[0]["error"]["message"].endswith(" s, and another client needs the place; the connection is closed.")
+    assert told[0]["error"]["message"].startswith("No request for ")
+    assert told[0]["error"]["message"].endswith(" s, and another client needs the place. The connection is closed.")
     assert still["type"] == also["type"] == "response"
 
 
@@ -39,7 +39,7 @@ async def test_nobody_whose_call_runs_or_who_just_spoke_gives_way(line):
         also_refused = [await (await house.wire()).rest() for _ in range(3)]
         house.stage.end("a")
         answer = await busy.answer(1)
-    assert [one["error"]["message"] for one in refused] == ["2 clients are connected, and no more are taken."]
+    assert [one["error"]["message"] for one in refused] == ["All 2 client connections are in use."]
     assert [len(one) for one in also_refused] == [1, 1, 1]
     assert answer["type"] == "response"
 

@@ -271,7 +271,7 @@ def test_a_long_call_is_told_of_from_start_to_end(server: Server) -> None:
 def test_an_endless_loop_is_killed_after_the_timeout(server: Server) -> None:
     last = server.nc.read(server.looping)[-1]
     assert (last["id"], last["type"], last["error"]["code"]) == ("7", "error", "timed_out")
-    assert "was stopped after 7 s" in last["error"]["message"]
+    assert "was cancelled after 7 s" in last["error"]["message"]
 
 
 def test_the_audit_log_and_the_debug_log_tell_what_happened(server: Server) -> None:

@@ -156,7 +156,7 @@ async def test_with_a_certificate_the_door_speaks_tls_and_nothing_else(line, tmp
     ("settings", "says"),
     [
         ({"certificate": "/nonexistent.pem"}, "The line door's certificate /nonexistent.pem cannot be used: No such"),
-        ({"key": "/nonexistent.pem"}, "The setting line.key names a key, but line.certificate names no certificate."),
+        ({"key": "/nonexistent.pem"}, "The setting line.key needs line.certificate, which is not set."),
     ],
 )
 async def test_a_certificate_that_cannot_be_used_stops_the_start(line, settings, says):
@@ -172,7 +172,7 @@ async def test_the_port_of_the_http_door_is_not_taken_and_both_are_named(line, h
     async with line() as house:
         services = house.house.services
         settings = msgspec.structs.replace(services.settings, line=Line(**both), server=Server(**both | {"host": host}))
-        with pytest.raises(Unusable, match="HTTP door and the line door were both given port 8642") as refusal:
+        with pytest.raises(Unusable, match="HTTP door and the line door have the same port 8642") as refusal:
             async with door_opened(house.house.gate, msgspec.structs.replace(services, settings=settings), {}):
                 pass
     assert "doorward.toml, [line] port = 8643" in refusal.value.hint

@@ -11,7 +11,7 @@ from doorward.doors.line.openness import Openness
 from doorward.settings import Sandbox, Settings
 
 QUICK = {"tool": "stage_quick", "args": {"name": "a"}}
-REFUSED = "A token that this connection showed was refused, so nothing is taken from it; "
+REFUSED = "A token on this connection was refused, so no request is accepted. "
 
 
 async def everything_is_refused(wire: Any) -> bool:
@@ -72,18 +72,21 @@ async def test_a_line_sent_right_behind_a_wrong_token_is_refused_too(line):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"id":1,"method":"initialize","params":{"token":""}}', "given an empty text."),
-        ('{"id":1,"method":"initialize","params":{"token":"  "}}', "given a text."),
+        ('{"id":1,"method":"initialize","params":{"token":""}}', "given an empty string."),
+        ('{"id":1,"method":"initialize","params":{"token":"  "}}', "given a string."),
         ('{"id":1,"method":"initialize","params":{"token":null}}', "given null."),
         ('{"id":1,"method":"initialize","params":{"token":5}}', "given a number."),
         ('{"id":1,"method":"initialize","params":{"token":["x"]}}', "given a list."),
         ('{"id":1,"method":"initialize","params":{},"token":null}', "given null."),
-        ('{"id":1,"method":"list_tools","params":{},"token":""}', "given an empty text."),
+        ('{"id":1,"method":"list_tools","params":{},"token":""}', "given an empty string."),
         ('{"id":1,"method":"list_tools","params":{},"token":{}}', "given an object."),
-        ('{"id":1,"method":"initialize","params":{"token":"x"},"token":"y"}', "Two different tokens are shown"),
-        ('{"id":1,"method":"initialise","params":{"token":"x"}}', "There is no such method"),
-        ('{"id":1,"method":"initialize","params":{"token":"x","rom":"lab"}}', "has no parameter 'rom'"),
-        ('{"method":"initialize","params":{"token":"x"}}', "A request has an `id`"),
+        (
+            '{"id":1,"method":"initialize","params":{"token":"x"},"token":"y"}',
+            "The tokens beside `method`",
+        ),
+        ('{"id":1,"method":"initialise","params":{"token":"x"}}', "Unknown method"),
+        ('{"id":1,"method":"initialize","params":{"token":"x","rom":"lab"}}', "Unknown parameter 'rom'"),
+        ('{"method":"initialize","params":{"token":"x"}}', "`id` must be a string"),
         ('{"id":1,"method":"initialize","params":{"token":"x","token":"y"}}', "'token' appears twice"),
         ('{"id":1,"method":"initialize","params":{"token":"x"', "not valid JSON"),
         ('{"id":1,"method":"initialize","params":{"token":"' + "x" * 20_000 + '"}}', "The line is too long"),
@@ -109,7 +112,7 @@ async def test_a_good_token_that_is_refused_its_room_does_not_become_the_owners_
         barred = await everything_is_refused(wire)
     assert (refused["error"]["code"], refused["error"]["message"]) == (
         "not_permitted",
-        "There is no room 'general' that you may act in; yours: lab.",
+        "You have no room 'general'. Your rooms: lab.",
     )
     assert refused["error"]["rule"] == "house: no such room"
     assert barred
@@ -144,7 +147,7 @@ async def test_whoever_names_no_room_acts_in_the_one_that_its_token_is_good_for(
     assert (first["result"]["client"]["room"], first["result"]["tools"] > 50) == ("lab", True)
     assert called["type"] == beside["type"] == "response"
     assert {row["room"] for row in rows} == {"lab"}
-    assert nowhere["error"]["message"] == "There is no room 'general' that you may act in; yours: annex, lab."
+    assert nowhere["error"]["message"] == "You have no room 'general'. Your rooms: annex, lab."
     assert named["result"]["client"]["room"] == "annex"
 
 
@@ -158,7 +161,7 @@ async def test_the_room_of_one_token_is_not_that_of_the_next(line):
         elsewhere = await wire.asked("e", "list_tools", {}, room="annex")
     assert [one["result"]["client"]["room"] for one in said] == ["annex", "lab"]
     assert listed["type"] == "response"
-    assert elsewhere["error"]["message"] == "There is no room 'annex' that you may act in; yours: lab."
+    assert elsewhere["error"]["message"] == "You have no room 'annex'. Your rooms: lab."
 
 
 @pytest.mark.parametrize("loose", [{"network": True}, {"allow_unconfined": True}])
@@ -183,13 +186,13 @@ async def test_while_a_server_may_use_the_network_everybody_needs_a_token(line, 
         during = await house.wire()
         for wire in (before, during):
             refused = (await wire.asked(2, "call_tool", QUICK))["error"]
-            assert (refused["code"], "a server that Doorward starts" in refused["message"]) == (
+            assert (refused["code"], "an MCP server that Doorward starts" in refused["message"]) == (
                 "not_authenticated",
                 True,
             )
         said = (await house.driver.owner("system/status")).result["problems"]
-        assert [one for one in said if one.startswith("The line door takes only clients that show a token")]
+        assert [one for one in said if one.startswith("The line door requires a token")]
         await file(enabled=False)
         assert (await before.asked(3, "call_tool", QUICK))["type"] == "response"
         assert (await during.asked(3, "call_tool", QUICK))["error"]["message"].endswith("connect again.")
-    assert "since a server that Doorward starts may use the network (time)" in caplog.text
+    assert "because an MCP server that Doorward starts may use the network (time)" in caplog.text

@@ -125,7 +125,7 @@ async def test_a_session_belongs_to_the_address_that_it_was_opened_at(house: Mcp
 async def test_a_room_that_is_not_there_is_said_and_not_shown_empty(house: McpHouse, method: str):
     web = await house.web(room="nope")
     answer = await web.ask(method)
-    assert answer.error["message"] == "There is no room 'nope' that you may act in; yours: general, workshop."
+    assert answer.error["message"] == "You have no room 'nope'. Your rooms: general, workshop."
 
 
 @pytest.mark.parametrize("tool", ["run_command", "describe_command"])
@@ -146,7 +146,8 @@ async def test_a_version_that_nobody_speaks_is_refused_with_those_that_are(web: 
 async def test_a_name_that_is_no_text_is_called_that(web: Web):
     body, headers = web.stateless("tools/call", {"name": 5})
     answer = await web.whole(web.raw(body, headers | {"mcp-name": "5"}))
-    assert (answer.error["code"], answer.error["message"]) == (-32602, "tools/call: `name` must be given, as a text.")
+    assert answer.error["code"] == -32602
+    assert answer.error["message"] == "tools/call: `name` is required and must be a string."
 
 
 async def test_a_program_is_told_that_it_is_one(web: Web):

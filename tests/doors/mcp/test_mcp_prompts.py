@@ -45,7 +45,7 @@ async def test_a_task_is_told_with_its_goal(web: Web):
 async def test_where_nothing_is_offered_the_prompt_says_so(house: McpHouse):
     await house.owner("room/create", name="quiet", recipe="casual-chat")
     web = await house.web(room="quiet")
-    assert "No command is offered to you here" in await text(web, "work_here")
+    assert "No command is available to you here" in await text(web, "work_here")
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ async def test_where_nothing_is_offered_the_prompt_says_so(house: McpHouse):
         ("use", {"category": "nothing"}, "valid: data, files, help, probes, rooms"),
         ("use", {"category": "probes", "x": "y"}, "unknown argument 'x'"),
         ("task", {"goal": "  "}, "argument 'goal' is missing"),
-        ("task", {"goal": 5}, "must be an object of texts"),
-        ("task", [], "must be an object of texts"),
+        ("task", {"goal": 5}, "must be an object of strings"),
+        ("task", [], "must be an object of strings"),
     ],
 )
 async def test_a_prompt_that_cannot_be_given_says_why(web: Web, name: str, arguments: Any, words: str):

@@ -118,7 +118,7 @@ async def test_a_version_with_a_handshake_is_refused_without_one(web: Web):
     body, headers = web.stateless("tools/list", **{meta.VERSION: "2025-11-25"})
     answer = await web.whole(web.raw(body, headers | {"mcp-protocol-version": "2025-11-25"}))
     assert (answer.status, answer.error["code"]) == (400, -32022)
-    assert "only after `initialize`" in answer.error["message"]
+    assert "needs `initialize` first" in answer.error["message"]
     assert answer.error["data"] == {"supported": [NOW], "requested": "2025-11-25"}
 
 

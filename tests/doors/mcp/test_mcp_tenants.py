@@ -48,10 +48,7 @@ async def test_a_room_of_another_tenant_does_not_exist(house: McpHouse, rival: W
     nowhere = Web(rival.app, rival.token, "/mcp/nowhere")
     for web, name in ((spy, ROOM), (nowhere, "nowhere")):
         for answer in (await web.initialize(), await web.ask("tools/list")):
-            assert (
-                answer.error["message"].replace(name, "X")
-                == "There is no room 'X' that you may act in; yours: workshop."
-            )
+            assert answer.error["message"].replace(name, "X") == "You have no room 'X'. Your rooms: workshop."
         refused = await web.call("probe_number")
         assert f"There is no room '{name}'" in refused.said
 

@@ -34,7 +34,7 @@ async def test_a_tool_is_described_by_its_command(web: Web):
     assert echo["inputSchema"]["additionalProperties"] is False
     assert echo["outputSchema"]["type"] == "object"
     assert tools["probe_number"]["outputSchema"]["required"] == ["result"]
-    assert tools["file_write"]["description"].endswith("it waits for a person's approval before it runs.")
+    assert tools["file_write"]["description"].endswith("every call waits for a person's approval before it runs.")
 
 
 @pytest.mark.parametrize(

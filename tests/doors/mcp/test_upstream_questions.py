@@ -80,7 +80,7 @@ async def test_without_sessions_the_call_goes_on_where_it_was_when_the_answer_co
     assert first["resultType"] == "input_required"
     asked = first["inputRequests"]["question"]
     assert asked["method"] == "elicitation/create"
-    assert "The MCP server 'notes' asks, to go on with mcp/notes/asks:" in asked["params"]["message"]
+    assert "The MCP server 'notes' asks, to continue mcp/notes/asks:" in asked["params"]["message"]
     assert "Who\\u202e are you?" in asked["params"]["message"]
     assert asked["params"]["requestedSchema"]["properties"]["name"]["title"] == "Na\\u202eme"
     given = {"question": {"action": "accept", "content": {"name": "Ada"}}}
@@ -119,7 +119,7 @@ async def test_an_answer_that_does_not_fit_the_form_is_asked_for_again(house: Mc
         assert "73310073" not in json.dumps(again), "what a person filled in is in no log"
         again = await call.event()
     assert again is not None
-    assert "The answer does not fit the form: parameter name" in again["params"]["message"]
+    assert "The answer does not match the form: parameter name" in again["params"]["message"]
     await web.whole(web.answers(again["id"], {"action": "decline"}))
     last = await call.event()
     assert last is not None
@@ -220,12 +220,12 @@ async def test_an_address_is_shown_and_never_opened(house: McpHouse):
     call = {"name": "notes_asks", "arguments": url}
     first = (await web.ask("tools/call", call)).result
     asked = first["inputRequests"]["question"]["params"]
-    assert "which Doorward does not do for you: https://example.org/\\u202egro" in asked["message"]
+    assert "The server asks you to open this address yourself: https://example.org/\\u202egro" in asked["message"]
     assert (asked["requestedSchema"], "url" in asked) == ({"type": "object", "properties": {}}, False)
     given = {"question": {"action": "accept", "content": {"smuggled": 1}}}
     again = {**call, "requestState": first["requestState"], "inputResponses": given}
     refused = (await web.ask("tools/call", again)).result
-    assert "no fields to fill in" in refused["inputRequests"]["question"]["params"]["message"]
+    assert "This question has no form" in refused["inputRequests"]["question"]["params"]["message"]
     given = {"question": {"action": "accept"}}
     done = await web.ask("tools/call", {**call, "requestState": refused["requestState"], "inputResponses": given})
     assert told(done) == {"action": "accept"}
@@ -250,9 +250,9 @@ async def test_a_model_is_asked_only_by_a_client_that_offers_it_and_for_a_server
     assert last is not None
     assert json.loads(last["result"]["content"][0]["text"]) == said
     unable = await (await house.web(room="annex")).ask("tools/call", call)
-    assert "No client is there that offers its model" in unable.said
+    assert "No client offers its model" in unable.said
     unallowed = await web.ask("tools/call", {"name": "mum_samples", "arguments": {}})
-    assert "has not switched it on" in unallowed.said
+    assert "sampling is not enabled" in unallowed.said
 
 
 async def test_a_question_goes_with_its_call(house: McpHouse, heard: Heard):

@@ -43,7 +43,7 @@ async def test_resources_are_listed_under_the_name_of_their_server(web: Web):
         f"mcp://{id}/note:///{name}" for id in ("notes", "strict") for name in ("one", "two")
     }
     words = (
-        "Of the MCP server notes; these are that server's words:\n\\u202ewords\n(Doorward warns: its description holds"
+        "From the MCP server notes, in that server's own words:\n\\u202ewords\n(Doorward warns: its description holds"
     )
     assert found[ONE].pop("description").startswith(words)
     assert found[ONE] == {"uri": ONE, "name": "notes_one"}
@@ -62,7 +62,7 @@ async def test_a_resource_is_read_by_the_address_that_it_is_listed_under(house: 
     for uri in ("mcp://nobody/note:///one", "mcp://shut/note:///one", "mcp:///x", f"mcp://notes/{'x' * 9_000}"):
         assert "There is no resource" in (await web.ask("resources/read", {"uri": uri})).error["message"]
     large = await web.ask("resources/read", {"uri": "mcp://notes/note:///large"})
-    assert "more than the 1000000 that one message holds" in large.error["message"]
+    assert "one message holds at most 1000000" in large.error["message"]
 
 
 async def test_a_room_whose_recipe_allows_nothing_of_a_server_sees_and_reads_nothing_of_it(house: McpHouse):
@@ -193,7 +193,7 @@ async def test_listening_to_a_resource_is_a_call_of_what_reads_it_and_recorded_a
     assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}
     assert (await web.request("resources/subscribe", {"uri": ONE})).result == {}, "which is nothing new"
     unlisted = await web.request("resources/subscribe", {"uri": "mcp://notes/note:///?word=mine"})
-    assert "only of those that it lists" in unlisted.error["message"]
+    assert "only listed resources" in unlisted.error["message"]
     rows = (await house.ledger("mcp/notes/resources.read"))[before:]
     assert [row["status"] for row in rows if row["status"] != "started"] == ["done", "failed"]
     await web.request("resources/unsubscribe", {"uri": ONE})
@@ -221,7 +221,7 @@ async def test_who_may_read_only_with_approval_from_now_on_hears_no_more(house: 
             pass
     while (told := await stream.event() or {}).get("method") != "notifications/message":
         pass
-    assert f"You hear no more of {ONE}" in told["params"]["data"]
+    assert f"The subscription to {ONE} has ended" in told["params"]["data"]
     await stream.hang_up()
 
 

@@ -18,7 +18,7 @@ from doorward.doors.mcp.results import tool_result
 from doorward.doors.mcp.versions import Era
 from doorward.doors.rest.governed import answered
 from doorward.doors.rest.problems import of_outcome
-from doorward.gate import present
+from doorward.gate import result_text
 from doorward.model import Credential, Outcome
 
 HALF = 524_288
@@ -84,7 +84,7 @@ async def test_an_image_too_large_for_a_message_is_told_of_and_the_rest_arrives(
     answer = await web.call("notes_large", size=600_000)
     text, left_out = answer.result["content"]
     assert text["text"] == "ttttt"
-    assert left_out["text"].startswith("[image image/png left out: with 600")
+    assert left_out["text"].startswith("[image image/png left out: its 600")
     assert "doorward run --json mcp/notes/large" in left_out["text"]
     assert len(json.dumps(answer.last)) < HALF
     some = (await web.call("notes_large", size=100_000, more=30)).result["content"]
@@ -110,7 +110,7 @@ def test_whatever_a_server_sends_a_message_stays_below_half_a_mebibyte(era: Era)
     many += [{"type": "text", "text": "\x01" * 90} for _ in range(5_000)]
     many += [{"type": "x" * 10_000} for _ in range(5)]
     wide = Blocks(content=many, structured_content={"a": "b" * 3_000_000})
-    text = present.as_text(wide)
+    text = result_text.render_result(wide)
     for shown in (text, text[:30_000]):
         truncated = len(text) if shown is not text else 0
         outcome = Outcome(
@@ -125,7 +125,7 @@ def test_whatever_a_server_sends_a_message_stays_below_half_a_mebibyte(era: Era)
 def test_what_can_only_be_told_in_words_is_told_though_the_server_sent_none():
     bare = Blocks(content=[], structured_content=[1, 2])
     told: dict[str, Any] = {"status": "done", "code": "ok", "message": "", "call": "c", "command": "m"}
-    outcome = Outcome(result=bare, text=present.as_text(bare), **told)
+    outcome = Outcome(result=bare, text=result_text.render_result(bare), **told)
     older, newer = (json.loads(tool_result(era, outcome)) for era in (Era.SESSIONS, Era.STATELESS))
     assert json.loads(older["content"][0]["text"]) == [1, 2], "before 2026-07-28 only an object is structured"
     assert (newer["content"], newer["structuredContent"]) == ([], [1, 2])
@@ -134,7 +134,7 @@ def test_what_can_only_be_told_in_words_is_told_though_the_server_sent_none():
 def outcomes() -> list[Outcome]:
     given = Blocks(content=[{"type": "text", "text": "words"}, {"type": "image", "data": "AAAA", "mimeType": "a/b"}])
     told: dict[str, Any] = {"call": "c", "command": "mcp/a/b", "result": given}
-    done = Outcome(status="done", code="ok", message="", text=present.as_text(given), **told)
+    done = Outcome(status="done", code="ok", message="", text=result_text.render_result(given), **told)
     return [done, Outcome(status="failed", code="command_failed", message="It failed.", text="It failed.", **told)]
 
 

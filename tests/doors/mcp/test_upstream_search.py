@@ -45,7 +45,7 @@ async def test_the_list_is_short_and_every_tool_can_be_called_all_the_same(web: 
 async def test_the_instructions_tell_the_namespaces_and_how_many_tools_each_has(house: McpHouse, web: Web):
     told = (await web.ask("server/discover")).result["instructions"]
     tools = sum(one.name.startswith("mcp/notes/") and not one.unlisted for one in house.services.registry)
-    assert f"{2 * tools} of the tools are of other MCP servers, by namespace: mcp/books ({tools})" in told
+    assert f"{2 * tools} tools belong to other MCP servers, by namespace: mcp/books ({tools})" in told
     assert f"mcp/notes ({tools})" in told
     assert "search_commands takes a namespace" in told
     cell = await house.web(kind="service", room="cell")
@@ -58,7 +58,7 @@ async def test_where_the_rules_allow_no_search_the_instructions_say_why_all_are_
     await house.owner("room/create", name="plain", recipe="plain")
     web = await house.web(kind="service", room="plain")
     assert (
-        "since the room's rules do not allow help/search" in (await web.ask("server/discover")).result["instructions"]
+        "because the room's rules do not allow help/search" in (await web.ask("server/discover")).result["instructions"]
     )
 
 
@@ -88,7 +88,7 @@ async def test_a_search_within_a_namespace_finds_nothing_of_another(web: Web):
 
 async def test_a_namespace_that_is_described_says_what_is_in_it(web: Web):
     told = (await web.call("describe_command", command="mcp/books")).result
-    assert "mcp/books is no command but a namespace of" in told["content"][0]["text"]
+    assert "mcp/books is a namespace, not a command" in told["content"][0]["text"]
     assert told["_meta"]["doorward/hint"] == "Search in it: help/search --namespace=mcp/books"
     one = (await web.call("describe_command", command="books_sums")).result["structuredContent"]
     assert (one["name"], one["category"]) == ("mcp/books/sums", "mcp/books")

@@ -45,7 +45,7 @@ def test_a_question_is_answered_from_another_terminal(doorward: Doorward):
         asked = question(doorward, running)
         assert (asked["server"], asked["caller"]) == ("notes", "terminal")
         shown = doorward.on_terminal("doorward approvals")
-        assert "notes asks for terminal, to go on with mcp/notes/asks:\n  Who\\u202e are you?" in shown.out
+        assert "notes asks for terminal, to continue mcp/notes/asks:\n  Who\\u202e are you?" in shown.out
         assert f"doorward approvals answer {asked['id']} name=…" in shown.out
         wrong = doorward("approvals", "answer", asked["id"], "nome=Ada")
         assert (wrong.code, wrong.json["code"]) == (1, "bad_params")
@@ -62,7 +62,7 @@ def test_blocks_are_words_at_the_terminal_and_whole_in_json(doorward: Doorward):
     assert (
         "hello\n[image: image/png, 70 bytes]\n[audio: audio/wav, 4 bytes]\n[link to mcp://notes/note:///one]" in shown
     )
-    assert "To keep the image: doorward run --json … | jq -r '.result.content[1].data' | base64 -d > FILE" in shown
+    assert "To save the image: doorward run --json … | jq -r '.result.content[1].data' | base64 -d > FILE" in shown
     whole = doorward("run", "--room=annex", "mcp/notes/blocks").json["result"]["content"]
     assert whole[1]["data"].startswith("iVBO")
     failed = doorward.on_terminal("doorward run --room=annex mcp/notes/fails")

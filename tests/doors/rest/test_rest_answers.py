@@ -214,7 +214,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(rest: Any, monkeypatc
     person = await rest.person()
     answer = await person.post("/api/run", content=nothing(), headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (408, "too_slow")
-    assert "1 bytes came" in answer.json()["detail"]
+    assert "got 1 bytes" in answer.json()["detail"]
 
 
 async def test_a_limit_says_when_to_try_again(rest: Any) -> None:

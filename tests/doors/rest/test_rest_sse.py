@@ -119,7 +119,7 @@ async def test_a_defect_in_a_stream_is_told_without_a_traceback(caplog: pytest.L
     await EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
     assert b'"code":"broken"' in client.body
     assert b"secret" not in client.body
-    assert "a stream broke" in caplog.text
+    assert "a stream failed with a defect" in caplog.text
 
 
 async def test_one_more_stream_than_there_may_be_is_refused() -> None:
@@ -182,7 +182,7 @@ async def test_one_caller_cannot_take_all_places() -> None:
     first.left.set()
     await following
     assert [one.sent[0]["status"] for one in (first, second, other)] == [200, 503, 200]
-    assert b"and 1 of one caller" in second.body
+    assert b"1 for each caller" in second.body
     assert places.refusal(WHO) is None
 
 

@@ -167,7 +167,7 @@ def test_whoever_hung_up_learns_by_its_key_which_call_that_was(
             "/api/run", content=body, headers={"Idempotency-Key": "left", "Content-Type": "application/json"}
         ).json()
     assert (again["code"], again["call"]) == ("not_kept", live["execution"])
-    assert "hung up" in again["detail"]
+    assert "disconnected" in again["detail"]
 
 
 def test_an_execution_is_followed_from_an_offset_to_its_end_and_leaving_stops_nobody(

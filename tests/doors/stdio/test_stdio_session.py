@@ -182,8 +182,8 @@ def test_the_last_line_is_answered_also_when_it_is_no_request(doorward: Doorward
     ("args", "code", "said"),
     [
         (["--room", "nowhere"], "not_found", "There is no room 'nowhere'; there are: general."),
-        (["--room", ""], "bad_params", "Agents act in rooms; name one with --room."),
-        (["--as", "owner"], "bad_params", "'owner' is a person; an agent cannot carry a person's name."),
+        (["--room", ""], "bad_params", "An agent needs a room; name one with --room."),
+        (["--as", "owner"], "bad_params", "'owner' is the name of a person. An agent cannot use it."),
         (["--as", "No Name"], "bad_params", "An agent is named with 1 to 63 small letters"),
     ],
 )

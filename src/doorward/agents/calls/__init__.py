@@ -1,1 +1,1 @@
-"""What a model wrote, read as calls."""
+"""Parsers for the calls in a model's answer, in every spelling that models use. docs/CALLS.md lists them."""

@@ -1,9 +1,8 @@
-"""Every call that stands in somebody else's text, in whatever way it stands there.
+"""Find every call in a text of somebody else, in any spelling.
 
-An AI that shows a file or repeats a message can make a call of what it shows, without wanting to: a fence in a fence is
-enough. What it may repeat is therefore read here, by the readers of answers, and nothing of it is ever run. Unlike in
-an answer, nothing is an example or a quotation here, and nothing hides what stands behind it: each place at which a
-call may begin is read for itself.
+An AI that shows a file or repeats a message can turn its content into a call by accident: a fence inside a fence is
+enough. This module finds the calls that an AI may repeat, so that they can be recognised; none of them is ever run.
+Unlike in an answer, nothing counts as an example or a quotation here: every place where a call may begin is read.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ _OPENING = re.compile(
 )
 _QUOTES = re.compile(r"^[ \t]*+(?:>[ \t]*+)++", re.MULTILINE)
 _WRAPPED = re.compile(r"(?P<tick>[`\"'*_]{1,3}+)[ \t]*+(?P<call>EXECUTE:[^`\"'*\n]*+)(?P<end>[`\"'*]{1,3}+)")
-"""A call within a sentence, in ticks or quotation marks, which are no part of its last value."""
+"""A call within a sentence, in backticks or quotation marks, which are not part of its last value."""
 _ESCAPES = re.compile(r"\\(?P<one>[nrt\"\\/])")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
 _STRING_ENDS = re.compile(r"\"(?=\s*+[,}\]])")
 _LOOKS, _AND = 12, 100_000
-"""How often each character is looked at, at most, and a number of looks that even a short text may take."""
+"""The cost limit: how often each character may be scanned, plus an allowance for short texts."""
 
 
 class Everywhere(msgspec.Struct, frozen=True):
     calls: tuple[Wanted, ...]
     whole: bool
-    """Whether all of it was read; a text that is made to be costly is given up."""
+    """Whether the whole text was read. A text that exceeds the cost limit is abandoned."""
 
 
 def everywhere(text: str) -> Everywhere:
-    """The calls in a text of somebody else."""
+    """Find the calls in a text of somebody else."""
     calls: list[Wanted] = []
     whole = True
     for one in dict.fromkeys(_readable(text)):
@@ -55,7 +54,7 @@ def everywhere(text: str) -> Everywhere:
 
 
 def _readable(text: str) -> Iterator[str]:
-    """The text without the marks of quotations and, where it may hold JSON, what its strings hold."""
+    """Yield the text, the text without quotation marks and, if it may hold JSON, the content of its strings."""
     yield text
     plain = _QUOTES.sub("", text)
     yield _WRAPPED.sub(r"\n\g<call>\n", plain)

@@ -1,7 +1,7 @@
-"""What stands before a call and makes an example or a quotation of it.
+"""Detect text before a call that makes it an example or a quotation.
 
-An AI that explains how a command is written, or tells what somebody else wrote, wants nothing to happen. Where that is
-in doubt, nothing is run: an AI that was misunderstood can write its call again.
+An AI that explains a command or reports what somebody wrote does not want to run it. In doubt, nothing is run: the AI
+can write its call again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _TELLING = re.compile(
     r"|quot(?:e|es|ed|ing)|(?<!you )asked)(?: [\w'’.-]+){0,3}[\s.:]*$",
     re.IGNORECASE,
 )
-"""Words that introduce an example or a quotation; those of the latter parts only near the end of their line."""
+"""Words that introduce an example or a quotation. Those after the first part count only near the end of a line."""
 _LETTER = re.compile(r"[^\W\d_]")
 _BEFORE = frozenset("\"'“”‘„«‹「『")
 _MOST = 400
 
 
 class Before:
-    """The words before the next call: fed piece by piece, so that no part of an answer is looked at twice."""
+    """The text before the next call, added piece by piece so that no part of an answer is scanned twice."""
 
     def __init__(self) -> None:
         self._tail = ""
@@ -35,7 +35,7 @@ class Before:
         self._more = False
 
     def prose(self, text: str) -> None:
-        """More words that are no call."""
+        """Add text that is not a call."""
         last = text.rfind("\n\n")
         if last >= 0:
             self._straight = self._curly = 0
@@ -45,16 +45,16 @@ class Before:
         self._more = self._more or _LETTER.search(text) is not None
 
     def block(self) -> None:
-        """An example that is complete in itself, such as a fence."""
+        """Add a complete example, such as a fenced block."""
         self._tail, self._example, self._more = "", False, False
 
     def call(self) -> None:
-        """A call, or what would have been one. An introduction holds for all that follow it without words between."""
+        """Add a call. An introduction applies to all calls that follow it without text in between."""
         self._tail, self._more = "", False
 
     @property
     def is_example(self) -> bool:
-        """Whether what comes is introduced as an example or as somebody's words."""
+        """Whether the next call is introduced as an example or a quotation."""
         if self._more:
             lead = self._tail.rstrip(" \t\r\n*_`")
             self._example = lead.endswith(":") and _TELLING.search(lead.rpartition("\n")[2]) is not None
@@ -63,9 +63,9 @@ class Before:
 
     @property
     def tells(self) -> bool:
-        """Whether the line so far speaks of an example, so that what follows in the same line is one."""
+        """Whether the current line introduces an example, so that a call on the same line is one."""
         return _TELLING.search(self._tail.rpartition("\n")[2]) is not None
 
     def quoted(self, closes: bool) -> bool:
-        """Whether a quotation mark of this paragraph is open; `closes` says whether one comes that closes it."""
+        """Whether a quotation mark of this paragraph is open; `closes` says whether a closing one follows."""
         return self._tail[-1:] in _BEFORE or (closes and (self._straight % 2 == 1 or self._curly > 0))

@@ -1,4 +1,4 @@
-"""Fenced blocks: which of them are calls, and which are examples that stay as they are."""
+"""Read fenced blocks: some are calls, others are examples that stay in the prose."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _FENCE_LINE = re.compile(r"^[ \t]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILI
 _CALLS = frozenset(
     ("action", "call", "execute", "function", "function_call", "function_calls", "tool", "tool-call", "tool-use")
 ) | frozenset(("tool_call", "tool_calls", "tool_code", "tool_use", "tools"))
-"""Labels that say that a call is inside."""
+"""Labels of blocks that contain calls."""
 _JSON = frozenset(("json", "jsonc", "json5", "jsonl"))
 _MAYBE = frozenset(("", "xml"))
-"""Labels that say nothing: such a block is a call when it holds calls and nothing else."""
+"""Neutral labels: such a block is read as calls only if it holds nothing else."""
 _LONGEST = 10_000
 
 
 def fence(page: Page, opening: re.Match[str], read: Callable[[str], Reading]) -> Found:
-    """A fenced block. `read` reads what is inside one that may hold lines and tags."""
+    """Read a fenced block. `read` parses the content of a block that may hold lines and tags."""
     start = opening.end() + 1
     stop, end = _closing(page, opening["fence"], start)
     inside = page.text[start:stop].strip()
@@ -35,7 +35,7 @@ def fence(page: Page, opening: re.Match[str], read: Callable[[str], Reading]) ->
 
 
 def labelled(page: Page, opening: re.Match[str]) -> Found | None:
-    """The calls of a block whose label says that it holds some, where its lines need no marks of their own."""
+    """Read the calls of a block whose label announces calls, so that its lines need no marker."""
     if _label(opening) not in _CALLS:
         return None
     stop, _ = _closing(page, opening["fence"], opening.end() + 1)
@@ -79,13 +79,13 @@ def _bare_lines(inside: str) -> Found:
     for one in inside.splitlines():
         found = lines.bare(one.strip().removeprefix("EXECUTE:").strip()) if one.strip() else Found(end=0)
         if found is None or found.faults:
-            return Found(end=0, faults=(fault("its block holds something that is no call", AS_LINE, one),))
+            return Found(end=0, faults=(fault("its block holds something that is not a call", AS_LINE, one),))
         calls += found.calls
     return Found(end=0, calls=tuple(calls))
 
 
 def _json(inside: str, *, marked: bool) -> Found | None:
-    """One piece of JSON after another; where no mark says so, all of them must be calls."""
+    """Read consecutive JSON values. Without a call label, all of them must be calls."""
     page, at = Page(inside), 0
     calls: list[Wanted] = []
     faults: list[str] = []
@@ -95,7 +95,7 @@ def _json(inside: str, *, marked: bool) -> Found | None:
         if end < 0:
             if not marked and not jsoncalls.looks_like_a_call(inside[at:]):
                 return None
-            why = "its block is cut off, or holds something that is no JSON"
+            why = "its block is cut off, or holds something that is not JSON"
             return Found(end=0, calls=tuple(calls), faults=(*faults, fault(why, AS_JSON, inside[at : at + 300])))
         found = jsoncalls.read_json(inside[at:end], end, marked=marked)
         if found.kept:
@@ -110,7 +110,7 @@ def _json(inside: str, *, marked: bool) -> Found | None:
 
 
 def _closing(page: Page, opened: str, at: int) -> tuple[int, int]:
-    """Where the inside ends and where the block does; a block that is never closed goes to the end."""
+    """Return where the content and the block end. An unclosed block runs to the end of the text."""
     while (line := page.search(_FENCE_LINE, at)) is not None:
         if line["fence"][0] == opened[0] and len(line["fence"]) >= len(opened):
             return line.start(), line.end()

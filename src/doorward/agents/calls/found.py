@@ -1,4 +1,4 @@
-"""What a reader of one spelling found at one place of an answer."""
+"""The result of reading one place of an answer in one spelling."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from doorward.command import shortened
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     end: int
-    """The place behind it. Whatever it covers is not looked at again."""
+    """The position after it. The text before this position is not scanned again."""
     calls: tuple[Wanted, ...] = ()
     faults: tuple[str, ...] = ()
     kept: bool = False
-    """Whether it stays in the prose: it is an example, a quotation, or no call at all."""
+    """Whether it stays in the prose, as an example, a quotation, or ordinary text."""
     says: str = ""
-    """Words that stand in its place in the prose."""
+    """Text that replaces it in the prose."""
 
 
 def fault(why: str, valid: str, given: str) -> str:
-    """A sentence to the model about something that looks like a call and was not made."""
+    """Tell the model about text that looks like a call and was not run."""
     return f"A call in your answer was not made: {why}; {valid}; given {shortened(given[:300])}."
 
 

@@ -1,4 +1,4 @@
-"""JSON that is a call: the names under which models put a command and its arguments."""
+"""Read calls written as JSON, under the various keys that models use for a command and its arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from doorward.agents.calls.found import AS_JSON, Found, fault
 from doorward.agents.calls.wanted import Wanted
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./:-]{0,199}")
-"""What may stand for a command; the registry knows the spellings."""
+"""The form of a command name; the registry resolves its spelling."""
 
 _NAMES = ("name", "tool_name", "toolName", "tool", "function_name", "function", "command", "action", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "params", "input", "args", "action_input", "tool_input", "toolInput", "kwargs")
 _ALONE = frozenset(("tool", "tool_name", "toolName", "function_name", "command"))
-"""A name under one of these is a call also where it has no arguments; `{"name": "Anna"}` is none."""
+"""Keys under which a name alone, without arguments, is a call. `{"name": "Anna"}` is not one."""
 _BESIDE = frozenset(("id", "call_id", "callId", "tool_call_id", "toolUseId", "type", "index", "thought", "reason"))
 _NESTED = ("function", "command", "action", "tool", "function_call", "functionCall", "tool_call", "toolUse", "tool_use")
 _LISTS = ("tool_calls", "toolCalls", "tool_uses", "function_calls", "calls", "actions", "content")
@@ -24,7 +24,7 @@ _AROUND = frozenset(("role", "content", "refusal", "thoughts", "finish_reason", 
 _PREFIXES = ("functions.", "function.", "tools.", "default_api.")
 _LAST_WORDS = frozenset(("final answer", "final_answer"))
 OPENS = (*_NAMES, *_LISTS, *_NESTED, *_ARGUMENTS, *sorted(_BESIDE | _AROUND))
-"""The names of which one comes first in an object that is a call."""
+"""The possible first keys of an object that is a call."""
 _LOOKS = re.compile(
     rf"""["'](?:{"|".join((*_NAMES, *_LISTS, *_NESTED))})["']\s*+:(?s:.{{0,2000}}?)"""
     rf"""["'](?:{"|".join(_ARGUMENTS)})["']\s*+:"""
@@ -32,15 +32,15 @@ _LOOKS = re.compile(
 
 
 def looks_like_a_call(text: str) -> bool:
-    """Whether something that cannot be read was meant as a call."""
+    """Whether unreadable text was meant as a call."""
     return _LOOKS.search(text[:4_000]) is not None
 
 
 def read_json(text: str, end: int, *, marked: bool) -> Found:
-    """JSON as the calls in it.
+    """Read the calls in a JSON text.
 
-    Where a mark says that it is a call (`marked`), what is none is a fault. Elsewhere it is a call only if it has all
-    that makes one and nothing besides, and else it is data, which stays where it is.
+    With `marked`, the surrounding markup announces a call, so anything else is a fault. Otherwise the value must have
+    exactly the keys of a call, or it is data and stays in the prose.
     """
     try:
         value = strictjson.loads(text)
@@ -64,7 +64,7 @@ def in_value(value: Any, text: str, end: int, *, marked: bool) -> Found:
         if isinstance(read, Wanted):
             calls.append(read)
         else:
-            faults.append(read or fault("it has no name of a command, or no object of arguments", AS_JSON, text))
+            faults.append(read or fault("it has no command name, or no arguments object", AS_JSON, text))
     if not calls and not faults:
         if marked:
             faults.append(fault("it holds no call", AS_JSON, text))
@@ -74,15 +74,15 @@ def in_value(value: Any, text: str, end: int, *, marked: bool) -> Found:
 
 
 def call(name: str, params: Any, raw: str, id: str = "") -> Wanted | str:
-    """A call by a name and arguments that are an object, the text of one, or nothing; or what is wrong with them."""
+    """Build a call from a name and arguments (an object, its JSON text, or nothing), or return the fault."""
     name = _bare(name)
     if NAME.fullmatch(name) is None:
-        return fault("that is no name of a command", AS_JSON, name)
+        return fault("that is not a command name", AS_JSON, name)
     if isinstance(params, str) and params.strip():
         try:
             params = strictjson.loads(params)
         except strictjson.NotJson as error:
-            return fault(f"the arguments of {name} are no JSON object: {error}", AS_JSON, params)
+            return fault(f"the arguments of {name} are not a JSON object: {error}", AS_JSON, params)
     if params is None or params == "":
         params = {}
     if not isinstance(params, dict):
@@ -91,13 +91,13 @@ def call(name: str, params: Any, raw: str, id: str = "") -> Wanted | str:
 
 
 def _bare(name: str) -> str:
-    """Without what APIs put before the name of a tool."""
+    """Strip the prefixes that APIs put before a tool name."""
     name = name.strip()
     return next((name[len(prefix) :] for prefix in _PREFIXES if name.startswith(prefix)), name)
 
 
 def _each(value: Any) -> list[Any]:
-    """The calls in a list, in a wrapper that lists them, or the one that it is itself."""
+    """Return the candidate calls: the items of a list, the items inside a wrapper, or the value itself."""
     if isinstance(value, list):
         return [inner for one in value for inner in (_each(one) if _wraps(one) else [one])]
     if not isinstance(value, dict):
@@ -113,7 +113,7 @@ def _wraps(value: Any) -> bool:
 
 
 def _one(value: Any, raw: str, marked: bool) -> Wanted | str | None:
-    """One call, what is wrong with it, or None when it is none."""
+    """Read one call; return the fault if it is invalid, or None if it is not a call."""
     if not isinstance(value, dict):
         return None
     for key in _NESTED:
@@ -143,7 +143,7 @@ def _id(value: Mapping[str, Any]) -> str:
 
 
 def _last_words(value: Any) -> str | None:
-    """What a model says when it ends a conversation of actions: an answer in the shape of a call."""
+    """Return the text of a "final answer" action, which is an answer in the form of a call."""
     if not isinstance(value, dict) or str(value.get("action", "")).strip().lower() not in _LAST_WORDS:
         return None
     words = value.get("action_input")
@@ -151,6 +151,6 @@ def _last_words(value: Any) -> str | None:
 
 
 def cut_off(text: str, end: int) -> Found:
-    """A call whose brackets are never closed: its arguments are not all there."""
-    why = "it is cut off: a bracket is opened and never closed; nothing behind it was read"
+    """Report a call with an unclosed bracket, whose arguments are incomplete."""
+    why = "it is cut off: a bracket is never closed; nothing after it was read"
     return Found(end=end, faults=(fault(why, AS_JSON, text),))

@@ -1,4 +1,4 @@
-"""Lines that begin with EXECUTE: the spelling that rooms teach their AIs."""
+"""Read EXECUTE: lines, the spelling that personas are taught."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPENING = (
     r"(?:(?:[-*+•‣◦–→▶]|\d{1,3}[.)]|\#{1,6})[ \t]++)*+(?P<wrap>\*\*|__|\*|_|`{1,2})?"
     r"(?P<marker>EXECUTE|Execute|execute)(?P<unwrap>\*\*|__|\*|_|`{1,2})?:"
 )
-"""At the beginning of a line, behind blanks and the marks of lists, headings and emphasis."""
+"""At the start of a line, after white space and the markup of lists, headings and emphasis."""
 BEHIND_A_SENTENCE = r"(?<=[.!?…][ \t])EXECUTE:"
 
 _BLANKS = re.compile(r"[ \t]*+")
@@ -25,7 +25,7 @@ _OBJECT = re.compile(r"[ \t]*+(?=\{)")
 
 
 def line(page: Page, opening: re.Match[str]) -> Found | None:
-    """The call of a line; None when the line is prose that happens to begin like one."""
+    """Read the call of a line; None if the line is prose."""
     wrap, sure = opening["wrap"] or "", opening["marker"] == "EXECUTE"
     at = opening.end()
     if wrap and opening["unwrap"] == wrap:
@@ -48,13 +48,13 @@ def line(page: Page, opening: re.Match[str]) -> Found | None:
 
 
 def behind_a_sentence(page: Page, opening: re.Match[str]) -> Found | None:
-    """A call that stands in the same line as a sentence that is complete before it."""
+    """Read a call that follows a complete sentence on the same line."""
     blanks = page.match(_BLANKS, opening.end())
     return _body(page, blanks.end() if blanks else opening.end(), sure=True)
 
 
 def bare(text: str) -> Found | None:
-    """A call without its mark, where something else marks it: `data/list --collection=rooms`."""
+    """Read a call without its marker, such as `data/list --collection=rooms`, where the context marks it."""
     return _body(Page(text), 0, sure=True)
 
 
@@ -62,7 +62,7 @@ def _body(page: Page, at: int, sure: bool) -> Found | None:
     head = page.match(NAME, at)
     if head is None:
         given = page.text[at : min(page.end_of_line(at), at + 300)]
-        why = "EXECUTE: has no name of a command behind it"
+        why = "EXECUTE: is not followed by a command name"
         return Found(end=page.end_of_line(at), faults=(fault(why, AS_LINE, given),)) if sure else None
     if page.text.startswith("(", head.end()):
         found = pythonic.one(page, at)
@@ -79,7 +79,7 @@ def _with_pairs(page: Page, head: re.Match[str], sure: bool) -> Found | None:
         pairs, end = read_pairs(page.text, head.end())
     except BadParams as error:
         page.looked += len(page.text) - head.end()
-        why = f"{error.message.rstrip('.')}; nothing behind it was read"
+        why = f"{error.message.rstrip('.')}; nothing after it was read"
         return Found(end=len(page.text), faults=(fault(why, AS_LINE, page.text[head.start() :][:300]),))
     page.looked += end - head.end()
     if not (sure or pairs or "/" in name or "_" in name or name.islower()):
@@ -91,17 +91,17 @@ def _with_pairs(page: Page, head: re.Match[str], sure: bool) -> Found | None:
 def _with_object(page: Page, head: re.Match[str], at: int) -> Found:
     end = page.end_of_json(at)
     if end < 0:
-        why = "a bracket is opened and never closed; nothing behind it was read"
+        why = "a bracket is never closed; nothing after it was read"
         return Found(end=len(page.text), faults=(fault(why, AS_LINE, page.text[at : at + 300]),))
     read = call(head[0], page.text[at:end], page.text[head.start() : end])
     return Found(end=end, calls=(read,)) if isinstance(read, Wanted) else Found(end=end, faults=(read,))
 
 
 def _closed(page: Page, at: int, found: Found, sure: bool) -> Found | None:
-    """What was found, if nothing else stands on its line: words behind a call might be meant as a part of it."""
+    """Accept a call only if nothing follows it on its line: the rest might be meant as a part of it."""
     end = page.end_of_line(found.end)
     rest = page.text[found.end : end].strip()
     if not rest or found.faults:
         return found
-    why = f"behind the call stands {rest[:40]!r}, which is no parameter"
+    why = f"the call is followed by {rest[:40]!r}, which is not a parameter"
     return Found(end=end, faults=(fault(why, AS_LINE, page.text[at : at + 300]),)) if sure else None

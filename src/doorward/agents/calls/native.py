@@ -1,4 +1,4 @@
-"""Calls that came over a provider's own wire: only their arguments are text, and that text is JSON."""
+"""Parse native tool calls of providers; their arguments are JSON text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from doorward.command import shortened
 
 
 def native(asked: Asked) -> Wanted | str:
-    """The call, or a sentence to the model that says why its arguments cannot be read.
+    """Return the call, or a sentence for the model that says why its arguments cannot be read.
 
-    No arguments at all are what models write for a command that needs none.
+    Empty arguments are valid: models send them for commands without parameters.
     """
     if not asked.arguments.strip():
         return Wanted(name=asked.name, params={}, id=asked.id)

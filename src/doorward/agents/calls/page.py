@@ -1,7 +1,7 @@
-"""An answer while it is read: a text that counts how much of it was looked at.
+"""A text scanner that counts its own work.
 
-Whoever writes an answer chooses what it costs to read it, so every search goes through here. What was searched for
-once and lies further on is not searched for again, which keeps it at a few looks at each character; a test counts.
+The author of an answer decides what it costs to parse, so every search goes through here. Results of earlier searches
+that lie ahead are reused, which limits the work to a few scans per character; a test checks the count.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ class Page:
     def __init__(self, text: str) -> None:
         self.text = text
         self.looked = 0
-        """How many characters were looked at so far."""
+        """Number of characters scanned so far."""
         self._literals: dict[str, tuple[int, int]] = {}
         self.hopeless = False
-        """Whether a bracket was met that is never closed."""
+        """Whether an unclosed bracket was found."""
 
     def find(self, literal: str, at: int) -> int:
-        """Where a literal stands next, or -1. Places asked for must not go backwards."""
+        """Return the next position of a literal, or -1. Start positions must not go backwards."""
         before, place = self._literals.get(literal, (0, 0))
         if literal in self._literals and before <= at and (place == _NEVER or at <= place):
             return place
@@ -43,7 +43,7 @@ class Page:
         return match
 
     def end_of_json(self, at: int) -> int:
-        """Where the object or list ends that begins here, or -1. Behind one that never ends none is tried."""
+        """Return the end of the object or list that starts here, or -1. After an unclosed one, always -1."""
         if self.hopeless:
             return _NEVER
         end = end_of_json(self.text, at)

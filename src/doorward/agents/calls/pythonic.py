@@ -1,7 +1,7 @@
-"""Calls written like those of a programming language: `data_list(collection="rooms", limit=5)`.
+"""Read calls in Python syntax: `data_list(collection="rooms", limit=5)`.
 
-They are read only where a mark says that a call comes. Nothing is evaluated: a value is JSON, a text in single quotes,
-or one of Python's three words, and anything else is a fault.
+They are read only where markup announces a call. Nothing is evaluated: a value is JSON, a string in single quotes, or
+True, False or None. Anything else is a fault.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Unreadable(Exception):
 
 
 def one(page: Page, at: int) -> Found | None:
-    """The call that begins here; None when nothing of that kind does."""
+    """Read the call that starts here, or return None."""
     head = page.match(HEAD, at)
     if head is None:
         return None
@@ -51,7 +51,8 @@ def one(page: Page, at: int) -> Found | None:
 
 
 def several(page: Page, at: int, until: int) -> Found | None:
-    """Calls and nothing else, up to a place: one a line, with commas or semicolons between, or in a list."""
+    """Read calls up to a position: one per line, separated by commas or semicolons, or in a list. None if other text
+    is found."""
     calls: list[Wanted] = []
     faults: list[str] = []
     place = page.match(_OPEN, at)
@@ -99,7 +100,7 @@ def _value(page: Page, at: int) -> tuple[Any, int]:
     if page.text[at : at + 1] in ("{", "["):
         end = page.end_of_json(at)
         if end < 0:
-            raise _Unreadable("a bracket is opened and never closed")
+            raise _Unreadable("a bracket is never closed")
         return _json(page.text[at:end]), end
     plain = page.match(_PLAIN, at)
     if plain is None:

@@ -1,4 +1,4 @@
-"""Calls of the pattern that reasons aloud: `Action: name`, and below it `Action Input: {…}`."""
+"""Read ReAct calls: `Action: name`, and on the next line `Action Input: {…}`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def action(page: Page, opening: re.Match[str]) -> Found:
         end = page.end_of_line(at)
         if page.match(_NOTHING, at) is not None:
             return Found(end=end, calls=(Wanted(name=name, params={}, raw=raw),))
-        why = f"the Action Input of {name} is no JSON object"
+        why = f"the Action Input of {name} is not a JSON object"
         return Found(end=end, faults=(fault(why, AS_JSON, page.text[at : min(end, at + 300)]),))
     end = page.end_of_json(at)
     if end < 0:
-        why = f"the Action Input of {name} is cut off; nothing behind it was read"
+        why = f"the Action Input of {name} is cut off; nothing after it was read"
         return Found(end=len(page.text), faults=(fault(why, AS_JSON, page.text[at : at + 300]),))
     read = call(name, page.text[at:end], raw)
     closing = page.match(_AFTER_FENCE, end) if fence else None

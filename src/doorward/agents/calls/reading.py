@@ -1,8 +1,8 @@
-"""An AI's answer, read: which calls stand in it, what looks like a call and is none, and the words around them.
+"""Parse an AI's answer into its calls, its unreadable calls, and the prose around them.
 
-The answer is read once, from its beginning to its end. At each place where something opens (a line, a fence, a tag, a
-mark, a quotation) one reader says what it is and how far it goes, and reading goes on behind it; so the inside of a
-value, of a quotation and of an example is never taken for something of its own. docs/CALLS.md lists every spelling.
+The answer is read once, from start to end. At each opening (a line, a fence, a tag, a special token, a quotation) one
+reader decides what it is and where it ends, and reading continues after it. So the inside of a value, a quotation or
+an example is never read as a call. docs/CALLS.md lists every spelling.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from doorward.agents.calls.wanted import Reading, Wanted
 MOST_CALLS = 50
 MOST_FAULTS = 10
 _AT_ONCE = 4_000
-"""Characters that are read within a few hundredths of a second, whatever they are."""
+"""Answers up to this length are parsed within a few hundredths of a second."""
 
 _THOUGHTS = r"think|thinking|thought|reasoning"
 _RESULTS = r"tool_response|tool_result|tool_output|function_results?|function_response|observation"
@@ -62,16 +62,16 @@ _BARE_MARK = re.compile(r"^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]*+|Action:\s*+
 
 
 def read(answer: str) -> Reading:
-    """What a model wrote as its own answer.
+    """Parse a model's own answer.
 
-    Nothing that a person wrote, that a command gave or that stands in a file is ever given to this function: calls are
-    wanted by AIs alone, and what they only pass on is data.
+    Never pass text of a person, a command or a file to this function: only AIs make calls, and everything else is
+    data.
     """
     return _Reader(answer).reading()
 
 
 async def read_aside(answer: str) -> Reading:
-    """The same, in a thread where it may take long: whoever writes an answer chooses what it costs to read it."""
+    """Parse an answer, in a thread if it is long, because its author decides what it costs to parse."""
     return read(answer) if len(answer) <= _AT_ONCE else await asyncio.to_thread(read, answer)
 
 
@@ -157,32 +157,32 @@ class _Reader:
     def _told(self) -> tuple[str, ...]:
         told = self._faults[:MOST_FAULTS]
         if len(self._faults) > MOST_FAULTS:
-            told.append(f"{len(self._faults) - MOST_FAULTS} more calls could not be read.")
+            told.append(f"{len(self._faults) - MOST_FAULTS} more calls cannot be read.")
         if len(self._calls) > MOST_CALLS:
             more = len(self._calls) - MOST_CALLS
             told.append(
-                f"Of your calls the first {MOST_CALLS} were read; {more} more in the same answer were not made."
+                f"Only the first {MOST_CALLS} of your calls were read; {more} more in the same answer were not made."
             )
         return tuple(told)
 
     def _after_first_thought(self) -> int:
-        """Where the answer begins when only the end of a thought is in it, its beginning being a part of the prompt."""
+        """Return where the answer starts if it opens inside a thought whose opening tag was part of the prompt."""
         end = self.page.find("</think>", 0)
         begin = self.page.find("<think>", 0)
         return end + len("</think>") if end >= 0 and not 0 <= begin < end and not self._is_quoted(end) else 0
 
     def _is_quoted(self, at: int) -> bool:
-        """Whether a place of an answer that is not read yet lies in a quotation or in a fence."""
+        """Whether a position lies in a quotation or a fenced block."""
         before = self.page.text[:at]
         fences_before = sum(1 for _ in _FENCE.finditer(before))
         return _QUOTES.match(before, before.rfind("\n") + 1) is not None or fences_before % 2 == 1
 
     def _thought(self, opening: re.Match[str]) -> Found:
-        """Thoughts are drafts: nothing in them is a call, and nobody is shown them."""
+        """Skip a thought: it holds no calls and is not shown."""
         closing = f"</{opening['thinks']}>"
         end = self.page.find(closing, opening.end())
         if end < 0:
-            why = f"Your answer ends within a thought; close it with {closing} and write your answer behind it."
+            why = f"Your answer ends inside a thought. Close it with {closing} and write your answer after it."
             return Found(end=len(self.page.text), faults=(why,))
         return Found(end=end + len(closing))
 
@@ -191,7 +191,7 @@ class _Reader:
         return Found(end=len(self.page.text) if end < 0 else end + len("<|end|>"))
 
     def _region(self, opening: re.Match[str], closing: str) -> Found:
-        """What a model shows as somebody else's, such as the result of a call."""
+        """Keep text that a model shows as somebody else's, such as the result of a call."""
         end = self.page.find(closing, opening.end())
         return Found(end=len(self.page.text) if end < 0 else end + len(closing), kept=True)
 
@@ -207,7 +207,7 @@ class _Reader:
         return lines.behind_a_sentence(self.page, opening)
 
     def _code(self, opening: re.Match[str]) -> Found | None:
-        """Code within a sentence is an example. It ends with as many ticks as it began with, before an empty line."""
+        """Keep inline code as an example. It ends with the same number of backticks, before an empty line."""
         ticks = opening["code"]
         end = self.page.find(ticks, opening.end())
         if end < 0:
@@ -216,11 +216,11 @@ class _Reader:
         return None if 0 <= empty < end else Found(end=end + len(ticks), kept=True)
 
     def _list(self, opening: re.Match[str]) -> Found | None:
-        """An answer that is nothing but a list of calls like code."""
+        """Read an answer that is only a list of calls in Python syntax."""
         return pythonic.several(self.page, opening.start(), len(self.page.text))
 
     def _json(self, opening: re.Match[str]) -> Found | None:
-        """JSON on lines of its own, or the whole answer."""
+        """Read JSON on lines of its own, or as the whole answer."""
         at = opening.end()
         if self.page.hopeless:
             return None

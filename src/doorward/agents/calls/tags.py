@@ -1,4 +1,4 @@
-"""Calls between tags: `<tool_use>`, `<tool_call>`, `<function=…>`, `<invoke name="…">` and their kin."""
+"""Read calls in tags: `<tool_use>`, `<tool_call>`, `<function=…>`, `<invoke name="…">` and similar."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPENING = (
     r"(?:=(?P<equals>[^<>\s]{1,200})|(?P<attributes>[ \t][^<>\n]{0,300}))?\s*+>"
 )
 CLOSING = rf"/(?:[a-z]{{1,12}}:)?(?:{_TAGS})>"
-"""One that is left over, of a tag that only stood around calls. Both stand behind an opening bracket."""
+"""A leftover closing tag of a wrapper around calls. Both patterns follow an opening bracket."""
 
 AS_TAG = "valid is <tool_use><tool_name>data/list</tool_name><parameters>{}</parameters></tool_use>"
 
@@ -33,7 +33,7 @@ _WORD = re.compile(r"\s*+(?P<name>[A-Za-z_][A-Za-z0-9_./:-]{0,199})[ \t]*+(?=\n|
 
 
 class _Unreadable(Exception):
-    """It is no call. Reading goes on behind it, unless its end is missing: then all that follows may belong to it."""
+    """Not a call. Reading continues after it, unless its end is missing: then all following text may belong to it."""
 
     ends = True
 
@@ -43,7 +43,7 @@ class _CutOff(_Unreadable):
 
 
 def tag(page: Page, opening: re.Match[str]) -> Found | None:
-    """What stands between a tag and its end. A tag around other tags goes, and they are read for themselves."""
+    """Read the content of a tag. A tag around other tags is skipped, and those are read one by one."""
     name, at = opening["tag"], opening.end()
     attribute = _NAME_ATTRIBUTE.search(opening["attributes"] or "")
     called = opening["equals"] or (attribute["name"] if attribute else "")
@@ -56,7 +56,7 @@ def tag(page: Page, opening: re.Match[str]) -> Found | None:
         return _inside(page, opening, called.strip("\"'"), f"</{name}>", kind)
     except _Unreadable as error:
         end = page.find(f"</{name}>", at) if error.ends else -1
-        end, more = (end + len(name) + 3, "") if end >= 0 else (len(page.text), "; nothing behind it was read")
+        end, more = (end + len(name) + 3, "") if end >= 0 else (len(page.text), "; nothing after it was read")
         given = page.text[opening.start() : opening.start() + 300]
         return Found(end=end, faults=(fault(f"{error}{more}", AS_TAG, given),))
 
@@ -77,13 +77,13 @@ def _inside(page: Page, opening: re.Match[str], called: str, closing: str, kind:
 
 
 def _json(page: Page, at: int, called: str, closing: str) -> Found:
-    """One piece of JSON or several. It shows where it ends, so an end tag that a server cut off is not missed."""
+    """Read one or more JSON values. JSON shows where it ends, so a missing closing tag is accepted."""
     calls: list[Wanted] = []
     faults: list[str] = []
     while page.text[at : at + 1] in ("{", "["):
         end = page.end_of_json(at)
         if end < 0:
-            raise _CutOff("it is cut off: a bracket is opened and never closed")
+            raise _CutOff("it is cut off: a bracket is never closed")
         text = page.text[at:end]
         if called:
             read = jsoncalls.call(called, text, text)
@@ -96,7 +96,7 @@ def _json(page: Page, at: int, called: str, closing: str) -> Found:
     if page.text.startswith(closing, at):
         at += len(closing)
     elif at < len(page.text) and not page.text.startswith("<", at):
-        raise _Unreadable("something stands behind its JSON")
+        raise _Unreadable("its JSON is followed by other text")
     return Found(end=at, calls=tuple(calls), faults=tuple(faults))
 
 
@@ -117,7 +117,7 @@ def _key_values(page: Page, at: int) -> tuple[list[tuple[str, str]], int]:
 
 
 def _children(page: Page, named: re.Match[str], closing: str, start: int) -> Found:
-    """A name in a tag of its own, and arguments in another: as JSON, or each in a tag again."""
+    """Read a name in a tag of its own, and arguments in another: as JSON, or each in its own tag."""
     at = named.end()
     around = page.match(_ARGUMENTS_TAG, at)
     if around is None:
@@ -126,11 +126,11 @@ def _children(page: Page, named: re.Match[str], closing: str, start: int) -> Fou
     if page.text[at : at + 1] == "{":
         end = page.end_of_json(at)
         if end < 0:
-            raise _CutOff("it is cut off: a bracket is opened and never closed")
+            raise _CutOff("it is cut off: a bracket is never closed")
         read = jsoncalls.call(named["name"], page.text[at:end], page.text[start:end])
         at = page.after_blanks(end)
         if not page.text.startswith(inner, at):
-            raise _Unreadable(f"something stands behind its arguments, or {inner} is missing")
+            raise _Unreadable(f"its arguments are followed by other text, or {inner} is missing")
         end = _end(page, at + len(inner), closing)
         return Found(end=end, calls=(read,)) if isinstance(read, Wanted) else Found(end=end, faults=(read,))
     pairs, at = _parameters(page, at, inner)
@@ -152,14 +152,14 @@ def _value(page: Page, at: int, closing: str) -> tuple[str, int]:
 
 
 def _written(page: Page, at: int, closing: str) -> Found:
-    """A call in words: like code, or like a line."""
+    """Read a call in Python syntax or as a line."""
     end = page.find(closing, at)
     if end < 0:
         raise _CutOff(f"it is cut off: {closing} is missing")
     inside = Page(page.text[at:end].strip().removeprefix("EXECUTE:").strip())
     found = pythonic.several(inside, 0, len(inside.text)) or lines.bare(inside.text)
     if found is None or found.end < len(inside.text):
-        raise _Unreadable("it holds no call that can be read")
+        raise _Unreadable("it holds no readable call")
     return Found(end=end + len(closing), calls=found.calls, faults=found.faults)
 
 
@@ -175,4 +175,4 @@ def _end(page: Page, at: int, closing: str) -> int:
     at = page.after_blanks(at)
     if page.text.startswith(closing, at):
         return at + len(closing)
-    raise _Unreadable(f"it is cut off, or something stands in it that is no parameter: {closing} is missing")
+    raise _Unreadable(f"it is cut off, or contains something that is not a parameter: {closing} is missing")

@@ -1,4 +1,4 @@
-"""Calls behind the marks that models were trained on, where a server passes those on as text."""
+"""Read calls after the special tokens of model families, where a server passes those on as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BAR = "[|｜]"
 _NAMED = r"(?P<{group}>[A-Za-z_][A-Za-z0-9_./-]{{0,199}})"
 
 OPENING = r"\|python_(?:tag|start)\|>|\|tool_call\|>|\|START_ACTION\|>|\|action_start\|>(?:<\|plugin\|>)?|<function>>"
-"""Behind an opening bracket: a mark, and then JSON, or a name and JSON, or a call like code."""
+"""After an opening bracket: a token, followed by JSON, a name and JSON, or a call in Python syntax."""
 OTHER_OPENING = r"\[TOOL_CALLS\]|(?<![\w.])functools(?=\[)"
 
 _TO = r"(?:<\|channel\|>\w++)?[ \t]*+(?:<\|constrain\|>)?(?:json|code)?[ \t]*+<\|message\|>"
@@ -25,11 +25,11 @@ NAMED_OPENING = (
     + _NAMED.format(group="sent")
     + _TO
 )
-"""Behind an opening bracket: a mark with the name of a tool in it; its arguments follow."""
+"""After an opening bracket: a token that includes the tool name; its arguments follow."""
 OTHER_NAMED = rf"\bto={_NAMED.format(group='sent_to')}{_TO}"
 
 REMAINS = rf"{_BAR}/?[A-Za-z_▁]{{1,40}}{_BAR}>(?:assistant\b)?|/s>"
-"""Behind an opening bracket: marks that say nothing by themselves."""
+"""After an opening bracket: tokens without a meaning of their own."""
 OTHER_REMAINS = rf"\[/TOOL_CALLS\]|(?<=[}}\])])\s*+```(?=\s*+<{_BAR}tool[_▁]call[_▁]end)"
 
 _NAME = re.compile(
@@ -73,7 +73,7 @@ def _json(page: Page, at: int, opening: re.Match[str]) -> Found:
 def _arguments(page: Page, name: str, at: int, opening: re.Match[str]) -> Found:
     at = page.after_blanks(at)
     if page.text[at : at + 1] != "{":
-        why = f"behind the name {name} stands no JSON object"
+        why = f"the name {name} is not followed by a JSON object"
         return Found(end=page.end_of_line(at), faults=(fault(why, AS_JSON, page.text[opening.start() :][:300]),))
     end = page.end_of_json(at)
     if end < 0:
@@ -88,12 +88,12 @@ def _like_code(page: Page, at: int, opening: re.Match[str]) -> Found:
     inside = Page(page.text[at:until].rstrip())
     found = pythonic.several(inside, 0, len(inside.text))
     if found is None:
-        why = 'behind its mark stands neither JSON nor a call like data_list(collection="rooms")'
+        why = 'its token is followed by neither JSON nor a call such as data_list(collection="rooms")'
         return Found(end=until, faults=(fault(why, AS_JSON, page.text[opening.start() : until]),))
     return Found(end=until, calls=found.calls, faults=found.faults)
 
 
 def _cut(page: Page, opening: re.Match[str]) -> Found:
-    why = "it is cut off: a bracket is opened and never closed; nothing behind it was read"
+    why = "it is cut off: a bracket is never closed; nothing after it was read"
     given = page.text[opening.start() : opening.start() + 300]
     return Found(end=len(page.text), faults=(fault(why, AS_JSON, given),))

@@ -1,4 +1,4 @@
-"""What reading an answer gives: the calls in it, what could not be read, and the words around them."""
+"""The parsed form of an answer: its calls, its faults and its prose."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import msgspec
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """One call that a model wants, in whatever way it wrote it."""
+    """One call of a model, independent of its spelling."""
 
     name: str
     """As the model wrote it; the registry resolves spellings."""
     params: Mapping[str, Any] | None = None
     args: tuple[tuple[str, str | None], ...] | None = None
-    """Parameters as text, to be read by the command's schema; instead of `params`."""
+    """Parameters as text, typed later by the command's schema; used instead of `params`."""
     id: str = ""
-    """The provider's id of a native call, which its result must carry."""
+    """The provider's id of a native call; its result must carry it."""
     raw: str = ""
-    """What the model wrote."""
+    """The original text."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[Wanted, ...] = ()
     faults: tuple[str, ...] = ()
-    """A sentence to the model for each thing that looks like a call and cannot be read as one."""
+    """One sentence for the model per unreadable call."""
     prose: str = ""
-    """The answer without its calls: what the room is shown."""
+    """The answer without its calls, as the room sees it."""

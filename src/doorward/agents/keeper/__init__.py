@@ -1,1 +1,1 @@
-"""The keeper: told in plain words what is wanted, it does that by calls through the gate, and says what it did."""
+"""The keeper: an agent that carries out requests in plain words. Each of its calls goes through the gate."""

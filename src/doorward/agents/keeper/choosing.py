@@ -1,4 +1,4 @@
-"""What the keeper thinks with, and what a person should know about that."""
+"""Choose the keeper's model, and tell people when their data goes to another machine."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KEY = "OPENAI_API_KEY"
 
 
 def wanted(asked: str, caller: Caller, settings: Keeper, environment: Mapping[str, str]) -> str:
-    """The name of the model: what was asked for, what the settings say, or what the environment has a key for.
+    """Return the name of the model: the one asked for, the one in the settings, or one with a key in the environment.
 
-    Models cost money, and their keys are the house's own: who is a guest here thinks with what costs nothing.
+    Callers of other tenants get the free house model by default, because model keys belong to the operator.
     """
     if asked:
         return asked
@@ -36,13 +36,13 @@ def wanted(asked: str, caller: Caller, settings: Keeper, environment: Mapping[st
 
 
 def check(asked: str, caller: Caller, settings: Keeper) -> None:
-    """Refuse the name of a model that this caller may not choose."""
+    """Refuse a model that this caller may not choose."""
     if asked in (HOUSE, *settings.models):
         return
     if caller.tenant == LOCAL and caller.kind == "human" and caller.access >= Access.FULL:
         return
     raise NotPermitted(
-        f"You may not choose what the keeper thinks with beyond {', '.join((HOUSE, *settings.models))}; given "
+        f"You may not choose this model for the keeper. Valid: {', '.join((HOUSE, *settings.models))}; given "
         f"{shortened(asked)}.",
         rule="settings: keeper.models",
         hint="Leave the model out.",
@@ -50,7 +50,7 @@ def check(asked: str, caller: Caller, settings: Keeper) -> None:
 
 
 def leaves(model: Model) -> str:
-    """A sentence where what is asked and found goes to another machine; else nothing."""
+    """Return a notice if the request and its results go to another machine, else an empty text."""
     if not isinstance(model, RemoteModel) or not model.is_elsewhere:
         return ""
-    return f"What was asked and what the commands gave was sent to {model.name}, on another machine; secrets were not."
+    return f"Your request and the command output were sent to {model.name} on another machine, with secrets redacted."

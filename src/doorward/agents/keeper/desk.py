@@ -1,4 +1,4 @@
-"""Where the keeper is asked: it finds a session and a model, does the work, and says what became of it."""
+"""The keeper's service: it takes a request, finds a session and a model, runs the loop and returns the answer."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from doorward.settings import Keeper
 from doorward.visible import storable, visible
 
 Terms = Callable[[Caller, Policy | None, Command], ApprovalTerms | None]
-"""The approval that somebody needs for a command where that policy holds."""
+"""Returns the approval that a caller needs for a command under a policy, or None."""
 _MARGIN = 1.0
-"""Seconds before the gate would stop it that the keeper stops by itself, and says what it did so far."""
+"""Seconds before the gate's time limit at which the keeper stops by itself, so that it can report its progress."""
 
 
 class Desk:
-    """The keeper, as commands know it. It remembers nothing between two requests but what is in their session."""
+    """Implements the keeper for commands. Between requests it keeps no state outside their session."""
 
     def __init__(self, models: Models, terms: Terms, environment: Mapping[str, str] | None = None) -> None:
         self._models = models
@@ -45,13 +45,13 @@ class Desk:
         self._environment = os.environ if environment is None else environment
 
     def thinking_with(self, models: Models, environment: Mapping[str, str]) -> Desk:
-        """The same keeper with other models to think with."""
+        """Return the same keeper with other models."""
         return Desk(models, self._terms, environment)
 
     async def answer(
         self, ctx: Context, prompt: str, *, session: str = "", model: str = "", ticket: str = ""
     ) -> Answer:
-        """Do what is asked for by calls inside this one, and say what was done."""
+        """Carry out a request by calls inside this one, and report what was done."""
         if model:
             choosing.check(model, ctx.caller, ctx.house.settings.keeper)
         opened = await ctx.house.sessions.open(ctx.caller, ctx.call.room, session)
@@ -64,13 +64,13 @@ class Desk:
         return answer
 
     async def suggest(self, ctx: Context, request: str, folder: str) -> Suggestion | None:
-        """The one call that would do what is wanted, by somebody in this folder; None when it does not know."""
+        """Suggest one call that does what is requested, for a caller in this folder; None if there is none."""
         caller = ctx.caller
         session = Session(tenant=caller.tenant, user=caller.id, id="", room=ctx.call.room, cwd=folder)
         return await suggesting.suggest(ctx, self.brief(ctx, session, request), self._models, request)
 
     def model(self, asked: str, caller: Caller, settings: Keeper) -> tuple[Model, list[str]]:
-        """What to think with, and what a person should know of that. What was asked for by name is not replaced."""
+        """Return the model and notes about it for people. A model asked for by name has no fallback."""
         name = choosing.wanted(asked, caller, settings, self._environment)
         try:
             found = self._models.find(name)
@@ -89,7 +89,7 @@ class Desk:
         return self._environment.get("USHELL_AI_DEBUG", "") not in ("", "0")
 
     def brief(self, ctx: Context, session: Session, asked: str) -> Brief:
-        """What every answer to this request is made of."""
+        """Collect the input that all answers to this request share."""
         caller = ctx.caller.thinking()
         room = ctx.house.rooms.get(caller.tenant, ctx.call.room)
         policy = ctx.house.recipes.policy(room.recipe) if room is not None else None
@@ -109,7 +109,7 @@ class Desk:
 
 
 class _Request:
-    """One request to the keeper, in the session that it belongs to, of which only the talk is changed."""
+    """One request to the keeper. Of its session it changes only the conversation."""
 
     def __init__(self, desk: Desk, ctx: Context, session: Session, model: str) -> None:
         self._desk = desk
@@ -117,7 +117,7 @@ class _Request:
         self._session = session
         self._model = model
         self._thought_with = ""
-        """The model of the work that is taken up again."""
+        """The model of the request that is resumed."""
         self._notes: list[str] = []
 
     async def begin(self, prompt: str) -> Answer:
@@ -132,20 +132,20 @@ class _Request:
         return brief
 
     async def go_on(self, ticket: str, beside: str) -> Answer:
-        """Take up what waited: run the call that a person said yes to, and work on from there to an answer."""
+        """Resume a paused request: run the approved call and continue to an answer."""
         left, approval = await waiting.take_up(self._ctx, self._session.id, ticket)
         self._thought_with = left.model
         if beside.strip() and redact.said(visible(storable(beside))) != left.asked:
-            self._note("What was asked beside the ticket was not looked at; ask it by itself, without the ticket.")
+            self._note("The new prompt was ignored because a ticket was given. Send it again without the ticket.")
         brief = await self._brief(left.asked)
         talk = self._session.talk
         if approval.state != "pending" and talk and left.asked.startswith(talk[-1][0]):
-            talk.pop()  # that it waited: what became of it is said in its place
+            talk.pop()  # the "waiting" entry, which the final answer replaces
         if approval.state == "approved":
             return await self._work(brief, self._model or left.model, (left, approval))
         if approval.state == "pending":
             said = waiting.how_to_go_on(approval, self._session.id)
-            return self._answer("waiting", said, "It still waits for a person.", None)
+            return self._answer("waiting", said, "The request is still waiting for approval.", None)
         await waiting.close(self._ctx, self._session.id, ticket)
         said = waiting.not_approved(approval)
         self._session.said(left.asked, said)
@@ -174,9 +174,9 @@ class _Request:
             return await self._ended(brief, work, end, own.cwd)
 
     async def _resume(self, work: Work, hands: Hands, left: LeftOff, approval: Approval) -> End | None:
-        """Run what a person said yes to, and put it where the model left off; an end when it has to wait again."""
+        """Run the approved call and add its result to the transcript; return an end if the work cannot continue."""
         done = await hands.resume(approval, json.loads(approval.params))
-        if done.call["status"] != "refused":  # then the approval is not used up, and it can be taken up again
+        if done.call["status"] != "refused":  # a refused call does not use the approval, so it can be resumed again
             await waiting.close(self._ctx, self._session.id, approval.id)
         work.so_far += left.turns
         if left.part:
@@ -184,7 +184,7 @@ class _Request:
         return work.took(Wanted(name=left.tool, id=left.answers), done)
 
     def _instead(self, work: Work, asked: str) -> Model | None:
-        """The model that does it instead: where nobody asked for one by name, and nothing was done or said yet."""
+        """Return the fallback model, if no model was asked for by name and nothing was done yet."""
         return None if asked or work.calls else self._desk.instead_of(work.model)
 
     async def _ended(self, brief: Brief, work: Work, end: End, folder: str) -> Answer:
@@ -206,7 +206,7 @@ class _Request:
             said = _so_far(work, end)
         error = end.error
         if end.waits is not None:
-            error = "It waits for a person's approval."
+            error = "The request is waiting for approval."
         self._session.said(brief.asked, said)
         return self._answer(end.ended, said, error, work)
 
@@ -229,7 +229,7 @@ class _Request:
         self._ctx.execution.step("note", {"text": text})
 
     def _seconds(self, brief: Brief) -> float:
-        """How long it may take: as the settings say, and less where the room's recipe stops commands earlier."""
+        """Return the time limit: the setting, or less if the room's recipe has a shorter command timeout."""
         most = brief.policy.limits.timeout if brief.policy is not None else None
         seconds = brief.limits.seconds
         return seconds if most is None else max(0.1, min(seconds, most - _MARGIN))
@@ -241,14 +241,14 @@ def _away(model: Model) -> list[str]:
 
 
 def _so_far(work: Work, end: End) -> str:
-    """What there is to say where the model came to no words of its own."""
+    """Summarise the work when the model gave no answer of its own."""
     count = len(work.calls)
-    done = f"{count} call{'s were' if count != 1 else ' was'} made until then" if count else "Nothing was run"
+    done = f"{count} call{'s were' if count != 1 else ' was'} made before that" if count else "Nothing was run"
     return f"{end.error} {done}."
 
 
 def _context(given: str) -> tuple[str, int]:
-    """What USHELL_AI_CONTEXT says: a number of lines of the session's history, or words for every model."""
+    """Parse USHELL_AI_CONTEXT: a number of history lines, or a text for every model."""
     if given.isascii() and given.isdecimal():
         return "", min(int(given[:4]), 500)
     return redact.text(given.strip())[:4_000], 0

@@ -1,4 +1,4 @@
-"""What the keeper does: each thing that its model wants, by a call inside its own, and what came of it."""
+"""Run the keeper's tool calls, each as a call inside its own, and report the results."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ _LONGEST_NAME = 100
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was done, or not."""
+    """The result of one tool call, run or not."""
 
     call: ToolCall
     told: str
-    """What the model is told of it."""
+    """The result text for the model."""
     code: str = ""
     message: str = ""
     part: bool = False
-    """Whether what waits for a person is only a part of what was wanted, such as one call of a line."""
+    """Whether only a part of the tool call waits for approval, such as one command of a line."""
 
 
 class Hands:
-    """Makes calls inside one call of agent/ask, in a session of the keeper's own."""
+    """Runs tool calls inside one call of agent/ask, in a session of the keeper's own."""
 
     def __init__(self, ctx: Context, session: Session) -> None:
         self._ctx = ctx
         self._session = session
         self._doing: tuple[Name, dict[str, Any]] | None = None
-        """What it is in the middle of."""
+        """The tool call that is running."""
         self._parked: list[Step] = []
-        """Calls that wait for a person, however deep inside what was done last."""
+        """Calls, at any depth inside the last tool call, that wait for approval."""
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[Hands]:
-        """While it works, it hears of every call inside its own that has to wait."""
+        """Watch for calls inside this one that have to wait for approval."""
         leave = self._ctx.execution.follow(self._heard)
         try:
             yield self
@@ -70,12 +70,12 @@ class Hands:
             leave()
 
     def answering(self, response: str) -> None:
-        """What is done from here on belongs to another answer of the model: a recipe may limit how much one does."""
+        """Start a new answer of the model. Recipes limit the calls per answer."""
         call = msgspec.structs.replace(self._ctx.call, response=response)
         self._ctx = msgspec.structs.replace(self._ctx, call=call)
 
     async def do(self, wanted: Wanted) -> Done:
-        """Do what a model wants. Whatever becomes of it is told; only what ends the whole work is raised."""
+        """Run a tool call and return its result, whatever it is. Only errors that end the whole request are raised."""
         try:
             what = meant(wanted)
             doing = self._line(what.text) if isinstance(what, Line) else self._command(*self._asked_for(what, wanted))
@@ -84,7 +84,7 @@ class Hands:
         return await doing
 
     def tells_how_it_stands(self, wanted: Wanted) -> bool:
-        """Whether asking the same again makes sense, since the answer is another once something has gone on."""
+        """Whether a call is a status query, which makes sense to repeat."""
         try:
             what = meant(wanted)
         except BadParams:
@@ -94,22 +94,22 @@ class Hands:
         return command is not None and command.facts.tells_how_it_stands
 
     async def resume(self, approval: Approval, params: Mapping[str, Any]) -> Done:
-        """Make the call that a person said yes to. Every check runs again, and the approval is used up."""
+        """Run an approved call. Every check runs again, and the approval is used up."""
         return await self._command(approval.command, params, approval.id)
 
     def stopped(self) -> list[ToolCall]:
-        """What it was in the middle of when time was up: that began, and may have done something."""
+        """Return the tool call that was interrupted by the time limit; it may have had effects."""
         if self._doing is None:
             return []
         tool, given = self._doing
-        return [self._ended(tool, given, "It was stopped in the middle, because time was up.", "failed", "", "")]
+        return [self._ended(tool, given, "Interrupted by the time limit.", "failed", "", "")]
 
     def _heard(self, notice: Notice) -> None:
         if isinstance(notice, Step) and notice.kind == "waits":
             self._parked.append(notice)
 
     def _asked_for(self, what: Named | Reads | Writes, wanted: Wanted) -> tuple[str, Mapping[str, Any]]:
-        """The command that is meant and its parameters, by its own name where there is one of that name."""
+        """Return the command name and parameters of a tool call, with the command's own name if it is known."""
         if isinstance(what, Reads):
             return self._file("read"), {"path": self._path(what.path, self._file("read"))}
         if isinstance(what, Writes):
@@ -117,24 +117,26 @@ class Hands:
             return name, {"path": self._path(what.path, name), "content": what.content}
         command = self._found(what.name)
         if command is None:
-            return what.name, what.params  # which the gate refuses, and names what is near
+            return what.name, what.params  # the gate refuses it and suggests similar names
         params = what.params
         if wanted.args is not None:
-            with contextlib.suppress(BadParams):  # otherwise the gate says what is wrong with them
+            with contextlib.suppress(BadParams):  # the gate reports what is wrong
                 params = typed(command, wanted.args)
         return command.name, self._placed(command, params)
 
     def _placed(self, command: Command, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A program runs where the session is, unless it is said where."""
+        """Add the session's folder to a program's parameters, unless one is given."""
         if not isinstance(command, CatalogueCommand) or FOLDER in params or FOLDER not in command.arguments:
             return params
         here = in_workspace(self._session.cwd, self._session)
         if here is None and any(one.type == "path" for one in command.entry.parameters):
-            raise BadParams(f"{command.name} works on files of the workspace, and this is {self._session.cwd}.")
+            raise BadParams(
+                f"{command.name} works only on files in the workspace; the session's folder is {self._session.cwd}."
+            )
         return params if here in (None, ".") else {**params, FOLDER: here}
 
     def _file(self, verb: str) -> str:
-        """The command for files: of the whole tree, or of the workspace where a recipe leaves only that."""
+        """Return the file command: of the whole tree, or of the workspace if the recipe allows only that."""
         whole = f"vfs/{verb}"
         registry, caller = self._ctx.house.registry, self._ctx.caller.thinking()
         if whole in registry and self._ctx.house.rules_on(caller, self._ctx.call.room, registry[whole]).allowed:
@@ -142,13 +144,13 @@ class Hands:
         return f"file/{verb}"
 
     def _path(self, path: str, command: str) -> str:
-        """A path as seen from where the session is."""
+        """Resolve a path from the session's folder."""
         if command.startswith("vfs/"):
             return path if path.startswith(("/", "~")) else posixpath.join(self._session.cwd, path)
         whole = absolute(path, self._session.cwd, self._session.home)
         below = in_workspace(whole, self._session)
         if below is None:
-            raise BadParams(f"{whole} is no file of the workspace, and no other files can be used here.")
+            raise BadParams(f"{whole} is outside the workspace. Only files in the workspace can be used here.")
         return below
 
     def _found(self, name: str) -> Command | None:
@@ -194,7 +196,11 @@ class Hands:
         code = last.get("code", "") if last is not None else ""
         if waits:
             return Done(
-                call=call, told=_WAITING, code="approval_needed", message="A call in this line waits.", part=True
+                call=call,
+                told=_WAITING,
+                code="approval_needed",
+                message="A call in this line waits for approval.",
+                part=True,
             )
         told_ = f"run_command: {status} (exit code {said.exit_code}).\n{data.marked(output)}"
         message = said.stderr.strip().rpartition("\n")[2] or f"The line ended with exit code {said.exit_code}."
@@ -228,11 +234,11 @@ class Hands:
         return call
 
     def _waits(self) -> str:
-        """The ticket of a call, inside what was just done, that has to wait; empty when there is none."""
+        """Return the ticket of a call inside the last tool call that waits for approval, or an empty text."""
         return str(self._parked[0].data["ticket"]) if self._parked else ""
 
     def _shown(self, text: str) -> str:
-        """A text without what the variables of its session keep secret, which no model is shown."""
+        """Redact the session's secret variables; no model sees them."""
         return without(text, self._session.secrets)
 
     def _cut(self, text: str) -> str:
@@ -240,11 +246,11 @@ class Hands:
         return text if len(text) <= most else f"{text[:most]}\n[cut: {most} of {len(text)} characters shown]"
 
 
-_WAITING = "It waits for a person's approval. You are told what came of it when a person has decided."
+_WAITING = "It waits for a person's approval. You get the result when a person has decided."
 
 
 def _with_ticket(outcome: Outcome, waits: str) -> str:
-    """What a model is told. A call that did not get further because one inside it waits, waits itself."""
+    """Return the result text for the model. A call with a waiting call inside it counts as waiting."""
     return _WAITING if waits and outcome.status != "parked" else told(outcome)
 
 

@@ -1,6 +1,6 @@
-"""The three tools of the keeper: what a model that knows no house is offered instead of hundreds of commands.
+"""The keeper's three tools, offered to models instead of hundreds of commands.
 
-Whatever a model calls, the answer shows it as one of these, so that a program reads every answer in one way.
+The answer reports every call as one of these three, so that programs can read all answers the same way.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ TOOLS = (
     ),
     Tool(
         "write_file",
-        "Write a file, which is made or replaced.",
+        "Write a file. It is created or replaced.",
         {
             "type": "object",
-            "properties": {"path": _PATH, "content": {"type": "string", "description": "All that it shall hold"}},
+            "properties": {"path": _PATH, "content": {"type": "string", "description": "The complete new content"}},
             "required": ["path", "content"],
             "additionalProperties": False,
         },
@@ -56,7 +56,7 @@ TOOLS = (
 READS = frozenset(("file/read", "vfs/read"))
 WRITES = frozenset(("file/write", "vfs/write"))
 _PARAMS = ("params", "parameters", "arguments", "args", "input")
-"""How models call the parameters of a command that they name."""
+"""The keys under which models put the parameters of a named command."""
 _SHOWN = re.compile(
     r"""["']?(?:name|tool|tool_name|function)["']?\s*:\s*["'](?:run_command|read_file|write_file)["']"""
 )
@@ -70,7 +70,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """One command by its name, in whatever spelling."""
+    """One command by name, in any spelling."""
 
     name: str
     params: Mapping[str, Any]
@@ -89,7 +89,7 @@ Meant = Line | Named | Reads | Writes
 
 
 def meant(wanted: Wanted) -> Meant:
-    """What a model wants, whether it calls a tool of ours or a command; BadParams when that cannot be known."""
+    """Interpret a call of one of the three tools, or of a command directly. Raises BadParams if it is not valid."""
     ours = _OURS.get(folded(wanted.name))
     given: Mapping[str, Any] = dict(wanted.args) if wanted.args is not None else wanted.params or {}
     if ours is None:
@@ -100,7 +100,7 @@ def meant(wanted: Wanted) -> Meant:
         return Writes(_text(ours, given, "path"), _text(ours, given, "content"))
     line = _text(ours, given, "command").strip()
     if not line:
-        raise BadParams("run_command: `command` is empty; give a line, or the name of a command.")
+        raise BadParams("run_command: `command` is empty. Give a line, or the name of a command.")
     key = next((one for one in _PARAMS if one in given), "")
     if key:
         return Named(line, _object(key, given[key]))
@@ -108,7 +108,7 @@ def meant(wanted: Wanted) -> Meant:
 
 
 def called(command: str, params: Mapping[str, Any]) -> tuple[Name, dict[str, Any]]:
-    """A call of a command as one of the three tools."""
+    """Express a command call as one of the three tools."""
     if command in READS and isinstance(params.get("path"), str):
         return "read_file", {"path": params["path"]}
     if command in WRITES and isinstance(params.get("path"), str):
@@ -120,12 +120,12 @@ def _text(tool: str, given: Mapping[str, Any], name: str) -> str:
     value = given.get(name)
     if not isinstance(value, str):
         known = ", ".join(next(one for one in TOOLS if one.name == tool).schema["properties"])
-        raise BadParams(f"{tool}: `{name}` must be there, as text; valid: {known}; given {shortened(dict(given))}.")
+        raise BadParams(f"{tool}: `{name}` is required, as text; valid: {known}; given {shortened(dict(given))}.")
     return value
 
 
 def _object(key: str, value: Any) -> Mapping[str, Any]:
-    """Parameters as an object, also where a model wrote that as text."""
+    """Return parameters as an object. Some models write the object as JSON text."""
     if isinstance(value, str):
         try:
             value = strictjson.loads(value) if value.strip() else {}
@@ -141,5 +141,5 @@ def _object(key: str, value: Any) -> Mapping[str, Any]:
 
 
 def shows_a_call(prose: str) -> bool:
-    """Whether words without a call hold what looks like one of ours, in a place where none is read."""
+    """Whether prose contains something that looks like a call of these tools but was not parsed as one."""
     return _SHOWN.search(prose) is not None

@@ -1,7 +1,7 @@
-"""Telling a call that the keeper's model wants from one that merely stands in what it was shown.
+"""Detect calls that the keeper's model only quotes from its prompt.
 
-Only calls that a model wrote into its text are asked about. A line that it gives to run_command is looked at as what it
-would run, so that a command planted in a file is known again in either form.
+Only calls written in the text of an answer are checked. A run_command line is also compared as the command it would
+run, so that a command planted in a file is recognised in either form.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from doorward.agents.quoting import NOT_MADE, Quotations
 from doorward.errors import BadParams
 
 _OURS = ("help/",)
-"""Results that hold our own words: a model is meant to take a line from them."""
+"""Results with text of Doorward itself: models are meant to copy calls from them."""
 _THEIRS = "mcp/"
-"""What the commands of other servers begin with, which describe them in words of their own."""
+"""The prefix of commands of other servers, whose descriptions come from those servers."""
 
 
 def why_not(quotations: Quotations, calls: Sequence[Wanted], said: Sequence[str], results: Sequence[str]) -> list[str]:
-    """For each call why it is not made, or nothing: `said` is what people said, `results` what commands gave."""
+    """Return for each call the reason not to run it, or "". `said` is text of people, `results` is command output."""
     foreign = [text for text in results if _THEIRS in text or not text.startswith(_OURS)]
     reasons = quotations.why_not(map(_bare, calls), (*said, *foreign))
     shown = [" ".join(text.split()) for text in foreign]
@@ -31,12 +31,12 @@ def why_not(quotations: Quotations, calls: Sequence[Wanted], said: Sequence[str]
 
 
 def of_servers(instructions: str) -> list[str]:
-    """What other servers say of their commands, as far as it stands in what a model is told."""
+    """Return the descriptions that other servers give of their commands, from the instructions of a prompt."""
     return [line for line in instructions.splitlines() if line.startswith(f"- {_THEIRS}")]
 
 
 def _bare(wanted: Wanted) -> Wanted:
-    """A call as the command that it would run, where that is a single one."""
+    """Return the command call that a tool call runs, if it is a single one."""
     try:
         what = meant(wanted)
     except BadParams:
@@ -55,7 +55,7 @@ def _bare(wanted: Wanted) -> Wanted:
 
 
 def _stands_in(wanted: Wanted, shown: Sequence[str]) -> bool:
-    """Whether a line of more than one word stands, as it is, in what a command gave."""
+    """Whether a line of more than one word appears literally in the output of a command."""
     try:
         what = meant(wanted)
     except BadParams:

@@ -1,7 +1,7 @@
-"""The one call that would do what somebody wants, worked out by the house model; nothing of it runs.
+"""Suggest one call for a request, by the house model. The suggested call is not run.
 
-Which collection and which field are meant can be seen only in the house's own data. So what has to be known first is
-looked up, by calls inside this one that read and are made by whoever asks.
+Which collection and field a request means depends on the stored data, so the model may look things up first: by
+read-only calls inside this one, made as the caller.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_LOOKUPS = 12
 
 
 async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> Suggestion | None:
-    from doorward.agents.house.model import HouseModel  # noqa: PLC0415 - it is large, and many never ask it
+    from doorward.agents.house.model import HouseModel  # noqa: PLC0415 - large, and often not needed
 
     model = models.find("house")
     if not isinstance(model, HouseModel):
@@ -50,7 +50,7 @@ async def suggest(ctx: Context, brief: Brief, models: Models, request: str) -> S
 async def _known(
     ctx: Context, model: HouseModel, request: str, tools: list[Tool], folder: str | None
 ) -> Suggested | None:
-    """The call that is asked for, once all is looked up that has to be known for it."""
+    """Return the suggestion after all lookups that it needs."""
     from doorward.agents.house.telling import Got  # noqa: PLC0415
 
     got: list[Got] = []

@@ -1,4 +1,4 @@
-"""What the keeper says while it is still thinking of it, to whoever follows."""
+"""Stream the keeper's answer to its followers while it is written."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from doorward.agents.drafts import for_people
 from doorward.executions.execution import Execution
 
 _BETWEEN = 0.05
-"""Seconds between two pieces: often enough to be followed, seldom enough to cost little."""
+"""Seconds between two updates."""
 _CALLS_BEGIN = ("{", "[", "<", "```")
-"""An answer that begins like this is a call, not words."""
+"""Beginnings of an answer that is a call instead of prose."""
 
 
 class Voice:
-    """One answer of a model on its way. Calls in it are not words, and are left out."""
+    """Streams the prose of one answer; calls in it are left out."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
@@ -24,7 +24,7 @@ class Voice:
         self._last = 0.0
 
     def told(self, so_far: Callable[[], str]) -> None:
-        """There is more of the text; a piece that comes right behind another waits for the next one."""
+        """Publish the text so far, at most once per interval."""
         now = asyncio.get_running_loop().time()
         if now - self._last < _BETWEEN:
             return
@@ -34,7 +34,7 @@ class Voice:
             self._say(shown.lstrip())
 
     def finish(self, prose: str) -> None:
-        """The answer is there, and these are its words: say what of them is not said yet."""
+        """Publish the rest of the final prose."""
         if prose.startswith(self._said.rstrip()):
             self._said = self._said[: len(prose)]
             self._say(prose)

@@ -1,7 +1,6 @@
-"""Where the keeper left off because a call of its waits for a person, and how it takes that up again.
+"""Paused requests: store the state of a keeper's request whose call waits for approval, and load it to resume.
 
-It is stored, so that a person may take their time and the house may be restarted meanwhile. What was found so far is
-kept as the model saw it, without secrets.
+The state survives a restart. It holds the transcript as the model saw it, with secrets redacted.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from doorward.store import keeper_waits
 
 class LeftOff(msgspec.Struct, frozen=True, kw_only=True):
     asked: str
-    """What was wanted."""
+    """The request."""
     turns: tuple[Turn, ...]
-    """What the model said and was told until then."""
+    """The transcript so far."""
     answers: str
-    """The provider's id of the call that waits, which its result must carry."""
+    """The provider's id of the waiting call, which its result must carry."""
     tool: str
     """The tool that the model called."""
     model: str
     part: bool = False
-    """Whether the call that waits is only a part of what the model wanted."""
+    """Whether only a part of the model's tool call waits."""
     folder: str = ""
-    """Where the keeper had gone by then."""
+    """The keeper's working folder at that time."""
 
 
 _MINUTE = 60
-PART = "\nOnly this call of what you asked for was run; what stood behind it was not."
+PART = "\nOnly this part of your line was run; the rest after it was not."
 
 
 async def leave_off(ctx: Context, session: str, ticket: str, left: LeftOff) -> Approval:
-    """Remember where the keeper left off, by the approval that it waits for."""
+    """Store a paused request under the approval that it waits for."""
     approval = await _own(ctx, ticket)
     body = msgspec.json.encode(left).decode()
     await ctx.store.write(keeper_waits.put(ticket, ctx.caller.tenant, session, body, ctx.house.clock.now()))
@@ -44,7 +43,7 @@ async def leave_off(ctx: Context, session: str, ticket: str, left: LeftOff) -> A
 
 
 async def take_up(ctx: Context, session: str, ticket: str) -> tuple[LeftOff, Approval]:
-    """What waits in this session for this ticket, and how people decided; refused when it is of somebody else."""
+    """Load the paused request of a ticket with its approval. Raises NotFound if it belongs to somebody else."""
     body = await keeper_waits.get(ctx.store, ctx.caller.tenant, session, ticket)
     if body is None:
         raise _nothing(ticket)
@@ -56,7 +55,7 @@ async def close(ctx: Context, session: str, ticket: str) -> None:
 
 
 async def _own(ctx: Context, ticket: str) -> Approval:
-    """The approval of a call that the keeper made for this caller; of another's it is not said that there is one."""
+    """Return the approval of a call that the keeper made for this caller. Others are reported as not found."""
     approval = await ctx.house.approvals.find(ctx.caller.tenant, ticket)
     keeper = ctx.caller.thinking()
     if (approval.caller, approval.kind, approval.behalf) != (keeper.id, keeper.kind, keeper.on_behalf_of):
@@ -66,24 +65,24 @@ async def _own(ctx: Context, ticket: str) -> Approval:
 
 def _nothing(ticket: str) -> NotFound:
     return NotFound(
-        f"Nothing in this session waits for {ticket!r}; it was taken up before, or belongs to another session.",
-        hint="Ask anew, without a ticket.",
+        f"No request in this session waits for ticket {ticket!r}: it was resumed, or belongs to another session.",
+        hint="Send the request again without a ticket.",
     )
 
 
 def how_to_go_on(approval: Approval, session: str) -> str:
-    """What waits, exactly, who decides, and how it goes on then."""
+    """Say which call waits, who decides, and how to continue."""
     room = f" --room {approval.room}" if approval.room else ""
     return (
-        f"This waits for a person: {approval.shown}\n"
-        f"{_who(approval)}: doorward approvals approve {approval.id} (or deny; also in the console, or by "
-        f"approval/approve). Then go on with: doorward ai{room} --session {session} --ticket {approval.id} (or "
+        f"Waiting for approval: {approval.shown}\n"
+        f"{_who(approval)}: doorward approvals approve {approval.id} (or deny; also in the console, or with "
+        f"approval/approve). Then continue with: doorward ai{room} --session {session} --ticket {approval.id} (or "
         "agent/ask, at any door, with this session and ticket)."
     )
 
 
 def _who(approval: Approval) -> str:
-    """Who decides, and for how long they can."""
+    """Say who decides, and how long they have."""
     seconds = approval.expires_at - approval.created_at
     until = f"{seconds / _MINUTE:g} minutes" if seconds >= 2 * _MINUTE else f"{seconds:g} seconds"
     who = f"The owners and admins in the room {approval.room!r} decide" if approval.room else "You decide"
@@ -91,10 +90,10 @@ def _who(approval: Approval) -> str:
 
 
 def not_approved(approval: Approval) -> str:
-    """What is said of a call that will not run."""
+    """Say why a call will not run."""
     why = {
-        "denied": "A person said no",
-        "expired": "Nobody said yes in time, which counts as no",
-        "used": "It was run already",
+        "denied": "Denied",
+        "expired": "Expired; nobody decided in time",
+        "used": "Already run",
     }.get(approval.state, f"It is {approval.state}")
-    return f"{why}: {approval.command} was not run. Nothing else was done; ask anew if it still matters."
+    return f"{why}: {approval.command} was not run. Nothing else was done. Send the request again if you still need it."

@@ -1,7 +1,6 @@
-"""One piece of work of the keeper: it thinks, does something, looks at what came of it, and so on to an answer.
+"""The keeper's loop: ask the model, run its calls, give it the results, until it answers.
 
-Each way in which that ends is an `End`. What it may use up on the way is limited: how often its model is asked, how
-many tokens that costs, how long all of it takes, and the energy of whoever it acts for.
+The loop is limited in model calls, tokens, time, and the energy of the caller.
 """
 
 from __future__ import annotations
@@ -33,27 +32,25 @@ from doorward.ids import new_id
 
 log = logging.getLogger(__name__)
 
-_IDLE = "It did nothing of what was asked; the answer says why."
+_IDLE = "Nothing was done; the answer says why."
 _SAME = 4
-"""From this time on, the same call in a row is not made again."""
+"""Number of the repetition from which the same call in a row is no longer run."""
 _MOST_SAME = 6
-_STUCK = (
-    "It was not made: you made just this call three times in a row. Use what it gave, do something else, or answer."
-)
-_BEHIND = "It was not made: a call before it waits for a person, and what comes of that is not known yet."
-_NOTHING = "You answered nothing. Answer in words or, if you need to find something out first, call a tool."
+_STUCK = "It was not made: you made this same call three times in a row. Use its result, do something else, or answer."
+_BEHIND = "It was not made: a call before it waits for a person's approval."
+_NOTHING = "Your answer is empty. Answer in words or, if you need to look something up first, call a tool."
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended, in one word, in the words of the answer, and, where it was not done, why."""
+    """How the loop ended: one word, the text of the answer and, if the request was not done, the reason."""
 
     ended: Ended
     text: str = ""
     error: str = ""
     waits: Done | None = None
-    """The call that waits for a person."""
+    """The call that waits for approval."""
     asked: Wanted | None = None
-    """That call, as the model asked for it."""
+    """That call as the model made it."""
 
 
 class Work:
@@ -63,25 +60,25 @@ class Work:
         self.turns = 0
         self.tokens = 0
         self.so_far: list[Turn] = []
-        """What the model said and was told for this request."""
+        """The transcript of this request."""
         self._ctx = ctx
         self._brief = brief
         self._hands = hands
         self._seconds = seconds
         self._debug = debug
         self._before: tuple[object, ...] = ()
-        """The call that was wanted last, and how often in a row."""
+        """The last call, to detect repetitions."""
         self._same = 0
         self._last = 0
-        """Where the calls of the model's last answer begin."""
+        """Index of the first call of the model's last answer."""
         self._unread = 0
-        """How many calls could not be read."""
+        """Number of unreadable calls."""
         self._corrected = False
         self._patience = Patience()
         self._quotations = Quotations(ctx.house.registry)
 
     async def done(self) -> End:
-        """Work until there is an answer, or no more may be used up."""
+        """Run until there is an answer or a limit is reached."""
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 return await self._thought()
@@ -90,7 +87,7 @@ class Work:
                 raise
             self.calls += self._hands.stopped()
             by = "keeper.seconds" if self._seconds >= self._brief.limits.seconds else "the recipe's timeoutSeconds"
-            error = f"The keeper was not done within {self._seconds:g} s, the most it has ({by})."
+            error = f"The keeper did not finish within its time limit of {self._seconds:g} s ({by})."
             return End(ended="time_limit", error=error)
         except ModelFailed as failure:
             return End(ended="model_failed", error=f"{self.model.name} gave no answer: {failure.message}")
@@ -99,19 +96,19 @@ class Work:
         limits = self._brief.limits
         while self.turns < limits.turns:
             if self.tokens >= limits.tokens:
-                used = f"The keeper used {self.tokens} tokens, of at most {limits.tokens} (keeper.tokens)"
-                return End(ended="token_limit", error=f"{used}, and was not done.")
+                used = f"The keeper used {self.tokens} of at most {limits.tokens} tokens (keeper.tokens)"
+                return End(ended="token_limit", error=f"{used} without finishing.")
             self.turns += 1
             end = await self._turn()
             if end is not None:
                 return end
         return End(
             ended="turn_limit",
-            error=f"The keeper asked its model {limits.turns} times, the most it may (keeper.turns), and was not done.",
+            error=f"The keeper asked its model {limits.turns} times, the limit (keeper.turns), without finishing.",
         )
 
     async def _turn(self) -> End | None:
-        """One answer of the model and what it asks for; an end when there is nothing more to do."""
+        """Get one answer and run its calls; return an end if the loop is over."""
         self._ctx.execution.step("thinking", {"turn": self.turns, "model": self.model.name})
         if (loads := must_load(self.model)) is not None:
             loading = {"turn": self.turns, "model": self.model.name, "state": "loading"}
@@ -123,7 +120,7 @@ class Work:
         got = await self._patience.answer(self.model, given, limits, voice.told, self._waiting)
         self._count(given, got)
         if got.cut:
-            return End(ended="model_failed", text=got.text.strip(), error=f"{self.model.name} broke off: {got.cut}")
+            return End(ended="model_failed", text=got.text.strip(), error=f"{self.model.name} was cut off: {got.cut}")
         reading, unreadable = await heard(got)
         if not reading.calls and not unreadable:
             return self._words(got, reading, voice)
@@ -136,51 +133,51 @@ class Work:
 
     @contextlib.contextmanager
     def _waiting(self, seconds: float) -> Iterator[None]:
-        note = f"{self.model.name} is asked too often, and again in {seconds:.0f} s."
+        note = f"{self.model.name} is rate limited. Trying again in {seconds:.0f} s."
         self._ctx.execution.step("note", {"text": note})
         yield
 
     def _words(self, got: Answer, reading: Reading, voice: Voice) -> End | None:
-        """An answer without a call: the end, unless the model only talks about what it would do, or says nothing."""
+        """End with an answer without calls. If it is empty or only talks about calls, first correct the model once."""
         prose = reading.prose.strip()
         talks = not prose or only_talks(prose, self._brief.offered) or shows_a_call(prose)
         if talks and not self._corrected:
             self._corrected = True
             if got.text:
                 self.so_far.append(Turn(role="assistant", text=got.text))
-            self.so_far.append(Turn(role="result", text=correction("whoever asked") if prose else _NOTHING))
+            self.so_far.append(Turn(role="result", text=correction("the person who asked") if prose else _NOTHING))
             return None
         if not prose:
-            return End(ended="model_failed", error=f"{self.model.name} answered nothing.")
+            return End(ended="model_failed", error=f"{self.model.name} gave an empty answer.")
         voice.finish(prose)
         if got.lost is not None and not got.lost.understood:
             return End(ended="not_understood", text=prose, error="The keeper does not know how to do that.")
         return End(ended="answered", text=prose, error=_IDLE if got.lost is not None else self._undone())
 
     def _undone(self) -> str:
-        """Why an answer is no success: nothing that was tried was done, or not all that was tried last.
+        """Return why an answer is not a success: no call was done, or not all calls of the last answer were.
 
-        A line of the shell that ran and ended with an exit code may have been a question, such as that of grep.
+        A shell line that ended with a non-zero exit code may still be a valid test, such as grep, and does not count.
         """
         if self.calls and all(one["status"] != "done" for one in self.calls):
-            return "Nothing of what it tried was done; each call says why."
+            return "None of the calls was done; each call says why."
         if self._unread and not self.calls:
-            return f"Nothing was run: {self.model.name} asked for calls that cannot be read."
+            return f"Nothing was run: the calls of {self.model.name} cannot be read."
         last = [
             one for one in self.calls[self._last :] if one["status"] != "failed" or one["input"].keys() != {"command"}
         ]
         undone = sum(one["status"] != "done" for one in last)
         if not undone:
             return ""
-        return f"{undone} of the {len(last)} calls that it made last {'was' if undone == 1 else 'were'} not done."
+        return f"{undone} of the last {len(last)} calls {'was' if undone == 1 else 'were'} not done."
 
     def _say(self, prose: str, voice: Voice) -> None:
-        """What a model says beside its calls is not its answer, but whoever follows may hear it."""
+        """Stream the prose beside calls. It is not the answer, but followers see it."""
         if prose.strip():
             voice.finish(prose.strip())
 
     async def _repeated(self, got: Answer, reading: Reading, given: Prompt) -> list[str]:
-        """Of each call in a text why it is not made, should it stand in what others wrote or what a command gave."""
+        """Return for each call the reason not to run it, if it quotes others or the output of a command."""
         if got.asked:
             return [""] * len(reading.calls)
         said = given.turns[: len(given.turns) - len(self.so_far) + 1]
@@ -189,14 +186,14 @@ class Work:
         return await asyncio.to_thread(why_not, self._quotations, reading.calls, others, given_back)
 
     async def _do(self, reading: Reading, repeated: Sequence[str]) -> End | None:
-        """Make the calls of one answer, one after the other, and remember what came of each."""
+        """Run the calls of one answer in order and record each result."""
         most = self._brief.limits.calls
         self._hands.answering(new_id())
         self._last = len(self.calls)
         for number, wanted in enumerate(reading.calls):
             if number >= most:
                 rest = len(reading.calls) - number
-                self._leave(reading.calls[number:], f"{rest} calls were not made: one answer is read up to {most}.")
+                self._leave(reading.calls[number:], f"{rest} calls were not made: one answer may hold {most} calls.")
                 return None
             if repeated[number]:
                 self._result(wanted, repeated[number])
@@ -205,7 +202,7 @@ class Work:
             if stuck is not None:
                 self._result(wanted, stuck)
                 if self._same >= _MOST_SAME:
-                    error = f"{self.model.name} asked for the same call {self._same} times in a row, to no end."
+                    error = f"{self.model.name} made the same call {self._same} times in a row."
                     return End(ended="model_failed", error=error)
                 continue
             done = await self._hands.do(wanted)
@@ -216,13 +213,13 @@ class Work:
         return None
 
     def _is_stuck(self, wanted: Wanted) -> str | None:
-        """Why a call is not made: it was made before, and nothing else since. None when it is made."""
+        """Return why a repeated call is not run, or None to run it."""
         again = self._before == _key(wanted)
         self._before, self._same = _key(wanted), self._same + 1 if again else 1
         return None if self._same < _SAME or self._hands.tells_how_it_stands(wanted) else _STUCK
 
     def took(self, wanted: Wanted, done: Done) -> End | None:
-        """Remember what came of a call; an end when the work cannot go on behind it."""
+        """Record the result of a call; return an end if the loop cannot continue after it."""
         self.calls.append(done.call)
         if done.call["status"] == "parked":
             return End(ended="waiting", waits=done, asked=wanted)
@@ -241,7 +238,7 @@ class Work:
         self.so_far.append(Turn(role="result", text=text, answers=wanted.id, tool=wanted.name[:64]))
 
     def _count(self, given: Prompt, got: Answer) -> None:
-        """What an answer cost: as its provider counted, or else by our own count. The house's own costs nothing."""
+        """Add the cost of an answer: as the provider counted it, or by our own count. The house model is free."""
         if self.model.name in FREE:
             pass
         elif got.spent is not None:

@@ -1,1 +1,2 @@
-"""Where answers come from: models of others over their wires, and a stand-in that needs none."""
+"""Models: providers over the network, GGUF files on this machine, and how to find them by name. The house model lives
+in agents/house."""

@@ -1,4 +1,4 @@
-"""Anthropic's way of asking: messages, as a stream."""
+"""Connect to Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from doorward.agents.models.transport import STAND_IN
 
 
 def connect(model: str, address: str, http: httpx2.AsyncClient, *, is_its_maker: bool) -> Model:
-    """A model behind this client. Nothing is tried twice here: when to ask again is decided by whoever asks.
+    """Return a model that uses this HTTP client. It never retries; the caller decides when to ask again.
 
-    The library adds the version to the path itself, so an address that ends in it is taken without. No traces of
-    requests are made, whatever the environment says: they would hold what was said.
+    The library adds /v1 to the path itself, so it is removed from the address. Tracing is off whatever the
+    environment says, because traces would contain the conversation.
     """
     client = AsyncAnthropic(
         base_url=address.removesuffix("/v1"),

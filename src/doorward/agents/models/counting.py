@@ -1,4 +1,4 @@
-"""How many tokens a text is: counted by a tokenizer and corrected by what the provider itself counted."""
+"""Count tokens with a tokenizer, corrected by the counts that providers report."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from collections.abc import Callable
 from doorward.visible import storable
 
 _EXACT = 262_144
-"""Characters that are counted one by one; that takes some 50 ms at worst, and no context is as long."""
+"""Characters that are tokenized. This takes about 50 ms at worst, and no context is as long."""
 _LEAST = 200
-"""A prompt of fewer tokens says little: what a provider adds around each message weighs too much in it."""
+"""Shorter prompts are not learned from: the provider's overhead per message weighs too much in them."""
 _REMEMBERED = 8
 _LARGEST = 4.0
 
 
 class Counter:
-    """The count for one model. It is never less than the tokens, as far as can be known before asking.
+    """Counts tokens for one model. As far as can be known in advance, the count is never too low.
 
-    The tokenizer is that of OpenAI's models. For others it is a stand-in with a `margin`, until the first answers tell
-    how many tokens the provider counted; from then on the count follows the largest ratio of the last few.
+    The tokenizer is OpenAI's. For other models its count is multiplied by `margin` until the provider reports counts;
+    from then on by the largest ratio of the last few reports.
     """
 
     def __init__(self, margin: float = 1.0) -> None:
@@ -31,8 +31,8 @@ class Counter:
 
     @property
     def ratio(self) -> float:
-        """What the tokenizer's count is multiplied by."""
-        seen = tuple(self._seen)  # it is asked in threads, and may grow meanwhile
+        """The factor applied to the tokenizer's count."""
+        seen = tuple(self._seen)  # read from threads while it may grow
         return max(seen) if seen else self._margin
 
     def count(self, text: str) -> int:
@@ -40,17 +40,17 @@ class Counter:
         return -int(-plain * self.ratio // 1)
 
     def learn(self, plain: int, reported: int) -> None:
-        """Take note that a prompt which the tokenizer counted as `plain` was `reported` tokens to its provider.
+        """Record that the provider counted `reported` tokens for a prompt that the tokenizer counted as `plain`.
 
-        A provider that reports fewer than the tokenizer is not believed: a context that is a little too short harms
-        less than one that is refused.
+        Reports below the tokenizer's count are ignored: a context that is slightly too short does less harm than a
+        refused request.
         """
         if plain >= _LEAST and reported > 0:
             self._seen.append(min(max(reported / plain, 1.0), _LARGEST))
 
 
 def counted(text: str) -> int:
-    """The tokens of a text by OpenAI's tokenizer or, where none is installed, its bytes: no token is shorter."""
+    """Count the tokens of a text with OpenAI's tokenizer or, if it is not installed, its bytes, an upper bound."""
     tokenizer = _tokenizer()
     if tokenizer is None:
         return len(storable(text).encode())
@@ -60,7 +60,7 @@ def counted(text: str) -> int:
 
 @functools.cache
 def _tokenizer() -> Callable[[str], int] | None:
-    """Loaded when it is first used: its table of words takes a moment and some memory."""
+    """Load the tokenizer on first use, because its vocabulary takes time and memory."""
     if importlib.util.find_spec("rs_bpe") is None:
         return None
     count: Callable[[str], int] = importlib.import_module("rs_bpe.bpe").openai.o200k_base().count

@@ -1,4 +1,4 @@
-"""What goes wrong at a provider, as a sentence for the room."""
+"""Convert errors of the provider libraries to `ModelFailed`, with a sentence for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHAIN = 10
 
 
 def failure(error: Exception, name: str, key: str) -> ModelFailed:
-    """The failure that an error of the libraries means. Their own words are not passed on: they may hold anything."""
+    """Convert a library error. Its own message is not passed on, because it may contain anything."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, Unfit):
@@ -37,14 +37,14 @@ def failure(error: Exception, name: str, key: str) -> ModelFailed:
             wait = _wait(error) if fault == "rate_limited" else None
             words = words.format(name=name)
             if fault == "rate_limited":
-                words += f"; it can be asked again in {seconds(wait)}" if wait is not None else "; ask again later"
+                words += f"; try again in {seconds(wait)}" if wait is not None else "; try again later"
             return ModelFailed(fault, f"{words}{_remark(error, key)}.", wait)
-    log.warning("an answer of %s could not be read: %s", name, type(error).__name__)
+    log.warning("an answer of %s cannot be read: %s", name, type(error).__name__)
     return ModelFailed("bad_answer", f"The answer of {name} cannot be read{_remark(error, key)}.")
 
 
 def _wait(error: Exception) -> float | None:
-    """For how long it wants to be left alone, if it says so in a number that means something."""
+    """Return the provider's retry delay in seconds, if it is a usable number."""
     asked = getattr(error, "retry_after", None)
     return float(asked) if isinstance(asked, int | float) and 0 < asked < math.inf else None
 
@@ -59,41 +59,41 @@ def _causes(error: BaseException | None) -> list[BaseException]:
 
 def _of_the_line(error: httpx2.TransportError, name: str) -> ModelFailed:
     if isinstance(error, httpx2.ConnectTimeout):
-        return ModelFailed("slow", f"The provider of {name} did not take the connection in time.")
+        return ModelFailed("slow", f"The provider of {name} did not accept the connection in time.")
     if isinstance(error, httpx2.ConnectError):
-        return ModelFailed("down", f"The provider of {name} cannot be reached: nobody answers at its address.")
+        return ModelFailed("down", f"The provider of {name} cannot be reached: nothing answers at its address.")
     if isinstance(error, httpx2.TimeoutException):
         return ModelFailed("slow", f"The provider of {name} did not answer in time.")
-    return ModelFailed("cut", f"The connection to the provider of {name} broke off before the answer was whole.")
+    return ModelFailed("cut", f"The connection to the provider of {name} was lost before the answer was complete.")
 
 
 _KINDS: tuple[tuple[type[Exception], Fault, str], ...] = (
-    (exceptions.ModelRateLimitError, "rate_limited", "The provider of {name} says that it was asked too often"),
-    (exceptions.ModelOverloadedError, "rate_limited", "The provider of {name} has too much to do"),
+    (exceptions.ModelRateLimitError, "rate_limited", "The provider of {name} is rate limiting requests"),
+    (exceptions.ModelOverloadedError, "rate_limited", "The provider of {name} is overloaded"),
     (
         exceptions.ModelQuotaExceededError,
         "not_allowed",
-        "The account at the provider of {name} is used up",
+        "The quota of the account at the provider of {name} is used up",
     ),
     (exceptions.ModelAuthenticationError, "not_allowed", "The provider of {name} does not accept the key"),
-    (exceptions.ModelNotFoundError, "unknown", "The provider knows no model {name}, or its base_url is not right"),
+    (exceptions.ModelNotFoundError, "unknown", "The provider has no model {name}, or its base_url is wrong"),
     (
         exceptions.ModelContextWindowExceededError,
         "bad_answer",
-        "The conversation is longer than {name} can take; give the persona fewer context tokens",
+        "The conversation is too long for {name}; give the persona fewer context tokens",
     ),
     (exceptions.ModelUnavailableError, "down", "The provider of {name} is not available now"),
     (exceptions.ModelServerError, "down", "The provider of {name} failed"),
     (exceptions.ModelTimeoutError, "slow", "The provider of {name} did not answer in time"),
     (exceptions.ModelRequestTimeout, "slow", "The provider of {name} did not answer in time"),
-    (exceptions.ModelConnectionError, "cut", "The connection to the provider of {name} broke off"),
-    (exceptions.ModelRequestRejectedError, "bad_answer", "The provider of {name} does not take the request"),
+    (exceptions.ModelConnectionError, "cut", "The connection to the provider of {name} was lost"),
+    (exceptions.ModelRequestRejectedError, "bad_answer", "The provider of {name} rejects the request"),
 )
-"""What the library tells apart, most special first."""
+"""The library's error classes, most specific first."""
 
 
 def _remark(error: Exception, key: str) -> str:
-    """What the provider itself said of it, short and without anything secret; it is data, and quoted."""
+    """Quote the provider's own error message, shortened and with secrets redacted."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else inner if isinstance(inner, str) else None

@@ -1,4 +1,4 @@
-"""The key that a provider is shown: from the environment or a private file, never from the settings."""
+"""Provider keys, read from the environment or a private file, never from the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 4_096
 
 
 def key_of(provider: Provider, environment: Mapping[str, str]) -> str:
-    """The provider's key as it is now, or an empty text where none is needed; `ModelFailed` where one is missing."""
+    """Return the provider's current key, or an empty text if none is needed. Raises `ModelFailed` if it is missing."""
     setting = provider.settings
     if setting.key_file:
         found, where = _from_file(provider, Path(setting.key_file)), "the key file"
@@ -25,19 +25,19 @@ def key_of(provider: Provider, environment: Mapping[str, str]) -> str:
             return ""
         raise ModelFailed(
             "not_allowed",
-            f"The provider {provider.name} needs a key, and {where} holds none; set it where Doorward is started.",
+            f"The provider {provider.name} needs a key, and {where} holds none. Set it where Doorward is started.",
         )
     if len(found) > _LONGEST or not found.isascii() or not found.isprintable() or " " in found:
         raise ModelFailed(
             "not_allowed",
-            f"The key of the provider {provider.name} is not one: {where} must hold one line of letters, digits and "
-            f"signs; given were {len(found)} characters, among them some that no key has, or too many.",
+            f"The key of the provider {provider.name} is not valid: {where} must hold one line of at most {_LONGEST} "
+            f"printable ASCII characters without spaces; given {len(found)} characters.",
         )
     return found
 
 
 def _from_file(provider: Provider, file: Path) -> str:
-    """The text of a key file that nobody else can read; a file that others can read has told the key already."""
+    """Read a key file. Only its owner may be able to read it; otherwise the key counts as leaked."""
     wrong = f"The key file of the provider {provider.name} "
     if not file.is_absolute():
         raise ModelFailed("not_allowed", f"{wrong}must be given as an absolute path, such as /home/me/openai.key.")
@@ -49,7 +49,7 @@ def _from_file(provider: Provider, file: Path) -> str:
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise ModelFailed("not_allowed", f"{wrong}is no ordinary file.")
+            raise ModelFailed("not_allowed", f"{wrong}is not a regular file.")
         if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) & 0o077:
             raise ModelFailed(
                 "not_allowed",

@@ -1,4 +1,4 @@
-"""Signs of life of a model that has said nothing yet: each lets the time in which it may be silent begin anew."""
+"""The idle timeout of one answer, extended by every sign of life of the model."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import contextlib
 
 
 class Life:
-    """That of one answer."""
+    """The idle timeout of one answer."""
 
     def __init__(self) -> None:
         self._limit: asyncio.Timeout | None = None
         self._wait = self._end = 0.0
 
     def within(self, wait: float, end: float) -> asyncio.Timeout:
-        """The time for the next piece: so many seconds behind the last sign of life, and never beyond the end."""
+        """Return the timeout for the next piece: `wait` seconds after the last sign of life, and never after `end`."""
         self._wait, self._end = wait, end
         self._limit = asyncio.timeout_at(self._until())
         return self._limit
 
     def heard(self) -> None:
-        with contextlib.suppress(RuntimeError):  # nobody waits for a piece just now, or time is up already
+        with contextlib.suppress(RuntimeError):  # no piece is awaited now, or the timeout has passed
             if self._limit is not None:
                 self._limit.reschedule(self._until())
 

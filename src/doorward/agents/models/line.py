@@ -1,6 +1,6 @@
-"""One answer over the line to a provider, piece by piece.
+"""Stream one answer from a provider.
 
-It imports what speaks to providers, which takes seconds, so it is imported itself only when a model is first asked.
+This module imports the provider libraries, which takes seconds, so it is imported only when a model is first asked.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from doorward.agents.models.provider import Provider
 from doorward.agents.models.transport import Guarded
 
 _TALKATIVE = ("openai", "anthropic", "httpx2", "httpcore2", "pydantic_ai")
-"""Libraries that write whole requests to the log when a variable of the environment tells them to."""
+"""Libraries that log whole requests if an environment variable tells them to."""
 _MOST_CALLS = 100
-"""How many calls one answer may hold: far more than are ever run, and few enough to be collected."""
+"""The most calls that are collected from one answer, far more than are ever run."""
 _USUAL_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _encode = msgspec.json.Encoder().encode
 
 
 class Connect(Protocol):
-    """What each wire does its own way: `openai_wire.py` and `anthropic_wire.py`."""
+    """Connects to a provider's API; see `openai_wire.py` and `anthropic_wire.py`."""
 
     def __call__(self, model: str, address: str, http: httpx2.AsyncClient, *, is_its_maker: bool) -> Model: ...
 
@@ -50,10 +50,10 @@ async def pieces(
     socket: str | None = None,
     heard: Callable[[], None] | None = None,
 ) -> AsyncGenerator[Piece | None, None]:
-    """The answer; None is a sign of life without words. Whatever happens, the connection is closed at the end.
+    """Stream the answer; None is a sign of life without text. The connection is always closed at the end.
 
-    With a `socket`, a path, that is where it is asked, and not at its address. What is there is our own process, which
-    tells how far it has read what it is shown; that takes long, and `heard` is called for every such sign of life.
+    With a `socket` path, the request goes to that Unix socket, where our own local model listens. It reports progress
+    while it reads a long prompt, and `heard` is called for every report.
     """
     name = f"{provider.name}:{model}"
     address = provider.address(with_key=bool(key))
@@ -71,7 +71,7 @@ async def pieces(
                     calls += isinstance(event, PartStartEvent) and isinstance(event.part, ToolCallPart)
                     if calls > _MOST_CALLS:
                         raise ModelFailed(
-                            "cut", f"The answer of {name} was ended: it asks for over {_MOST_CALLS} calls."
+                            "cut", f"The answer of {name} was ended: it contains more than {_MOST_CALLS} calls."
                         )
                     text = _words(event)
                     spoken = spoken or bool(text)
@@ -79,13 +79,13 @@ async def pieces(
                 ended = True
             finally:
                 if not ended:
-                    with contextlib.suppress(Exception):  # it is given up; how closing fails is of no interest
+                    with contextlib.suppress(Exception):  # the answer is abandoned; errors on closing do not matter
                         await response.cancel()
             for piece in _end(name, response.get(), spoken):
                 yield piece
     except ModelFailed:
         raise
-    except Exception as error:  # noqa: BLE001 - what comes from outside can break the libraries in any way
+    except Exception as error:  # noqa: BLE001 - input from outside can break the libraries in any way
         raise failure(error, name, key) from None
 
 
@@ -100,7 +100,7 @@ async def _connected(
     socket: str | None,
     heard: Callable[[], None] | None,
 ) -> AsyncIterator[Model]:
-    """A model on a connection of its own, which no other answer uses: closing it ends the request for certain."""
+    """Open a model on its own connection, so that closing it surely ends the request."""
     patience = provider.settings
     carrying = httpx2.AsyncHTTPTransport(
         verify=_trust() if address.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
@@ -133,7 +133,7 @@ def _trust() -> ssl.SSLContext:
 
 
 def _words(event: object) -> str:
-    """The text that an event brings. What belongs to a call, or is a model's thinking, is not for the room."""
+    """Return the text of an event. Parts of calls and the model's reasoning are left out."""
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         return _text(event.part.content)
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
@@ -142,21 +142,21 @@ def _words(event: object) -> str:
 
 
 def _text(value: object) -> str:
-    """A text, which the libraries promise and do not check."""
+    """Check that a value is text; the libraries do not."""
     if not isinstance(value, str):
-        raise TypeError(f"a text was expected where {type(value).__name__} came")
+        raise TypeError(f"expected text, got {type(value).__name__}")
     return value
 
 
 def _end(name: str, response: ModelResponse, spoken: bool) -> list[Piece]:
-    """What is known when the stream is over: the calls, whole, and the cost. A stream without its end mark was cut.
+    """Return the calls and the token usage at the end of the stream. A stream without its end mark was cut.
 
-    Calls are given at the end alone. Half a call is none, and a stream can break off at any letter.
+    Calls are returned only here, when they are complete: a stream can break off at any character.
     """
     details = response.provider_details or {}
     refusal = details.get("refusal")
     if not details.get("finish_reason") and not refusal:
-        raise ModelFailed("cut", f"The answer of {name} broke off: the stream ended without its end mark.")
+        raise ModelFailed("cut", f"The answer of {name} was cut off: the stream ended without its end mark.")
     found: list[Piece] = [Text(refusal)] if isinstance(refusal, str) and refusal and not spoken else []
     ids: set[str] = set()
     for part in response.parts:
@@ -173,7 +173,7 @@ def _end(name: str, response: ModelResponse, spoken: bool) -> list[Piece]:
 
 
 def _arguments(part: ToolCallPart) -> str:
-    """What the model wrote, unread; an object only where the provider gave it as one."""
+    """Return the arguments as the model wrote them, unparsed."""
     if part.args is None:
         return ""
     return part.args if isinstance(part.args, str) else _encode(part.args).decode()

@@ -1,7 +1,7 @@
-"""A model in a GGUF file, which thinks on this machine.
+"""A local model: a GGUF file that runs on this machine.
 
-It is loaded when it is first asked, in a process of its own, answers one request after the other, and is put away when
-nobody has asked it for a while. It is spoken to in the way of OpenAI, at a socket that only this account can reach.
+It is loaded on first use, in its own process, answers one request at a time, and is unloaded after an idle time. It
+speaks the OpenAI API on a Unix socket that only this account can reach.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from doorward.visible import storable
 
 LOCAL = "local"
 VARIABLE = "DOORWARD_GGUF"
-"""The environment variable that names one file, which is then the model `local:gguf`."""
+"""The environment variable that names a file, which becomes the model `local:gguf`."""
 _NAME_BY_VARIABLE = "gguf"
 _EXACT = 262_144
-"""Characters that its tokenizer counts; of a longer text the rest is counted by its bytes."""
+"""Characters that its tokenizer counts. The rest of a longer text is estimated from its bytes."""
 
 
 class LocalModel(RemoteModel):
@@ -63,7 +63,7 @@ class LocalModel(RemoteModel):
 
     @property
     def process(self) -> int:
-        """The number of the process that it thinks in; 0 while it is not loaded."""
+        """The id of its process; 0 while it is not loaded."""
         return self._process.number if self._process is not None else 0
 
     @property
@@ -72,11 +72,11 @@ class LocalModel(RemoteModel):
 
     @property
     def memory(self) -> int:
-        """The bytes of memory that it takes; 0 while it is not loaded."""
+        """Its memory use in bytes; 0 while it is not loaded."""
         return self._process.memory if self._process is not None and self.loaded else 0
 
     def check(self) -> None:
-        """`ModelFailed` where it is known already that it cannot be loaded."""
+        """Raise `ModelFailed` if it is already clear that it cannot be loaded."""
         if not installed():
             raise ModelFailed(
                 "not_installed", f"The model {self.name} needs packages that are not installed; run: {INSTALL}."
@@ -84,19 +84,19 @@ class LocalModel(RemoteModel):
         check(self.name, self._given, (lambda: None) if self.loaded else self._available)
 
     def count(self, text: str) -> int:
-        """By its own tokenizer while it is loaded; before that, and for the rest of a very long text, at most."""
+        """Count tokens with its own tokenizer while it is loaded; otherwise return an upper bound."""
         text, process = storable(text), self._process
         counted = process.count(text[:_EXACT]) if process is not None else None
         return _at_most(text) if counted is None else counted + _at_most(text[_EXACT:])
 
     async def load(self) -> None:
-        """Make it ready to be asked; at once when it is. `ModelFailed` says why it cannot be."""
+        """Load it, if it is not loaded. Raises `ModelFailed` if that is not possible."""
         await self._ready()
 
     async def _ready(self) -> LocalProcess:
         async with self._loading:
             if self._closed:
-                raise ModelFailed("down", f"The model {self.name} was put away, since Doorward is ending.")
+                raise ModelFailed("down", f"The model {self.name} was unloaded because Doorward is stopping.")
             if self._process is not None and self._process.alive:
                 return self._process
             await self._end()
@@ -104,14 +104,14 @@ class LocalModel(RemoteModel):
             self._process = process = LocalProcess(self.name, self._given)
             try:
                 await asyncio.to_thread(process.start)
-            except asyncio.CancelledError:  # the thread goes on by itself; ending the process ends it too
+            except asyncio.CancelledError:  # the thread continues; ending the process ends it too
                 await asyncio.shield(self._end())
                 raise
             self._put_away_later()
             return process
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """Ask it, behind whoever asks it now. What is not read to its end is broken off, and the model is free."""
+        """Answer after the requests before this one. Closing the iterator aborts the answer and frees the model."""
         async with self._one:
             process = await self._ready()
             self._stay()
@@ -123,7 +123,7 @@ class LocalModel(RemoteModel):
             except ModelFailed as error:
                 if error.fault in ("cut", "down") and await asyncio.to_thread(process.is_ending):
                     raise ModelFailed(
-                        error.fault, f"The process of the model {self.name} ended in the middle of its answer."
+                        error.fault, f"The process of the model {self.name} ended during its answer."
                     ) from None
                 raise
             finally:
@@ -138,7 +138,7 @@ class LocalModel(RemoteModel):
         return f"models.local.{self._model}"
 
     async def close(self) -> None:
-        """Put it away for good."""
+        """Unload it for good."""
         self._closed = True
         await self._end()
 
@@ -166,14 +166,14 @@ class LocalModel(RemoteModel):
 
 
 def _at_most(text: str) -> int:
-    """More tokens than its bytes a text never has; some tokenizers write a blank as three."""
+    """Return an upper bound on the tokens of a text: its bytes, with three tokens per space."""
     return len(text.encode()) + 2 * text.count(" ") + 4 if text else 0
 
 
 def local_models(
     given: settings.Models, environment: Mapping[str, str], available: Callable[[], int | None] | None = None
 ) -> dict[str, LocalModel]:
-    """Every model in a file, by name: those of the settings, and the one that the environment names."""
+    """Return all local models by name: those in the settings, and the one in the environment."""
     found = dict(given.local)
     if environment.get(VARIABLE):
         found.setdefault(_NAME_BY_VARIABLE, settings.Local(file=environment[VARIABLE]))
@@ -181,5 +181,5 @@ def local_models(
 
 
 def installed() -> bool:
-    """Whether what it needs is there: the library that reads such files, and what speaks in the way of OpenAI."""
+    """Whether the packages for local models are installed."""
     return all(importlib.util.find_spec(name) is not None for name in ("xllamacpp", "pydantic_ai"))

@@ -1,6 +1,6 @@
-"""A model in a file, loaded: the process that it thinks in, from its start to its end.
+"""The process of a loaded local model, from start to end.
 
-Everything here waits, so it is done in threads.
+Everything here blocks, so it runs in threads.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MAGIC = b"GGUF"
 _COUNT_SECONDS = 10.0
 _ENDING_SECONDS = 1.0
 _LONGEST_COUNT = 4_194_304
-"""The most bytes that are read of a list of tokens."""
+"""The most bytes read of a list of tokens."""
 
 
 class LocalProcess:
-    """One model, loaded."""
+    """One loaded model."""
 
     def __init__(self, name: str, given: settings.Local) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class LocalProcess:
 
     @property
     def memory(self) -> int:
-        """The bytes of memory that it takes now; 0 when that is not known."""
+        """Its memory use in bytes; 0 if unknown."""
         try:
             pages = Path(f"/proc/{self._program.pid}/statm").read_text().split()[1] if self._program else "0"
             return int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -72,10 +72,10 @@ class LocalProcess:
             return 0
 
     def start(self) -> None:
-        """Load it; `ModelFailed` says why that is not possible."""
+        """Load the model. Raises `ModelFailed` if that is not possible."""
         with self._changing:
             if self._ended:
-                raise self._failed("down", "was put away while it was being loaded")
+                raise self._failed("down", "was unloaded while it was loading")
             self._folder = tempfile.mkdtemp(prefix="doorward-model-")
             self._program = self._started()
         try:
@@ -90,12 +90,12 @@ class LocalProcess:
             raise self._failed("not_installed", f"needs a package that is not installed; run: {INSTALL}")
         raise self._failed(
             "down",
-            "cannot be loaded: its file is damaged, or of a kind that is not known here, or there is too little memory "
-            f"for it with a context of {self._given.context} tokens",
+            "cannot be loaded: its file is damaged or of an unknown kind, or there is too little memory for a context "
+            f"of {self._given.context} tokens",
         )
 
     def end(self) -> None:
-        """End it and free its memory; safe to call at any time, and more than once."""
+        """End the process and free its memory. Safe to call at any time and repeatedly."""
         with self._changing:
             self._ended = True
             program, folder, self._folder = self._program, self._folder, ""
@@ -103,20 +103,20 @@ class LocalProcess:
             program.kill()
             program.wait()
             cast(IO[bytes], program.stdin).close()
-            with self._reading:  # whoever waits for its first word hears now that there is none
+            with self._reading:  # a reader of the first message sees the end of input now
                 cast(IO[bytes], program.stdout).close()
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
 
     def is_ending(self) -> bool:
-        """Whether it ended, or just does: a connection breaks a moment before its process is gone."""
+        """Whether it ended or is ending: a connection breaks a moment before its process is gone."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             if self._program is not None:
                 self._program.wait(_ENDING_SECONDS)
         return not self.alive
 
     def count(self, text: str) -> int | None:
-        """How many tokens a text is by the model's own tokenizer; None when it cannot be asked."""
+        """Count the tokens of a text with the model's own tokenizer; None if that fails."""
         if not self.alive:
             return None
         asked = _Connection(self.socket)
@@ -134,7 +134,7 @@ class LocalProcess:
         return len(tokens) if isinstance(tokens, list) else None
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """The process, told all it needs; nothing of our environment, in which keys may be, goes along."""
+        """Start the process. It does not inherit our environment, which may hold keys."""
         given = self._given
         words = [given.file, str(given.threads), str(given.context), str(given.temperature), self.socket]
         try:
@@ -149,7 +149,7 @@ class LocalProcess:
             )
         except OSError as error:
             raise self._failed("down", f"cannot be loaded: {error.strerror}") from None
-        with contextlib.suppress(OSError):  # it ended already, which reading its first word finds out
+        with contextlib.suppress(OSError):  # it ended already; reading its first message detects that
             cast(IO[bytes], program.stdin).write(f"{self._key}\n".encode())
             cast(IO[bytes], program.stdin).flush()
         return program
@@ -170,17 +170,17 @@ class LocalProcess:
 
 
 def check(name: str, given: settings.Local, available: Callable[[], int | None] | None = None) -> None:
-    """Whether a file can be loaded as far as can be known before; `ModelFailed` says why not."""
+    """Raise `ModelFailed` if it is clear in advance that a file cannot be loaded."""
     file = Path(given.file)
     if not given.file or not file.is_absolute():
         raise ModelFailed(
             "unknown",
-            f"The file of the model {name} must be given as an absolute path, such as /models/small.gguf; given was "
+            f"The file of the model {name} must be an absolute path, such as /models/small.gguf; given "
             f"{given.file[:200]!r}.",
         )
     try:
         size, magic = file.stat().st_size, b""
-        if file.is_file():  # and not, for instance, a pipe, which would be waited for
+        if file.is_file():  # reading a pipe would block
             with file.open("rb") as opened:
                 magic = opened.read(len(_MAGIC))
     except (OSError, ValueError) as error:
@@ -188,14 +188,14 @@ def check(name: str, given: settings.Local, available: Callable[[], int | None] 
         raise ModelFailed("unknown", f"The file of the model {name} cannot be read: {why}.") from None
     if magic != _MAGIC:
         raise ModelFailed(
-            "unknown", f"The file of the model {name} is no GGUF file: valid ones begin with the letters GGUF."
+            "unknown", f"The file of the model {name} is not a GGUF file: those begin with the letters GGUF."
         )
     free = (available or memory_available)()
     if free is not None and size > free:
         raise ModelFailed(
             "down",
-            f"There is not enough memory for the model {name}: its file alone has {size // _MB} MB, and "
-            f"{free // _MB} MB are free.",
+            f"There is not enough memory for the model {name}: its file has {size // _MB} MB, and {free // _MB} MB are "
+            "free.",
         )
 
 
@@ -203,7 +203,7 @@ _MB = 1_048_576
 
 
 def memory_available() -> int | None:
-    """How many bytes of memory are free for programs; None where the system does not say."""
+    """Return the bytes of available memory; None if the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("MemAvailable:"))
@@ -212,7 +212,7 @@ def memory_available() -> int | None:
 
 
 class _Connection(http.client.HTTPConnection):
-    """Requests at a socket in a folder."""
+    """HTTP over a Unix socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__("localhost", timeout=_COUNT_SECONDS)

@@ -1,8 +1,8 @@
-"""The process that a model in a file thinks in. It is started by `local_process.py` and imports nothing of Doorward.
+"""The process of a local model. `local_process.py` starts it; it imports nothing of Doorward.
 
-It has a process of its own because the library that reads such files is native code: a damaged file, or too little
-memory, ends this process and not the house, and all memory is free again when it ends. It listens at a socket in a
-private folder alone, never at a port, and answers only those who know the key, which it is told on its first line.
+The model has its own process because its library is native code: a damaged file or a lack of memory ends this process
+and not the server, and ending it frees all memory. It listens on a Unix socket in a private folder, never on a port,
+and requires the key that it reads from the first line of its input.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def main(words: list[str]) -> None:
     file, threads, context, temperature, socket = words
     telling = os.dup(1)
     quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)  # what the library prints is for nobody, and must not stand where our own words are read
+    os.dup2(quiet, 1)  # output of the library must not mix with our own messages
     os.dup2(quiet, 2)
     key = sys.stdin.readline().strip()
     threading.Thread(target=_until_left_alone, args=[os.path.dirname(socket)], daemon=True).start()
@@ -31,15 +31,15 @@ def main(words: list[str]) -> None:
     given.model.path = file
     given.n_ctx = int(context)
     given.n_parallel = 1
-    given.n_batch = 512  # so much is read between two signs of life
+    given.n_batch = 512  # tokens read between two progress reports
     given.cpuparams.n_threads = given.cpuparams_batch.n_threads = int(threads)
     given.sampling.temp = float(temperature)
     given.hostnames = [socket]
     given.api_keys = [key]
     given.offline = True
     given.ui = given.endpoint_slots = given.warmup = False
-    given.fit_params = False  # it is to have the context that was asked for, or to say that it cannot
-    given.cache_ram_mib = 0  # earlier prompts are not kept beside the model
+    given.fit_params = False  # use the configured context, or fail
+    given.cache_ram_mib = 0  # do not cache earlier prompts
     given.verbosity = 0
     try:
         server = library.Server(given)
@@ -52,7 +52,7 @@ def main(words: list[str]) -> None:
 
 
 def _until_left_alone(folder: str) -> None:
-    """End when whoever started this is gone, which is when nothing more can be read, and leave nothing behind."""
+    """Remove the folder and exit when the parent process is gone, which closes the input."""
     sys.stdin.read()
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)

@@ -1,7 +1,7 @@
-"""A prompt in the words of the library that speaks to providers.
+"""Convert a prompt to the messages of the provider library.
 
-Providers are strict about the order of what they are shown: the roles take turns, the first is a user, and every call
-is followed by its result at once. A conversation in a room is none of that, so it is put in order here.
+Providers require that roles alternate, that a user comes first, and that every call is followed by its result at once.
+A conversation in a room has none of these properties, so it is reordered here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def parameters(prompt: Prompt) -> ModelRequestParameters:
-    """The tools, offered and never run by the library, and the instructions."""
+    """Return the instructions and the tools, which the library offers and never runs."""
     return ModelRequestParameters(
         function_tools=[_tool(one) for one in prompt.tools],
         allow_text_output=True,
@@ -46,7 +46,7 @@ def parameters(prompt: Prompt) -> ModelRequestParameters:
 
 
 def messages(prompt: Prompt) -> list[ModelMessage]:
-    """The turns in an order that every provider takes."""
+    """Return the turns in an order that every provider accepts."""
     made = _Made(natively=bool(prompt.tools))
     for turn in prompt.turns:
         if turn.role == "user":
@@ -59,9 +59,9 @@ def messages(prompt: Prompt) -> list[ModelMessage]:
 
 
 class _Made:
-    """The messages so far. Results wait for their call's place, and what was heard meanwhile comes behind them.
+    """Builds the messages. Results are placed after their call, and user messages of the meantime after the results.
 
-    Where no tools are offered any more, providers take no calls either, and earlier ones are told in words.
+    Without tools, providers accept no calls either, so earlier calls are described in words.
     """
 
     def __init__(self, *, natively: bool) -> None:
@@ -78,10 +78,10 @@ class _Made:
             self._heard.append(text)
 
     def result(self, turn: Turn) -> None:
-        """What came of a call; one whose call is not shown, or has a result already, is told in words."""
+        """Add a result. If its call is not shown or has a result already, it is described in words."""
         call = self._open.get(turn.answers)
         if call is None or call.tool_call_id in self._results:
-            self.heard(f"(What {visible(turn.tool or 'an earlier call', lines=False)} gave:)\n{storable(turn.text)}")
+            self.heard(f"(Result of {visible(turn.tool or 'an earlier call', lines=False)}:)\n{storable(turn.text)}")
         else:
             self._results[call.tool_call_id] = storable(turn.text)
 
@@ -111,7 +111,7 @@ class _Made:
         return self._done
 
     def _close(self) -> None:
-        """Put down the answer so far, and behind it what came of its calls and what was said since."""
+        """Add the answer so far, then the results of its calls and the user messages since."""
         if self._response:
             self._done.append(ModelResponse(parts=self._response))
         parts: list[ModelRequestPart] = [
@@ -131,7 +131,7 @@ class _Made:
 
 
 def _call(call: Asked, id: str) -> ToolCallPart:
-    """An earlier call under an id of ours: ids of one provider, or of none, are not valid with another."""
+    """Return an earlier call with an id of ours, because ids of one provider are not valid with another."""
     name = _NOT_IN_NAMES.sub("_", call.name)[:64] or "unnamed"
     return ToolCallPart(tool_name=name, args=_arguments(call.arguments), tool_call_id=id)
 
@@ -142,7 +142,7 @@ def _in_words(call: Asked) -> str:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """The arguments as an object, which is all that providers take; what is none is shown as the text that it is."""
+    """Return the arguments as an object, as providers require. Unreadable arguments are wrapped as text."""
     try:
         value = strictjson.loads(text) if text.strip() else {}
     except strictjson.NotJson:
@@ -151,6 +151,6 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _tool(tool: Tool) -> ToolDefinition:
-    """A tool with the schema of its command, as it is; only the name of the schema's language is left out."""
+    """Return a tool with the unchanged schema of its command, without the `$schema` key."""
     schema = {key: value for key, value in tool.schema.items() if key != "$schema"}
     return ToolDefinition(name=tool.name, description=storable(tool.description), parameters_json_schema=schema)

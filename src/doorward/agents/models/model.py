@@ -1,4 +1,4 @@
-"""A model: something that is shown a conversation and tools, and answers in pieces."""
+"""The model interface: a model takes a prompt with tools and streams an answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answe
 
 
 class ModelFailed(Exception):
-    """No answer, or none that is whole. The message is fit to be shown in a room: it holds no key and no address."""
+    """The model gave no complete answer. The message is safe to show in a room: it holds no key and no address."""
 
     def __init__(self, fault: Fault, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class ModelFailed(Exception):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A command as models are told of it."""
+    """A command as models see it."""
 
     name: str
     """Its wire name, such as `data_list`."""
@@ -34,16 +34,16 @@ class Tool(msgspec.Struct, frozen=True):
     command: str = ""
     """Its own name, such as `data/list`."""
     uses: tuple[Example, ...] = ()
-    """What people say when they want it, and the parameters that give it; for a model that learns from that."""
+    """Example requests with their parameters, for models that learn from examples."""
     reads_only: bool = False
     destroys: bool = False
-    """Whether it can take away, or overwrite, what is there."""
+    """Whether it can delete or overwrite data."""
     asks: bool = False
-    """Whether a person is asked before it runs."""
+    """Whether it needs approval."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A native call, as a model asked for it; the arguments are what it wrote, unread."""
+    """A native tool call; the arguments are the model's text, unparsed."""
 
     id: str
     name: str
@@ -51,29 +51,29 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was said, asked for or found out."""
+    """One entry of a conversation: a message, a call or a result."""
 
     role: Literal["user", "assistant", "result"]
-    """`user` is everybody else in the room, `assistant` the persona itself, `result` what came of its call."""
+    """`user` is everybody else in the room, `assistant` the agent itself, `result` the result of its call."""
     text: str
-    """A result begins with `command: status.`; what the command gave stands behind it, between marks (`data.py`)."""
+    """A result begins with `command: status.`, followed by the output between data marks."""
     speaker: str = ""
-    """Who said it, when that is a user."""
+    """The sender, for a user."""
     calls: tuple[Asked, ...] = ()
-    """The calls that came with it, when that is the assistant."""
+    """The native calls of an assistant."""
     answers: str = ""
-    """The id of the call that it is the result of."""
+    """The id of the call, for a result."""
     tool: str = ""
-    """The tool that was called, when that is a result."""
+    """The tool that was called, for a result."""
     marked: bool = False
-    """Whether the marks around data in it are ours, when that is a user: the call of another AI."""
+    """Whether the data marks in a user's text are Doorward's own, as in the card of another AI's call."""
 
     @property
     def spoken(self) -> str:
-        """What somebody said, as models read it: behind the name, every further line indented.
+        """The text as models read it: prefixed with the sender's name, further lines indented.
 
-        Several are shown one below the other, so nothing in one may look like the beginning of another, or like what
-        a command gave.
+        Entries are shown one below the other, so no text may look like the start of another entry or like the output
+        of a command.
         """
         text = storable(self.text) if self.marked else data.harmless(storable(self.text))
         if not self.speaker or not text.strip():
@@ -82,25 +82,25 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What was done before in the same conversation, and can be taken back."""
+    """An earlier change of the same conversation that can be undone."""
 
     execution: str
     says: str
-    """The command and what it changed, in words."""
+    """The command and its targets, in words."""
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a model is given for one answer."""
+    """The complete input of a model for one answer."""
 
     instructions: str
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...] = ()
     most_tokens: int = 1_024
-    """How long the answer may be."""
+    """The longest answer, in tokens."""
     changes: tuple[Change, ...] = ()
-    """What `undo` could mean here, the newest first; for a model that is not told of it in words."""
+    """The changes that `undo` can mean, newest first; for models that do not read the instructions."""
     folder: str | None = ""
-    """Where the session is below the workspace, for the same; empty for the workspace itself, None for elsewhere."""
+    """The session's folder relative to the workspace, for the same models; None outside the workspace."""
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -110,17 +110,17 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What an answer cost, as the provider counted it."""
+    """The tokens of one answer, as the provider counted them."""
 
     input_tokens: int
     output_tokens: int
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """The model does nothing of what is asked, and its text says why; for one that can tell."""
+    """The model does not act on the request, and its text says why."""
 
     understood: bool = False
-    """Whether it knows what is meant and may not do it, or holds back; otherwise it does not know how."""
+    """True if the model understood the request but may not or will not act; False if it did not understand."""
 
 
 Piece = Text | Asked | Spent | Lost
@@ -130,24 +130,24 @@ class Model(Protocol):
     name: str
 
     def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
-        """The answer, piece by piece. Closing the iterator ends the request; only `ModelFailed` comes out of it."""
+        """Stream the answer. Closing the iterator ends the request. Raises only `ModelFailed`."""
         ...
 
     def count(self, text: str) -> int:
-        """How many tokens a text is for this model, or a number that is never less."""
+        """Return the tokens of a text for this model, or an upper bound."""
         ...
 
 
 @runtime_checkable
 class Loads(Protocol):
-    """A model that has to be loaded before it is asked, which takes a while, and that can be shown only so much."""
+    """A model that must be loaded before it answers, which takes a while, and that has a limited context."""
 
     context: int
-    """How many tokens it can be shown, its answer included."""
+    """The size of its context in tokens, including the answer."""
 
     @property
     def loaded(self) -> bool: ...
 
     async def load(self) -> None:
-        """Load it; only `ModelFailed` comes out of it."""
+        """Load the model. Raises only `ModelFailed`."""
         ...

@@ -1,4 +1,4 @@
-"""All models of the house, by name."""
+"""Find models by name, list providers, and test models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT = "default"
 INSTALL = "pip install 'doorward[models]'"
 _MODEL_NAME = re.compile(r"[\x21-\x7e]{1,200}")
 _KEPT = 1_000
-"""Names that are kept with what was learned of their tokens; a name is a person's, so there are few."""
+"""The most models kept with their learned token ratios. Names come from people, so there are few."""
 
 
 class Models:
@@ -41,7 +41,7 @@ class Models:
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`wall` is the clock by which the house model understands words such as `yesterday`."""
+        """`wall` is the clock that the house model uses for words such as `yesterday`."""
         self._settings = given
         self._environment = os.environ if environment is None else environment
         self._providers = configured(given, self._environment)
@@ -52,12 +52,12 @@ class Models:
 
     @functools.cached_property
     def _house(self) -> Model:
-        from doorward.agents.house.model import HouseModel  # noqa: PLC0415 - it is large, and many never ask it
+        from doorward.agents.house.model import HouseModel  # noqa: PLC0415 - large, and often not needed
 
         return HouseModel(self._wall)
 
     def find(self, name: str) -> Model:
-        """The model of this name, ready to be asked; `ModelFailed` says why there is none."""
+        """Return the model of this name, ready to use. Raises `ModelFailed` if there is none."""
         wanted = self._meant(name)
         if wanted == HOUSE:
             return self._house
@@ -79,9 +79,9 @@ class Models:
         return found
 
     def instead_of(self, name: str) -> Model | None:
-        """The model that answers where the one of this name cannot be asked; None where none does.
+        """Return the fallback for the model of this name, or None.
 
-        What would have stayed on this machine does not leave it for that reason.
+        A request that would stay on this machine never falls back to a remote model.
         """
         fallback = self._settings.fallback
         if not fallback or (self._is_elsewhere(fallback) and not self._is_elsewhere(name)):
@@ -90,22 +90,22 @@ class Models:
             found = self.find(fallback)
         except ModelFailed:
             return None
-        with contextlib.suppress(ModelFailed):  # then it means no model at all, and any other can stand in
+        with contextlib.suppress(ModelFailed):  # the name means no model, so any fallback will do
             if self._meant(name) in (found.name, self._meant(fallback)):
                 return None
         return found
 
     async def close(self) -> None:
-        """Put away what is loaded."""
+        """Unload all local models."""
         await asyncio.gather(*(one.close() for one in self._local.values()))
 
     def names(self) -> list[str]:
-        """Names under which models can be found; beside them, any `provider:model` of a provider that there is."""
+        """List the names of models. Any other `provider:model` of a configured provider is valid too."""
         remote = (f"{one.name}:{one.model}" for one in self._providers.values() if one.model)
         return [HOUSE, *self._settings.tiers, *(one.name for one in self._local.values()), *remote]
 
     def providers(self) -> list[ProviderFacts]:
-        """What is configured, for people: where each is asked and whether its key is there, never the key."""
+        """List the configured providers for people: address and whether the key is set, never the key itself."""
         house: ProviderFacts = {
             "provider": HOUSE,
             "kind": HOUSE,
@@ -122,7 +122,7 @@ class Models:
         ]
 
     def problem(self, name: str) -> str:
-        """Why there is no model of this name; empty when there is one, whether or not it answers."""
+        """Return why there is no model of this name; empty if there is one, whether or not it answers."""
         try:
             self.find(name)
         except ModelFailed as error:
@@ -130,9 +130,9 @@ class Models:
         return ""
 
     async def trial(self, name: str) -> ModelTrial:
-        """Ask a model for one sentence, and say what came of it."""
+        """Ask a model for one sentence and report the result."""
         asked = Prompt(
-            instructions="You are tested. Answer with one short sentence.",
+            instructions="This is a test. Answer with one short sentence.",
             turns=(Turn(role="user", text="Are you there?", speaker="doorward"),),
             most_tokens=64,
         )
@@ -148,7 +148,7 @@ class Models:
         return {"model": name, "answers": True, "said": visible(said[:500]), "fault": ""}
 
     def _meant(self, name: str) -> str:
-        """The name of a model, whatever it was called by: a tier or `default` may name one another, but not forever."""
+        """Resolve `default` and tiers to the name of a model. They may refer to each other, but not in a circle."""
         way = [name or DEFAULT]
         while way[-1] == DEFAULT or way[-1] in self._settings.tiers:
             way.append((self._settings.default if way[-1] == DEFAULT else self._settings.tiers[way[-1]]) or HOUSE)
@@ -156,13 +156,13 @@ class Models:
                 round_ = " to ".join(map(_shown, way))
                 raise ModelFailed(
                     "unknown",
-                    f"The settings name no model for {_shown(name or DEFAULT)}: they lead in a circle, from {round_}; "
-                    f"name a model such as {HOUSE} in one of these places.",
+                    f"The settings name no model for {_shown(name or DEFAULT)}: they refer in a circle, from {round_}. "
+                    f"Set one of them to a model such as {HOUSE}.",
                 )
         return way[-1]
 
     def _is_elsewhere(self, name: str) -> bool:
-        """Whether what a model of this name is shown leaves this machine; so it does where nobody knows."""
+        """Whether requests to this model leave this machine; True if unknown."""
         try:
             wanted = self._meant(name)
             provider = self._providers.get(wanted.partition(":")[0])
@@ -178,8 +178,8 @@ class Models:
             known = ", ".join(one.name for one in self._local.values()) or "none"
             raise ModelFailed(
                 "unknown",
-                f"There is no model {_shown(name)} in a file on this machine; there are: {known}. A table "
-                f"`models.local.NAME` in the settings adds one.",
+                f"There is no local model {_shown(name)}; valid: {known}. Add one with a table `models.local.NAME` in "
+                f"the settings.",
             )
         return self._local[model]
 
@@ -189,26 +189,25 @@ class Models:
         if provider is None:
             here = (one.name for one in self._local.values())
             known = ", ".join([HOUSE, *self._settings.tiers, *here, *(f"{one}:NAME" for one in self._providers)])
-            more = ", where NAME is a model of theirs" if self._providers else "; `models.providers` adds others"
-            raise ModelFailed("unknown", f"There is no provider of the model {_shown(name)}; valid are {known}{more}.")
+            more = ", where NAME is one of their models" if self._providers else "; add others in `models.providers`"
+            raise ModelFailed("unknown", f"There is no provider for the model {_shown(name)}; valid: {known}{more}.")
         model = model or provider.model
         if not model:
             raise ModelFailed(
-                "unknown", f"Which model of the provider {first} is not said; write it as {first}:NAME-OF-THE-MODEL."
+                "unknown", f"The provider {first} has no default model. Name one as {first}:NAME-OF-THE-MODEL."
             )
         if not _MODEL_NAME.fullmatch(model):
             raise ModelFailed(
                 "unknown",
-                f"The name of a model has at most 200 letters, digits and signs and no blanks; given was "
-                f"{_shown(name)}.",
+                f"The name of a model has at most 200 printable ASCII characters and no spaces; given {_shown(name)}.",
             )
         return provider, model
 
     def _resting(self, provider: Provider) -> str:
-        """Which of its models are left alone now."""
+        """Say which of its models are rate limited now."""
         rests = [one for (name, _), one in self._known.items() if name == provider.name and one.rest.left]
-        shown = [f"{_shown(one.name)} can be asked again in {seconds(one.rest.left)}" for one in rests[:5]]
-        return f"It says that it was asked too often: {', '.join(shown)}." if shown else ""
+        shown = [f"{_shown(one.name)} for {seconds(one.rest.left)}" for one in rests[:5]]
+        return f"Rate limited: {', '.join(shown)}." if shown else ""
 
     def _local_facts(self, one: LocalModel) -> ProviderFacts:
         problem = ""
@@ -260,7 +259,7 @@ class Models:
 
 
 def installed() -> bool:
-    """Whether the packages that speak to providers are there; asked without importing them, which takes seconds."""
+    """Whether the provider libraries are installed. They are not imported, which would take seconds."""
     return importlib.util.find_spec("pydantic_ai") is not None
 
 

@@ -1,4 +1,4 @@
-"""The way of asking that OpenAI began and many others understand: chat completions, as a stream."""
+"""Connect to OpenAI's chat completions API, which many other services offer too."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from doorward.agents.models.transport import STAND_IN
 
 
 def connect(model: str, address: str, http: httpx2.AsyncClient, *, is_its_maker: bool) -> Model:
-    """A model behind this client. Nothing is tried twice here: when to ask again is decided by whoever asks.
+    """Return a model that uses this HTTP client. It never retries; the caller decides when to ask again.
 
-    OpenAI's own newer models want the length of an answer under a newer name; those who speak like OpenAI know the
-    older one. Schemas of tools go out as they are, not as the library would rewrite them.
+    OpenAI's newer models take the answer length under a newer name, other services under the older one. Tool schemas
+    are sent unchanged; the library would rewrite them.
     """
     client = AsyncOpenAI(base_url=address, api_key=STAND_IN, max_retries=0, http_client=http)
     plain = OpenAIModelProfile(json_schema_transformer=None)

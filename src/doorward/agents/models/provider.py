@@ -1,4 +1,4 @@
-"""A provider: a service that models are asked at, as the settings and the environment name it."""
+"""A provider: a service with models, from the settings or the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doorward.upstream import web
 from doorward.upstream.outbound import is_this_machine
 
 MODEL_VARIABLE = "USHELL_LLM_MODEL"
-"""The variable by which other programs are told which of OpenAI's models to ask."""
+"""The environment variable that names the default OpenAI model."""
 _FIRST_MODEL = "gpt-4o-mini"
 _KINDS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _ADDRESSES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
@@ -23,14 +23,14 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     settings: settings.Provider
     model: str
-    """The model that is meant where the provider is named alone; empty when there is none."""
+    """The default model, used when only the provider is named; may be empty."""
 
     @property
     def variable(self) -> str:
         """The environment variable of its key.
 
-        By default it goes by the provider's own name and not by its kind: a key for one service must never be sent to
-        another because both understand the same requests.
+        By default it derives from the provider's name, not its kind: a key for one service must never be sent to
+        another that understands the same requests.
         """
         return self.settings.key_env or f"{self.name.upper().replace('-', '_')}_API_KEY"
 
@@ -41,7 +41,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether it is on another machine; also where its address cannot be read, since then nobody knows."""
+        """Whether it is on another machine. An unreadable address counts as another machine."""
         try:
             return not is_this_machine(
                 web.split(self.settings.base_url or _ADDRESSES[self.settings.kind]).hostname or ""
@@ -50,7 +50,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             return True
 
     def address(self, *, with_key: bool) -> str:
-        """Where it is asked; `ModelFailed` when that is no address, or when the key would go there for all to read."""
+        """Return its address. Raises `ModelFailed` if it is invalid, or if the key would be sent unencrypted."""
         given = self.settings.base_url or _ADDRESSES[self.settings.kind]
         try:
             parts = web.split(given)
@@ -59,21 +59,21 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         if parts is None or parts.query or parts.fragment:
             raise ModelFailed(
                 "not_allowed",
-                f"The base_url of the provider {self.name} is no address that can be asked; valid is one such as "
-                f"https://models.example/v1, without a name, a password or a question mark in it.",
+                f"The base_url of the provider {self.name} is not valid; valid: an address such as "
+                f"https://models.example/v1, without a user name, a password or a question mark.",
             )
         near = is_this_machine(parts.hostname or "")
         if with_key and parts.scheme == "http" and not near and not self.settings.plain_http:
             raise ModelFailed(
                 "not_allowed",
-                f"The key of the provider {self.name} would go to another machine unencrypted; use an https address, "
-                f"or set plain_http for it if that network is your own.",
+                f"The key of the provider {self.name} would go to another machine unencrypted. Use an https address, "
+                f"or set plain_http if you control that network.",
             )
         return given.rstrip("/")
 
 
 def configured(given: settings.Models, environment: Mapping[str, str]) -> dict[str, Provider]:
-    """Every provider by name: those of the settings, and OpenAI and Anthropic when the environment has their key."""
+    """Return all providers by name: those in the settings, and OpenAI and Anthropic if their key is set."""
     found = {kind: settings.Provider(kind=kind) for kind in ("openai", "anthropic") if environment.get(_KINDS[kind])}
     return {
         name: Provider(name=name, settings=one, model=one.model or _first_model(name, environment))

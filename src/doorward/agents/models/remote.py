@@ -1,4 +1,4 @@
-"""A model at a provider: asked over the network, with patience that ends."""
+"""A remote model: one model of a provider, with timeouts and a rate-limit cooldown."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from doorward.agents.models.rest import Rest, seconds
 _LINE = "doorward.agents.models.line"
 _WIRES = {"openai": "doorward.agents.models.openai_wire", "anthropic": "doorward.agents.models.anthropic_wire"}
 _MARGINS = {"openai": 1.0, "anthropic": 1.4}
-"""What the count of OpenAI's tokenizer is multiplied by until a provider has told its own."""
+"""The initial factor on the count of OpenAI's tokenizer, until the provider reports its own counts."""
 
 
 class _Line(Protocol):
-    """`line.py`, which is imported when a model is first asked and not before."""
+    """The provider stream module, which is imported only when a model is first asked."""
 
     def pieces(
         self,
@@ -56,14 +56,14 @@ class RemoteModel:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether what it is shown leaves this machine."""
+        """Whether requests leave this machine."""
         return self._provider.is_elsewhere
 
     def count(self, text: str) -> int:
         return self._counter.count(text)
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """Ask once. A model that was asked too often is left alone for a while, and nothing is tried again here."""
+        """Ask once, without retries. A rate-limited model is not asked again until its cooldown is over."""
         self._check_rest()
         key = key_of(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
@@ -104,12 +104,12 @@ class RemoteModel:
                 yield piece
 
     def _too_slow(self, begun: bool, *, late: bool) -> ModelFailed:
-        """That it took too long, with the setting that says how long it may take."""
+        """Return the failure for a timeout, naming the setting."""
         patience = self._provider.settings
         if late:
             words, field = f"did not finish its answer within {patience.answer_seconds:g} seconds", "answer_seconds"
         elif begun:
-            words = f"fell silent in the middle of its answer for {patience.piece_seconds:g} seconds"
+            words = f"sent nothing for {patience.piece_seconds:g} seconds during its answer"
             field = "piece_seconds"
         else:
             words, field = f"did not begin to answer within {patience.first_seconds:g} seconds", "first_seconds"
@@ -121,7 +121,7 @@ class RemoteModel:
 
     @property
     def _table(self) -> str:
-        """Where its settings stand."""
+        """The table of its settings."""
         return f"models.providers.{self._provider.name}"
 
     def _check_rest(self) -> None:
@@ -129,13 +129,12 @@ class RemoteModel:
         if left > 0:
             raise ModelFailed(
                 "rate_limited",
-                f"The provider of {self.name} says that it was asked too often; it can be asked again in "
-                f"{seconds(left)}.",
+                f"The provider of {self.name} is rate limiting requests; try again in {seconds(left)}.",
                 left,
             )
 
     async def _libraries(self) -> tuple[_Line, Any]:
-        """Imported in a thread, so that the house goes on meanwhile: the first time it takes seconds."""
+        """Import the libraries in a thread, because the first import takes seconds."""
 
         def load() -> tuple[_Line, Any]:
             line = cast(_Line, importlib.import_module(_LINE))
@@ -143,16 +142,16 @@ class RemoteModel:
 
         try:
             return await asyncio.to_thread(load)
-        except (ImportError, AttributeError, TypeError) as error:  # missing, or of versions that do not fit
+        except (ImportError, AttributeError, TypeError) as error:  # missing, or incompatible versions
             raise ModelFailed(
                 "not_installed",
-                f"The model {self.name} needs packages that are not installed or do not fit together "
+                f"The model {self.name} needs packages that are not installed or not compatible "
                 f"({getattr(error, 'name', None) or 'one of them'}); run: pip install 'doorward[models]'.",
             ) from None
 
 
 def _counted(prompt: Prompt) -> int:
-    """The tokens of all that a prompt holds, as the tokenizer counts them."""
+    """Count the tokens of a whole prompt with the tokenizer."""
     parts = [prompt.instructions]
     for turn in prompt.turns:
         parts += [turn.speaker, turn.text, *(f"{call.name} {call.arguments}" for call in turn.calls)]

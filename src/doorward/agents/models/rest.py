@@ -1,4 +1,4 @@
-"""How long a model is left alone whose provider asked for it."""
+"""The cooldown of a rate-limited model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 
 _LONGEST = 60.0
-"""None is left alone for longer than this at once, whatever is asked for: people can see for themselves by then."""
+"""The longest cooldown in seconds, whatever the provider asks for. After that, people can try for themselves."""
 
 
 class Rest:
-    """Until when a model is left alone. Asking earlier would only make it longer, and its sisters may well answer."""
+    """The time until which a model is not asked. It is per model, since others of the provider may still answer."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -26,6 +26,6 @@ class Rest:
 
 
 def seconds(left: float) -> str:
-    """A time to wait in words, never too short."""
+    """Format a wait in whole seconds, rounded up."""
     whole = math.ceil(left)
     return "1 second" if whole == 1 else f"{whole} seconds"

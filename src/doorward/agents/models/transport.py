@@ -1,8 +1,8 @@
-"""What goes to a provider and comes back, under our own rules, whatever the libraries above would have done.
+"""An HTTP transport that enforces Doorward's rules on requests to providers, whatever the libraries do.
 
-The libraries never see the key: they are given a word that stands for it, and the key takes its place here, at the last
-moment and only towards the provider's own address. What they add of their own accord (facts of this machine, what they
-found in the environment) stays here. An answer that is a redirect, compressed, no stream, or too long ends here too.
+The libraries never see the key: they get a placeholder, which is replaced here, at the last moment and only for the
+provider's own address. Headers that they add by themselves (facts of this machine, values from the environment) are
+dropped. A response that is a redirect, compressed, not a stream, or too long is rejected.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import httpx2
 from doorward import __version__
 
 STAND_IN = "doorward-key-goes-here"
-"""What the libraries are told the key is."""
+"""The placeholder that the libraries get as the key."""
 _FORWARDED = frozenset(
     {"host", "content-length", "transfer-encoding", "content-type", "accept", "anthropic-version", "anthropic-beta"}
 )
 _ACCOUNT = frozenset({"openai-organization", "openai-project"})
-"""Which account at OpenAI is meant; the library reads it from the environment, and it is nobody else's business."""
+"""The OpenAI account, which the library reads from the environment. It is sent to OpenAI only."""
 _CREDENTIALS = frozenset({"authorization", "x-api-key"})
 _LARGEST_PROBLEM = 65_536
 _EVENTS = "text/event-stream"
 
 
 class Unfit(httpx2.TransportError):
-    """An answer that is not read any further. The message is the end of a sentence about the provider."""
+    """A rejected response. The message completes the sentence "The provider …"."""
 
     def __init__(self, fault: Literal["bad_answer", "not_allowed"], message: str) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class Unfit(httpx2.TransportError):
 
 
 class Guarded(httpx2.AsyncBaseTransport):
-    """Carries the requests of one answer to one provider."""
+    """Sends the requests of one answer to one provider."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Guarded(httpx2.AsyncBaseTransport):
         with_account: bool,
         heard: Callable[[], None] | None = None,
     ) -> None:
-        """`heard` is told of every event of an answer, whatever is in it."""
+        """`heard` is called for every event of a response."""
         self._inner = inner
         self._url = httpx2.URL(address)
         self._key = key
@@ -61,7 +61,7 @@ class Guarded(httpx2.AsyncBaseTransport):
             self._url.host,
             self._url.port,
         ):
-            raise Unfit("not_allowed", "was not asked, since the request would have gone to another address")
+            raise Unfit("not_allowed", "was not asked, because the request would have gone to another address")
         request.headers = self._headers(request.headers)
         response = await self._inner.handle_async_request(request)
         try:
@@ -95,16 +95,16 @@ class Guarded(httpx2.AsyncBaseTransport):
     @staticmethod
     def _check(response: httpx2.Response) -> None:
         if 300 <= response.status_code < 400:
-            raise Unfit("not_allowed", "answers with a redirect, which is never followed; correct its base_url")
+            raise Unfit("not_allowed", "answers with a redirect, which is never followed. Correct its base_url")
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            raise Unfit("bad_answer", "compresses its answer, though it was asked not to")
+            raise Unfit("bad_answer", "compresses its answer although it was asked not to")
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code == 200 and kind != _EVENTS:
             raise Unfit("bad_answer", f"answers with {_type(kind)} instead of a stream of events")
 
 
 class _Measured(httpx2.AsyncByteStream):
-    """A body of which only so much is read. One that is too long fails, or just ends when it is only a problem."""
+    """A size-limited response body. A longer one fails or, for an error response, is cut."""
 
     def __init__(
         self, inner: httpx2.AsyncByteStream, most: int, *, fails: bool, heard: Callable[[], None] | None
@@ -121,7 +121,7 @@ class _Measured(httpx2.AsyncByteStream):
             if len(piece) > self._left:
                 yield piece[: self._left]
                 if self._fails:
-                    raise Unfit("bad_answer", "sends more bytes than are read of one answer")
+                    raise Unfit("bad_answer", "sends more bytes than the limit for one answer")
                 return
             self._left -= len(piece)
             yield piece
@@ -131,6 +131,6 @@ class _Measured(httpx2.AsyncByteStream):
 
 
 def _type(kind: str) -> str:
-    """A media type for a sentence, as far as it is one."""
+    """Return a media type for a message, with unexpected characters removed."""
     plain = "".join(letter for letter in kind if letter.isalnum() or letter in "/.+-")[:60]
-    return plain or "nothing that says what it is"
+    return plain or "no content type"

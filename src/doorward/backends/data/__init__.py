@@ -1,4 +1,7 @@
-"""data/* and collection/*: the house's own data, managed collections, and the user's databases."""
+"""Commands data/* and collection/*: system collections, managed collections, and attached databases.
+
+The storage itself is in `store`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of one row in a table of an attached database."""
+"""Apply changes to one row in a table of an attached database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Work = Callable[[Editor], Change]
 
 
 async def apply(ctx: Context, table: AttachedTable, work: Work, *more: Statement) -> dict[str, Any]:
-    """Do a change, its before-image stored first; returns the row as it is then."""
+    """Apply a change after its before-image is stored. Return the changed row."""
     loop = asyncio.get_running_loop()
 
     def keep(change: Change) -> None:
@@ -36,7 +36,7 @@ async def apply(ctx: Context, table: AttachedTable, work: Work, *more: Statement
             asyncio.run_coroutine_threadsafe(ctx.store.write(image, *more), loop).result(KEEP_SECONDS)
         except TimeoutError as error:
             raise LedgerUnavailable(
-                f"What would be replaced could not be kept within {KEEP_SECONDS:g} s, so nothing was changed."
+                f"The before-image could not be stored within {KEEP_SECONDS:g} s. Nothing was changed."
             ) from error
 
     change = await _run(ctx, table, work, keep)
@@ -45,7 +45,7 @@ async def apply(ctx: Context, table: AttachedTable, work: Work, *more: Statement
 
 
 async def tried(ctx: Context, table: AttachedTable, work: Work) -> dict[str, Any]:
-    """A change as a dry run tells it: done in a transaction that is rolled back."""
+    """Preview a change for a dry run: apply it in a transaction that is rolled back."""
     change = await _run(ctx, table, work, None)
     return {
         "collection": table.name,

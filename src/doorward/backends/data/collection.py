@@ -1,4 +1,4 @@
-"""collection/*: define collections of your own, each with a schema that its records fit."""
+"""Commands collection/*: define and drop managed collections, each with a schema for its records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A collection before and after, and what it held; None where there is no collection."""
+    """A collection before and after a change, and the records it held. None means that it does not exist."""
 
     name: str
     before: ManagedCollection | None
@@ -46,11 +46,11 @@ class Plan(msgspec.Struct, frozen=True):
 class Defined(TypedDict):
     collection: str
     schema: dict[str, Any]
-    records: Annotated[int, Meta(description="How many records it holds")]
+    records: Annotated[int, Meta(description="The number of its records")]
 
 
 class Dropped(TypedDict):
-    dropped: Annotated[str, Meta(description="The collection that is gone")]
+    dropped: Annotated[str, Meta(description="The dropped collection")]
 
 
 @family.command(
@@ -64,7 +64,7 @@ class Dropped(TypedDict):
     undo=Undo("collection"),
     examples=[
         Example(
-            "keep notes with a title",
+            "define a collection of notes",
             {
                 "name": "notes",
                 "schema": {
@@ -79,7 +79,7 @@ class Dropped(TypedDict):
     reveals="data/describe",
 )
 async def define(ctx: Context, name: Name, schema: Schema) -> Defined:
-    """Make a collection, or give one a new schema that all its records fit."""
+    """Create a collection, or change its schema. All its records must match the new schema."""
     plan = await _defined(ctx, name, schema)
     await _apply(ctx, plan)
     return {"collection": name, "schema": dict(schema), "records": plan.seen.count}
@@ -99,12 +99,12 @@ async def define_effect(ctx: Context, name: Name, schema: Schema) -> dict[str, A
     cost=1,
     timeout=30,
     undo=Undo("collection"),
-    examples=[Example("take the notes collection away", {"name": "notes"})],
+    examples=[Example("drop the notes collection", {"name": "notes"})],
     related=["collection/define", "data/delete"],
     reveals="data/describe",
 )
 async def drop(ctx: Context, name: Name) -> Dropped:
-    """Take away a collection that holds no records any more."""
+    """Drop an empty collection."""
     plan = await _dropped(ctx, name)
     await _apply(ctx, plan)
     return {"dropped": name}
@@ -117,11 +117,11 @@ async def drop_effect(ctx: Context, name: Name) -> dict[str, Any]:
 
 @family.undoer("collection")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring a collection's definition back to what it was, unless it changed since."""
+    """Restore the previous definition of a collection, unless it has changed since."""
     (image,) = images
     now, _ = await _look(ctx, image.target)
     if _mark(now) != image.after:
-        raise Conflict(f"Collection {image.target} changed since; nothing was undone.")
+        raise Conflict(f"Collection {image.target} has changed since. Nothing was undone.")
     if image.before is None:
         plan = await _dropped(ctx, image.target)
     else:
@@ -132,7 +132,7 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
 
 async def _defined(ctx: Context, name: str, schema: Mapping[str, Any]) -> Plan:
     if name in SYSTEM:
-        raise BadParams(f"{name!r} is one of the house's own collections; choose another name.")
+        raise BadParams(f"{name!r} is a system collection of Doorward. Choose another name.")
     known, seen = await _look(ctx, name)
     wanted = definitions.defined(ctx.caller.tenant, name, schema, known.version + 1 if known else 1)
     if known is not None:
@@ -143,9 +143,9 @@ async def _defined(ctx: Context, name: str, schema: Mapping[str, Any]) -> Plan:
 async def _dropped(ctx: Context, name: str) -> Plan:
     known, seen = await _look(ctx, name)
     if known is None:
-        raise NotFound(f"There is no managed collection {name[:80]!r}; data/describe lists those there are.")
+        raise NotFound(f"There is no managed collection {name[:80]!r}. data/describe lists all collections.")
     if seen.count:
-        raise Conflict(f"Collection {name} holds {seen.count} records; delete them first.")
+        raise Conflict(f"Collection {name} has {seen.count} records. Delete them first.")
     return Plan(name, known, None, seen)
 
 
@@ -173,7 +173,7 @@ async def _apply(ctx: Context, plan: Plan, *more: Statement) -> None:
 def _statement(ctx: Context, plan: Plan) -> Statement:
     if plan.after is None:
         if plan.before is None:
-            raise Conflict(f"There is no collection {plan.name}; nothing was changed.")
+            raise Conflict(f"There is no collection {plan.name}. Nothing was changed.")
         return definitions.drop(plan.before)
     if plan.before is None:
         return definitions.create(plan.after, ctx.house.clock.now())
@@ -181,7 +181,7 @@ def _statement(ctx: Context, plan: Plan) -> Statement:
 
 
 def _mark(collection: ManagedCollection | None) -> str:
-    """What tells whether a definition is still as an execution left it."""
+    """A mark of the definition, to detect whether it has changed since an execution."""
     return GONE if collection is None else str(collection.version)
 
 

@@ -1,4 +1,4 @@
-"""What all data commands share: the family, the way they name things, and the collections a caller has."""
+"""Shared parts of the data commands: the family, parameter types, and the caller's collections."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ family = Family("data", category="data")
 CollectionName = Annotated[
     str,
     Meta(
-        description="The collection, such as rooms, a managed one, or database.table; data/describe lists them all",
+        description="The collection, such as rooms, a managed one, or database.table; data/describe lists all",
         min_length=1,
         max_length=300,
     ),
 ]
 RecordId = Annotated[
     Annotated[str, Meta(min_length=1, max_length=1_000)] | int,
-    Meta(description="The record's id: its key as data/list shows it"),
+    Meta(description="The record's id, its key in data/list"),
 ]
 Filter = Annotated[
     dict[str, Any] | None,
     Meta(
-        description='Which records, such as {"status": "open", "age": {"$gte": 18}}; operators: $eq $ne $gt $gte $lt '
+        description='A filter, such as {"status": "open", "age": {"$gte": 18}}; operators: $eq $ne $gt $gte $lt '
         "$lte $in $nin $exists $regex $contains $like $ilike $between $null $and $or $not $nor"
     ),
 ]
 OrderBy = Annotated[
     list[str] | str | None,
-    Meta(description='Field to order by, "-" in front for descending; several as a list or with commas'),
+    Meta(description='Field to sort by, with a leading "-" for descending; several as a list or with commas'),
 ]
-Fields = Annotated[dict[str, Any], Meta(description="The record: its fields and their values")]
-"""What a record looks like is for its collection to say, so here is nothing but that it has fields."""
-Limit = Annotated[int, Meta(description="The most items to give", ge=1, le=1_000)]
+Fields = Annotated[dict[str, Any], Meta(description="The fields of the record and their values")]
+"""A record. Its fields depend on the collection, so the type does not list them."""
+Limit = Annotated[int, Meta(description="Maximum number of items", ge=1, le=1_000)]
 
 
 def catalogue(ctx: Context) -> Catalogue:
-    """The collections that exist for the caller of this call."""
+    """The collections that the caller can access."""
     house = ctx.house
     return Catalogue(
         home=house.home,

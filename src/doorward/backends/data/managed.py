@@ -1,4 +1,4 @@
-"""Changes of one record in a managed collection: planned first, so that a dry run can show them, then stored."""
+"""Changes of one record in a managed collection. They are planned first, so that a dry run can show them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A record before and after; None where there is none."""
+    """A record before and after a change. None means that it does not exist."""
 
     id: str
     before: Record | None
@@ -42,7 +42,7 @@ def created(
     if acl.changes_lists({}, body):
         acl.require(Scope.of(ctx.caller), {}, Access.FULL, "access lists")
     if existing is not None:
-        raise Conflict(f"{collection.name}/{existing.id} exists already; update it, or give another id.")
+        raise Conflict(f"{collection.name}/{existing.id} already exists. Update it, or give another id.")
     now = ctx.house.clock.now()
     new = records.check_id(str(id)) if id is not None else ids.new_id()
     return Change(new, None, Record(new, 1, now, now, ctx.caller.id, body))
@@ -60,7 +60,7 @@ def updated(
     scope, what = Scope.of(ctx.caller), f"{collection.name}/{known.id}"
     acl.require(scope, known.body, Access.EDIT, what)
     if version is not None and version != known.version:
-        raise Conflict(f"{what} is at version {known.version} now, not {version}; read it again.")
+        raise Conflict(f"{what} is at version {known.version} now, not {version}. Read it again.")
     body = {key: value for key, value in {**known.body, **data}.items() if value is not None or key not in data}
     if acl.changes_lists(known.body, body):
         acl.require(scope, known.body, Access.FULL, f"the access lists of {what}")
@@ -77,25 +77,25 @@ def deleted(ctx: Context, collection: ManagedCollection, before: Record | None, 
 def restored(
     ctx: Context, collection: ManagedCollection, now: Record | None, image: before_images.BeforeImage
 ) -> Change:
-    """The way back from what an execution left, provided that it is still so."""
+    """Plan the undo of a change, unless the record has changed since."""
     if mark(now) != image.after:
-        raise Conflict(f"{image.target} changed since; nothing was undone.")
+        raise Conflict(f"{image.target} has changed since. Nothing was undone.")
     wanted = None if image.before is None else msgspec.json.decode(image.before, type=Record)
     as_is, again = (None if one is None else one.body for one in (now, wanted))
     acl.require_restoring(Scope.of(ctx.caller), as_is, again, image.target)
     if wanted is None:
         if now is None:
-            raise Conflict(f"{image.target} is gone; nothing was undone.")
+            raise Conflict(f"{image.target} no longer exists. Nothing was undone.")
         return Change(now.id, now, None)
     if not collection.fits(wanted.body):
-        raise Conflict(f"{image.target} as it was no longer fits the schema of {collection.name}; nothing was undone.")
+        raise Conflict(f"The old {image.target} does not match the schema of {collection.name}. Nothing was undone.")
     if now is None:
         return Change(wanted.id, None, msgspec.structs.replace(wanted, version=wanted.version + 1))
     return Change(now.id, now, _next(ctx, now, wanted.body))
 
 
 async def apply(ctx: Context, collection: ManagedCollection, change: Change, *more: Statement) -> dict[str, Any]:
-    """Store a change together with its before-image; returns the record as it is then."""
+    """Store a change together with its before-image. Return the changed record."""
     keep = before_images.keep(
         ctx.call,
         kind="data",
@@ -109,7 +109,7 @@ async def apply(ctx: Context, collection: ManagedCollection, change: Change, *mo
 
 
 def shown(collection: ManagedCollection, change: Change) -> dict[str, Any]:
-    """A change as a dry run tells it."""
+    """Describe a change for a dry run."""
     return {
         "collection": collection.name,
         "before": None if change.before is None else change.before.shown(),
@@ -118,7 +118,7 @@ def shown(collection: ManagedCollection, change: Change) -> dict[str, Any]:
 
 
 def mark(record: Record | None) -> str:
-    """What tells whether a record is still as an execution left it."""
+    """A mark of the record, to detect whether it has changed since an execution."""
     return GONE if record is None else str(record.version)
 
 

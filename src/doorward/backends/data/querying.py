@@ -1,4 +1,4 @@
-"""data/query: a caller's own SELECT."""
+"""The command data/query: run a SELECT."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from doorward.store.attached import HOUSE
 
 
 class Rows(TypedDict):
-    items: Annotated[list[dict[str, Any]], Meta(description="The rows, each column by its name")]
+    items: Annotated[list[dict[str, Any]], Meta(description="The rows, as objects of column and value")]
     columns: list[str]
-    more: Annotated[bool, Meta(description="Whether rows were left out because of a limit")]
+    more: Annotated[bool, Meta(description="Whether there are more rows than the limit")]
 
 
 @family.command(
@@ -32,7 +32,7 @@ class Rows(TypedDict):
     undo=READS_ONLY,
     examples=[
         Example(
-            "calls of each command that failed",
+            "failed calls of each command",
             {"sql": "SELECT command, count(*) AS n FROM executions WHERE status = ? GROUP BY 1", "params": ["failed"]},
         )
     ],
@@ -43,18 +43,20 @@ async def query(
     sql: Annotated[str, Meta(description="One SELECT over the collections", min_length=1, max_length=100_000)],
     database: Annotated[
         str,
-        Meta(description="house for Doorward's own collections, or the name of an attached database", max_length=63),
+        Meta(description="house for Doorward's collections, or the name of an attached database", max_length=63),
     ] = HOUSE,
     params: Annotated[
         Annotated[list[str | int | float | bool | None], Meta(max_length=sealed.MOST_PARAMS)] | None,
-        Meta(description="The values of the ? in the SELECT, in order"),
+        Meta(description="The values for the ? placeholders, in order"),
     ] = None,
-    limit: Annotated[Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="The most rows to give")] = None,
+    limit: Annotated[
+        Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="Maximum number of rows")
+    ] = None,
 ) -> Rows:
-    """Run one read-only SELECT over the collections you may read, each a view of its own name.
+    """Run one read-only SELECT over the collections you may read. Each collection is a view with its name.
 
-    Times are seconds since 1970 here. In managed collections the whole record is the column _body. The answer says
-    `more` when rows were left out because of a limit.
+    Times are seconds since 1970. In managed collections, the column _body holds the whole record. `more` is true when
+    rows were left out because of a limit.
     """
     shelf = catalogue(ctx)
     most = min(limit or shelf.settings.query_rows, shelf.settings.query_rows)

@@ -1,4 +1,4 @@
-"""data/list, read, count, aggregate and describe."""
+"""Commands data/list, data/read, data/count, data/aggregate and data/describe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from doorward.store.records import ManagedCollection
 
 class RecordPage(TypedDict):
     items: list[dict[str, Any]]
-    cursor: Annotated[str | None, Meta(description="Where the next page begins; null for no more")]
+    cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last page")]
 
 
 class Count(TypedDict):
@@ -27,18 +27,18 @@ class Count(TypedDict):
 
 
 class Groups(TypedDict):
-    items: Annotated[list[dict[str, Any]], Meta(description="The groups: their fields and metrics by name")]
-    more: Annotated[bool, Meta(description="Whether groups were left out because of the limit")]
+    items: Annotated[list[dict[str, Any]], Meta(description="The groups, with their fields and metrics")]
+    more: Annotated[bool, Meta(description="Whether there are more groups than the limit")]
 
 
 class Description(TypedDict, total=False):
-    """One collection or, when none was named, all of them in `items`."""
+    """One collection or, if none was named, all collections in `items`."""
 
     items: list[dict[str, Any]]
     collection: str
     kind: Literal["system", "managed", "attached"]
-    key: Annotated[str, Meta(description="The field that tells a record from the others")]
-    fields: Annotated[dict[str, str], Meta(description="Field to type")]
+    key: Annotated[str, Meta(description="The field that identifies a record")]
+    fields: Annotated[dict[str, str], Meta(description="The type of each field")]
     count: int
     schema: dict[str, Any]
 
@@ -67,14 +67,14 @@ async def list_records(
     limit: Limit = 50,
     cursor: Annotated[
         Annotated[str, Meta(max_length=paging.MAX_CURSOR)] | None,
-        Meta(description="Where to go on: the cursor of the page before"),
+        Meta(description="Cursor returned by the previous page"),
     ] = None,
     fields: Annotated[list[str] | None, Meta(description="Only these fields, such as ['id', 'name']")] = None,
 ) -> RecordPage:
-    """List records of a collection, filtered, ordered and in pages.
+    """List records of a collection, filtered, sorted and in pages.
 
-    A missing or null field equals only null, so $ne and $nin match it and comparisons do not. Times are compared
-    with ISO texts or seconds. When there are more records, the answer has a cursor for the next page.
+    A missing or null field equals only null: $ne and $nin match it, comparisons do not. Compare times with ISO texts
+    or seconds. When there are more records, the result has a cursor for the next page.
     """
     shelf = catalogue(ctx)
 
@@ -108,7 +108,7 @@ async def list_records(
     related=["data/list"],
 )
 async def read(ctx: Context, collection: CollectionName, id: RecordId) -> Fields:
-    """Show one record of a collection by its id."""
+    """Read one record of a collection by its id."""
     shelf = catalogue(ctx)
     record = await shelf.read(collection, lambda db, found: rows.one(db, found, shelf.scope, id))
     if record is None:
@@ -129,7 +129,7 @@ async def read(ctx: Context, collection: CollectionName, id: RecordId) -> Fields
     related=["data/list", "data/aggregate"],
 )
 async def count(ctx: Context, collection: CollectionName, filter: Filter = None) -> Count:
-    """Count the records of a collection that a filter lets through."""
+    """Count the records of a collection that match a filter."""
     shelf = catalogue(ctx)
     return {"count": await shelf.read(collection, lambda db, found: rows.count(db, found, shelf.scope, filter))}
 
@@ -160,10 +160,10 @@ async def count(ctx: Context, collection: CollectionName, filter: Filter = None)
 async def aggregate(
     ctx: Context,
     collection: CollectionName,
-    group_by: Annotated[list[str] | None, Meta(description="The fields that make the groups; none: one group")] = None,
+    group_by: Annotated[list[str] | None, Meta(description="The fields to group by; one group if omitted")] = None,
     metrics: Annotated[
         dict[str, dict[str, str]] | None,
-        Meta(description='Name to {function: field}: count, sum, avg, min, max, such as {"total": {"sum": "amount"}}'),
+        Meta(description='Metrics by name, such as {"total": {"sum": "amount"}}; functions: count, sum, avg, min, max'),
     ] = None,
     filter: Filter = None,
     order_by: OrderBy = None,
@@ -171,7 +171,7 @@ async def aggregate(
 ) -> Groups:
     """Group the records of a collection and count, sum or average them.
 
-    Sums and averages take numbers only, min and max numbers and texts; other values are passed over.
+    Sums and averages use numbers only; min and max use numbers and texts. Other values are ignored.
     """
     shelf = catalogue(ctx)
 
@@ -210,10 +210,10 @@ async def describe(
     ctx: Context,
     collection: Annotated[
         Annotated[str, Meta(max_length=300)] | None,
-        Meta(description="The collection to describe; without it, all of them"),
+        Meta(description="The collection to describe; all collections if omitted"),
     ] = None,
 ) -> Description:
-    """Describe a collection, or list all collections, with kind, key, fields and how many records there are."""
+    """Describe a collection, or list all collections, with kind, key, fields and number of records."""
     shelf = catalogue(ctx)
     if not collection:
         return {"items": await shelf.describe_all()}

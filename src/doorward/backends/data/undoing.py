@@ -1,4 +1,4 @@
-"""Taking back changes of records."""
+"""Undo of changes to records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from doorward.store.records import ManagedCollection, Record, load
 
 @family.undoer("data")
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring a record back to what it was, unless it changed since."""
+    """Restore the previous version of a record, unless it has changed since."""
     (image,) = images
     name, _, id = image.target.partition("/")
 
@@ -34,5 +34,5 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
             ctx, found, lambda editor: editor.restore(id, image.before, image.after), done
         )
     else:
-        raise Conflict(f"{name} is no collection that can be changed; nothing was undone.")
+        raise Conflict(f"The collection {name} cannot be changed. Nothing was undone.")
     return {"target": image.target, "record": record}

@@ -1,4 +1,4 @@
-"""file/*: reading and changing the files of a workspace, with everything replaced kept for undo."""
+"""Commands file/*: read and change the files of a workspace, with undo. Safe path access is in `sandbox.safefs`."""
 
 from __future__ import annotations
 

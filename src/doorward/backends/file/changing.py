@@ -1,4 +1,4 @@
-"""How a file is changed: what it replaces is kept first, then it is replaced in one step, or not at all."""
+"""Change files atomically: store the before-image, then replace the file in one step, or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from doorward.store.sqlite import Statement
 KIND = "file"
 
 Make = Callable[[bytes | None], bytes | None]
-"""From the bytes a file has (None: there is no file) to those it shall have; refuses what does not fit."""
+"""Maps the present content of a file to its new content, or raises an error. None means that there is no file."""
 
 _locks: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
 
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     before: bytes | None
     after: bytes | None
     digest: str
-    """Of what the file has after the change; empty when it is gone."""
+    """The digest of the new content; empty when the file is deleted."""
 
     @property
     def real(self) -> bool:
@@ -44,9 +44,9 @@ class Change(NamedTuple):
 async def change(
     ctx: Context, makes: Mapping[str, Make], *, parents: bool, then: Statement | None = None
 ) -> list[Change]:
-    """Change files so that each change can be taken back; `then` is stored when all of them are made.
+    """Change files with undo. `then` is stored after all changes are made.
 
-    A call that is cancelled in the middle ends when the change has: nothing is left half done.
+    A cancellation takes effect only after the change: nothing is left half done.
     """
     loop = asyncio.get_running_loop()
 
@@ -72,7 +72,7 @@ async def change(
             try:
                 store(then)
             except DoorwardError as error:
-                raise Unrecorded(f"The files were changed, but that could not be noted: {error}") from error
+                raise Unrecorded(f"The files were changed, but the change could not be recorded: {error}") from error
         return changes
 
     async with held(ctx.workspace, makes):
@@ -80,7 +80,7 @@ async def change(
 
 
 async def preview(ctx: Context, path: str, make: Make, *, parents: bool) -> dict[str, Any]:
-    """What `change` would do to one file, for a dry run."""
+    """Describe what `change` would do to one file, for a dry run."""
 
     def work() -> dict[str, Any]:
         with Root(ctx.workspace) as root:
@@ -95,10 +95,10 @@ async def preview(ctx: Context, path: str, make: Make, *, parents: bool) -> dict
 
 
 def foreseen_by_effect(command: Command) -> None:
-    """Let people approve the very difference that the command's effect shows: nothing once the file changed."""
+    """Let people approve the diff of the command's effect. The approval is void once the file changes."""
     effect = command.effect
     if effect is None:
-        raise TypeError(f"{command.name} shows no effect")
+        raise TypeError(f"{command.name} has no effect function")
 
     @command.foresees
     async def foresee(ctx: Context, **params: Any) -> Foreseen:
@@ -107,13 +107,15 @@ def foreseen_by_effect(command: Command) -> None:
 
 
 def expected(make: Make, path: str, seen: str | None) -> Make:
-    """`make`, but only for the file that the caller saw last."""
+    """Wrap `make` so that it runs only if the file is as the caller last saw it."""
 
     def checked(present: bytes | None) -> bytes | None:
         if seen is not None and digest(present) != seen:
             now = f"its SHA-256 is {digest(present)}" if present is not None else "it does not exist"
             was = f"SHA-256 {seen}" if seen else "no file"
-            raise Conflict(f"The file {path!r} is not as you last saw it: expected {was}, but {now}; read it again.")
+            raise Conflict(
+                f"The file {path!r} has changed since you read it: expected {was}, but {now}. Read it again."
+            )
         return make(present)
 
     return checked
@@ -133,15 +135,15 @@ def _changed(ctx: Context, path: str, make: Make, before: bytes | None) -> Chang
     approved = None if ctx.effect is None else msgspec.json.decode(ctx.effect)
     if approved is not None and approved.get(path) != digest(before):
         raise Conflict(
-            f"The file {path!r} changed since its new content was approved, so nothing was changed.",
-            hint="Ask again without the ticket.",
+            f"The file {path!r} has changed since its new content was approved. Nothing was changed.",
+            hint="Run the call again without the ticket.",
         )
     after = make(before)
     largest = ctx.house.settings.files.largest_file
     if after is not None and len(after) > largest:
         raise BadParams(
             f"The file {path!r} would have {len(after)} bytes; "
-            f"at most {largest} are valid (setting files.largest_file)."
+            f"at most {largest} are allowed (setting files.largest_file)."
         )
     return Change(path, before, after, digest(after))
 
@@ -160,9 +162,10 @@ def _kept(ctx: Context, n: int, one: Change) -> Statement:
 
 @contextlib.asynccontextmanager
 async def held(workspace: Path, paths: Iterable[str]) -> AsyncIterator[None]:
-    """One change of a file at a time.
+    """Lock files, so that only one change of a file runs at a time.
 
-    The key is the last name alone: through symlinked folders one file has several paths, but never several last names.
+    The lock key is the last path segment: through symlinked folders a file can have several paths, but only one last
+    segment.
     """
     async with contextlib.AsyncExitStack() as stack:
         for name in sorted({path.rpartition("/")[2] for path in paths}):

@@ -1,4 +1,4 @@
-"""file/delete."""
+"""The command file/delete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from doorward.facts import Access, Effects, Safety, Tier
     reveals="file/read",
 )
 async def delete(ctx: Context, path: FilePath, expected_digest: Digest = None) -> Deleted:
-    """Delete one file. Its bytes are kept; file/undo with the execution of this call brings them back."""
+    """Delete a file. To restore it, run file/undo with the execution id of this call."""
     name = normal(path, file=True)
     (done,) = await change(ctx, {name: expected(_removed(name), name, expected_digest)}, parents=False)
     return {"path": name, "deleted": True, "bytesBefore": len(done.before or b""), "execution": ctx.call.id}
@@ -46,6 +46,6 @@ foreseen_by_effect(delete)
 def _removed(path: str) -> Make:
     def make(present: bytes | None) -> None:
         if present is None:
-            raise NotFound(f"There is no file {path!r} in the workspace; file/list shows what there is.")
+            raise NotFound(f"There is no file {path!r} in the workspace. file/list shows the files.")
 
     return make

@@ -1,4 +1,4 @@
-"""file/edit."""
+"""The command file/edit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from doorward.facts import Access, Effects, Safety, Tier
 
 _PLACES_SHOWN = 10
 
-OldString = Annotated[str, Meta(description="The text to replace, exactly as it stands in the file", min_length=1)]
-NewString = Annotated[str, Meta(description="The text to put in its place")]
-ReplaceAll = Annotated[bool, Meta(description="Whether to replace every place; else there must be exactly one")]
+OldString = Annotated[str, Meta(description="The text to replace, exactly as in the file", min_length=1)]
+NewString = Annotated[str, Meta(description="The replacement text")]
+ReplaceAll = Annotated[bool, Meta(description="Replace all occurrences; otherwise there must be exactly one")]
 
 
 @family.command(
@@ -45,9 +45,9 @@ ReplaceAll = Annotated[bool, Meta(description="Whether to replace every place; e
 async def edit(
     ctx: Context, path: FilePath, old_string: OldString, new_string: NewString, replace_all: ReplaceAll = False
 ) -> Edited:
-    """Replace a text in a file by another, and show the difference.
+    """Replace a text in a file, and show the diff.
 
-    The old text must stand in the file exactly once, unless replaceAll is set.
+    The old text must occur exactly once, unless replaceAll is set.
     """
     name = normal(path, file=True)
     (done,) = await change(ctx, {name: _edited(name, old_string, new_string, replace_all)}, parents=False)
@@ -73,22 +73,22 @@ foreseen_by_effect(edit)
 
 def _edited(path: str, old: str, new: str, everywhere: bool) -> Make:
     if old == new:
-        raise BadParams("oldString and newString are the same; give a newString that differs.")
+        raise BadParams("oldString and newString are the same. Give a different newString.")
 
     def make(present: bytes | None) -> bytes:
         if present is None:
-            raise NotFound(f"There is no file {path!r} in the workspace; file/list shows what there is.")
+            raise NotFound(f"There is no file {path!r} in the workspace. file/list shows the files.")
         text = as_text(present, path)
         count = text.count(old)
         if count == 0:
             raise Conflict(
-                f"oldString does not stand in {path!r}; give it exactly as file/read shows it.",
+                f"oldString does not occur in {path!r}. Give it exactly as file/read shows it.",
                 hint=_line_ends(text, old),
             )
         if count > 1 and not everywhere:
             raise Conflict(
-                f"oldString stands {count} times in {path!r}, in lines {_places(text, old, count)}; "
-                "give more of the text around it, or set replaceAll."
+                f"oldString occurs {count} times in {path!r}, in lines {_places(text, old, count)}. "
+                "Include more of the surrounding text, or set replaceAll."
             )
         return _encoded(text.replace(old, new))
 
@@ -99,12 +99,12 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise BadParams("newString holds half a character; give valid text.") from error
+        raise BadParams("newString contains half a character (a lone surrogate). Give valid text.") from error
 
 
 def _line_ends(text: str, old: str) -> str:
     if "\r\n" in text and "\n" in old and old.replace("\r\n", "\n").replace("\n", "\r\n") in text:
-        return "The file ends its lines with \\r\\n; it stands there with those line ends."
+        return "The file has \\r\\n line ends; with those, oldString does occur."
     return ""
 
 

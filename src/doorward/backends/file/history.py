@@ -1,4 +1,4 @@
-"""file/history, file/undo and what restores files."""
+"""Commands file/history and file/undo, and the undoer of files."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from doorward.store.before_images import BeforeImage, Trace
     cost=2,
     timeout=30,
     undo=Undo(KIND),
-    examples=[Example("take back the edit 01k9x2m4q7ab3cde", {"execution": "01k9x2m4q7ab3cde"})],
+    examples=[Example("undo the edit 01k9x2m4q7ab3cde", {"execution": "01k9x2m4q7ab3cde"})],
     related=["file/history"],
 )
 async def undo(ctx: Context, execution: Execution) -> Undone:
-    """Restore what an execution of a file command changed.
+    """Undo the changes of a file command.
 
-    Refused when the file changed since. An undo can itself be undone, by its own execution.
+    It is refused if the file has changed since. An undo can itself be undone, with its own execution id.
     """
     return await undo_execution(ctx, execution, kinds={KIND})
 
@@ -56,12 +56,12 @@ async def restore(ctx: Context, images: Sequence[BeforeImage]) -> dict[str, Any]
         ctx,
         {image.target: _restored(image) for image in images},
         parents=True,
-        # Only once the files are back: a crash before that leaves the execution open to be undone again.
+        # Mark it undone only after the files are restored: after a crash before that, it can be undone again.
         then=before_images.mark_undone(call, ctx.call.id),
     )
     if not any(one.real for one in done):
         paths = ", ".join(repr(image.target) for image in images)
-        raise Conflict(f"There is nothing to undo for execution {call}: {paths} is as it was before.")
+        raise Conflict(f"There is nothing to undo for execution {call}: {paths} already has its old content.")
     return {"files": [sizes(one) for one in done if one.real], "execution": ctx.call.id}
 
 
@@ -71,9 +71,9 @@ def _restored(image: BeforeImage) -> Make:
             left = f"with SHA-256 {image.after}" if image.after else "deleted"
             now = f"it has SHA-256 {digest(present)}" if present is not None else "it does not exist"
             raise Conflict(
-                f"The file {image.target!r} changed since execution {image.call}, which left it {left}; now {now}, "
-                "so nothing was restored.",
-                hint="file/history shows what changed it; undo the newest change first.",
+                f"The file {image.target!r} has changed since execution {image.call}, which left it {left}; now {now}. "
+                "Nothing was restored.",
+                hint="file/history shows its changes; undo the newest change first.",
             )
         return image.before
 
@@ -95,9 +95,9 @@ def _restored(image: BeforeImage) -> Make:
 async def history(
     ctx: Context,
     path: FilePath,
-    limit: Annotated[int, Meta(description="The most changes to give", ge=1, le=50)] = 20,
+    limit: Annotated[int, Meta(description="Maximum number of changes", ge=1, le=50)] = 20,
 ) -> History:
-    """The kept changes of a file, newest first: by which execution, by whom, when, and whether undone."""
+    """List the recorded changes of a file, newest first: execution, caller, time, and whether it was undone."""
     name = normal(path, file=True)
     traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, limit)
     present = await asyncio.to_thread(_present, ctx, name)
@@ -126,7 +126,7 @@ def _described(trace: Trace, size_after: int | None) -> PastChange:
 
 
 def _size_now(present: bytes | None, after: str) -> int | None:
-    """The size the newest change left, when the file still is as it left it."""
+    """The size after the newest change, if the file has not changed since."""
     return len(present) if present is not None and digest(present) == after else None
 
 

@@ -1,4 +1,4 @@
-"""file/list."""
+"""The command file/list."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ Describe = Callable[[Entry], Mapping[str, Any]]
 async def list_(
     ctx: Context,
     path: FolderPath = ".",
-    recursive: Annotated[bool, Meta(description="Whether to go into the folders below, too")] = False,
-    limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
+    recursive: Annotated[bool, Meta(description="Include the contents of subfolders")] = False,
+    limit: Annotated[int, Meta(description="Maximum number of entries", ge=1, le=10_000)] = 500,
     hidden: Hidden = False,
 ) -> Folder:
-    """List a folder of the workspace: names, types, sizes and times, in the order of names."""
+    """List a folder of the workspace: names, types, sizes and times, sorted by name."""
     shown = await listed(ctx, normal(path), described, recursive=recursive, limit=limit, hidden=hidden)
     return cast("Folder", shown)
 
 
 async def listed(ctx: Context, path: str, describe: Describe, **how: Any) -> dict[str, Any]:
-    """The entries of a folder, each as `describe` tells it; `how` says how far and how many."""
+    """List the entries of a folder, each described by `describe`; `how` are the options of `_list`."""
     return await asyncio.to_thread(_list, ctx, path, describe, **how)
 
 

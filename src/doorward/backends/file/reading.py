@@ -1,4 +1,4 @@
-"""file/read and file/stat."""
+"""Commands file/read and file/stat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from doorward.facts import Access, Effects, Safety, Tier
 LINES = 2_000
 
 Coding = Literal["utf-8", "base64"]
-Encoding = Annotated[Coding, Meta(description="utf-8 for text; base64 for a whole file of any bytes")]
+Encoding = Annotated[Coding, Meta(description="utf-8 for text; base64 for any whole file")]
 
 
 @family.command(
@@ -35,26 +35,26 @@ Encoding = Annotated[Coding, Meta(description="utf-8 for text; base64 for a whol
     examples=[
         Example("show me notes/today.md", {"path": "notes/today.md"}),
         Example("show lines 200 to 249 of server.log", {"path": "server.log", "offset": 200, "limit": 50}),
-        Example("give me the bytes of logo.png", {"path": "logo.png", "encoding": "base64"}),
+        Example("read the bytes of logo.png", {"path": "logo.png", "encoding": "base64"}),
     ],
     related=["file/list", "file/search", "file/edit"],
 )
 async def read(
     ctx: Context,
     path: FilePath,
-    offset: Annotated[int, Meta(description="The first line to show, counted from 1", ge=1, le=2**53)] = 1,
+    offset: Annotated[int, Meta(description="The first line to read, counted from 1", ge=1, le=2**53)] = 1,
     limit: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000)] | None,
-        Meta(description=f"How many lines to show; {LINES} when not given"),
+        Meta(description=f"Maximum number of lines; {LINES} by default"),
     ] = None,
     encoding: Encoding = "utf-8",
 ) -> Content:
     """Read a file of the workspace, whole or by lines.
 
-    The digest in the result can be given to file/write as expectedDigest, so that nobody's change is lost.
+    Pass the digest of the result to file/write as expectedDigest, so that you do not overwrite a change by others.
     """
     if encoding == "base64" and (offset != 1 or limit is not None):
-        raise BadParams("offset and limit count lines of text; leave them out with encoding base64.")
+        raise BadParams("offset and limit count lines of text. Omit them with encoding base64.")
     name = normal(path, file=True)
     return await asyncio.to_thread(_read, ctx, name, offset, LINES if limit is None else limit, encoding)
 
@@ -73,7 +73,7 @@ def _read(ctx: Context, path: str, offset: int, limit: int, encoding: Coding) ->
         return facts
     lines = lines_of(as_text(content, path))
     if offset > max(1, len(lines)):
-        raise BadParams(f"offset is {offset}, but {path!r} has {len(lines)} lines; give at most that.")
+        raise BadParams(f"offset is {offset}, but {path!r} has only {len(lines)} lines.")
     shown = lines[offset - 1 : offset - 1 + limit]
     last = offset - 1 + len(shown)
     facts |= {"content": "".join(shown), "lines": len(lines), "firstLine": offset, "lastLine": last}
@@ -96,11 +96,9 @@ def _read(ctx: Context, path: str, offset: int, limit: int, encoding: Coding) ->
 )
 async def stat(
     ctx: Context,
-    path: Annotated[
-        str, Meta(description="A file or folder, relative to the workspace", min_length=1, max_length=4096)
-    ],
+    path: Annotated[str, Meta(description="Path of a file or folder in the workspace", min_length=1, max_length=4096)],
 ) -> PathFacts:
-    """Tell what a path is: type, size, time of the last change, mode and, for files, the digest."""
+    """Show the type, size, time of the last change and mode of a path and, for files, the digest."""
     return await asyncio.to_thread(_stat, ctx, normal(path))
 
 

@@ -1,4 +1,4 @@
-"""file/search."""
+"""The command file/search."""
 
 from __future__ import annotations
 
@@ -50,36 +50,34 @@ _TOO_LONG = f"it took longer than {MOST_SECONDS:g} seconds; search a smaller fol
 )
 async def search(
     ctx: Context,
-    pattern: Annotated[str, Meta(description="What to look for within one line", min_length=1, max_length=1_000)],
-    path: Annotated[
-        str, Meta(description="The folder or file to search, relative to the workspace", max_length=4096)
-    ] = ".",
+    pattern: Annotated[str, Meta(description="The text to find, within one line", min_length=1, max_length=1_000)],
+    path: Annotated[str, Meta(description="The folder or file to search, in the workspace", max_length=4096)] = ".",
     glob: Annotated[
         str,
         Meta(
-            description="Only files that fit, such as *.py, or src/**/*.md from the workspace down",
+            description="Only files that match, such as *.py, or src/**/*.md relative to the workspace",
             min_length=1,
             max_length=500,
         ),
     ] = "**",
     regex: Annotated[bool, Meta(description="Whether the pattern is a regular expression (RE2)")] = False,
-    ignore_case: Annotated[bool, Meta(description="Whether large and small letters are the same")] = False,
-    limit: Annotated[int, Meta(description="The most matching lines to give", ge=1, le=1_000)] = 100,
-    context: Annotated[int, Meta(description="How many lines to show around each match", ge=0, le=20)] = 0,
+    ignore_case: Annotated[bool, Meta(description="Ignore upper and lower case")] = False,
+    limit: Annotated[int, Meta(description="Maximum number of matching lines", ge=1, le=1_000)] = 100,
+    context: Annotated[int, Meta(description="Number of lines to show around each match", ge=0, le=20)] = 0,
     hidden: Hidden = False,
 ) -> Matches:
     """Search the text files of the workspace line by line.
 
-    Binary and over-large files are left out and counted; the result says when the search ended early.
+    Binary and very large files are skipped and counted. The result says when the search ended early.
     """
     if "\n" in pattern:
-        raise BadParams("The pattern holds a line break, but lines are searched one by one; give a part of one line.")
+        raise BadParams("The pattern contains a line break, but each line is searched alone. Give a part of one line.")
     hunt = _Hunt(ctx, pattern, glob, regex, ignore_case, limit, context)
     return await asyncio.to_thread(hunt.result, normal(path), hidden)
 
 
 class _Hunt:
-    """One search, with its bounds and what it had to leave out."""
+    """One search, with its limits and counts of skipped files."""
 
     def __init__(
         self, ctx: Context, pattern: str, glob: str, regex: bool, ignore_case: bool, limit: int, context: int
@@ -101,7 +99,7 @@ class _Hunt:
         with Root(self._workspace) as root:
             start = root.entry(path, follow=True)
             if start.kind not in ("file", "folder"):
-                raise BadParams(f"{path!r} is a pipe, socket or device; give a folder or a regular file to search.")
+                raise BadParams(f"{path!r} is a pipe, socket or device. Give a folder or a regular file to search.")
             walk = root.walk(path, recursive=True, hidden=hidden)
             ended = self._search(root, walk if start.kind == "folder" else iter([start]))
         self._skipped["unreadable"] += walk.unreadable
@@ -116,7 +114,7 @@ class _Hunt:
         return found
 
     def _search(self, root: Root, entries: Iterable[Entry]) -> str:
-        """Go through the entries; returns why it ended early, or nothing."""
+        """Search the entries. Return why the search ended early, or an empty string."""
         for number, entry in enumerate(entries):
             if self._out_of_time():
                 return _TOO_LONG
@@ -155,7 +153,7 @@ class _Hunt:
         return self._steady() > self._deadline
 
     def _matches(self, path: str, text: str) -> Iterator[Match | None]:
-        """The matching lines of one file; None when the time is up."""
+        """Yield the matching lines of one file, or None when the time is up."""
         lines = [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
         search = self._line.search
         for at, line in enumerate(lines):
@@ -185,13 +183,13 @@ def _pattern(text: str, regex: bool, ignore_case: bool) -> Any:
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace")
         raise BadParams(
-            f"The pattern is no regular expression ({reason}); valid is RE2 syntax, which has no look-around "
+            f"The pattern is not a valid regular expression ({reason}). Use RE2 syntax, which has no look-around "
             f"and no back-references; given {shortened(text)}."
         ) from error
 
 
 def _fits(glob: str) -> Callable[[str], bool]:
-    """Without a slash a glob is about the last name, else about the whole path."""
+    """Compile a glob. Without a slash it matches the file name, otherwise the whole path."""
     try:
         fits = compile_glob(glob)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What file commands give back."""
+"""Result types of the file commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from doorward.beneath.status import Kind
 
-Digest = Annotated[str, Meta(description="SHA-256 of the whole file; empty when there is none")]
-Execution = Annotated[str, Meta(description="What to give to file/undo to take it back")]
+Digest = Annotated[str, Meta(description="SHA-256 of the whole file; empty if there is no file")]
+Execution = Annotated[str, Meta(description="The execution id, for file/undo")]
 
 
 class EntryFacts(TypedDict):
@@ -17,22 +17,22 @@ class EntryFacts(TypedDict):
 
     path: str
     type: Kind
-    modified: Annotated[str, Meta(description="When it last changed")]
-    size: NotRequired[Annotated[int, Meta(description="In bytes; only files have one")]]
+    modified: Annotated[str, Meta(description="The time of the last change")]
+    size: NotRequired[Annotated[int, Meta(description="Size in bytes; only for files")]]
     note: NotRequired[str]
 
 
 class PathFacts(EntryFacts):
     mode: Annotated[str, Meta(description="The permissions, in octal digits")]
-    leadsTo: NotRequired[Annotated[str, Meta(description="What a symlink ends at")]]
+    leadsTo: NotRequired[Annotated[str, Meta(description="The type of a symlink's target")]]
     digest: NotRequired[Digest]
 
 
 class DetailedFacts(EntryFacts):
-    """One entry of a folder, with everything that is known of it."""
+    """One entry of a folder, with all its attributes."""
 
-    mode: Annotated[str, Meta(description="As ls writes it, such as -rw-r--r--")]
-    permissions: Annotated[str, Meta(description="The same in octal digits")]
+    mode: Annotated[str, Meta(description="The mode as in ls, such as -rw-r--r--")]
+    permissions: Annotated[str, Meta(description="The permissions, in octal digits")]
     owner: int
     group: int
     links: int
@@ -40,9 +40,9 @@ class DetailedFacts(EntryFacts):
 
 class _Folder(TypedDict):
     path: str
-    cut: Annotated[bool, Meta(description="Whether entries were left out because of the limit")]
-    hiddenLeftOut: Annotated[int, Meta(description="How many hidden entries are not shown")]
-    unreadable: Annotated[int, Meta(description="How many folders could not be read")]
+    cut: Annotated[bool, Meta(description="Whether there are more entries than the limit")]
+    hiddenLeftOut: Annotated[int, Meta(description="The number of hidden entries not shown")]
+    unreadable: Annotated[int, Meta(description="The number of folders that could not be read")]
 
 
 class Folder(_Folder):
@@ -56,21 +56,21 @@ class DetailedFolder(_Folder):
 class Content(TypedDict):
     path: str
     encoding: Literal["utf-8", "base64"]
-    size: Annotated[int, Meta(description="Of the whole file, in bytes")]
+    size: Annotated[int, Meta(description="Size of the whole file in bytes")]
     digest: Digest
     content: str
-    lines: NotRequired[Annotated[int, Meta(description="How many lines the file has")]]
+    lines: NotRequired[Annotated[int, Meta(description="The number of lines in the file")]]
     firstLine: NotRequired[int]
     lastLine: NotRequired[int]
-    cut: NotRequired[Annotated[bool, Meta(description="True when there are more lines")]]
-    nextOffset: NotRequired[Annotated[int, Meta(description="The offset to read on at")]]
+    cut: NotRequired[Annotated[bool, Meta(description="True if there are more lines")]]
+    nextOffset: NotRequired[Annotated[int, Meta(description="The offset of the next lines")]]
 
 
 class Match(TypedDict):
     """One matching line."""
 
     path: str
-    line: Annotated[int, Meta(description="Its number, from 1")]
+    line: Annotated[int, Meta(description="Line number, starting at 1")]
     text: str
     before: NotRequired[list[str]]
     after: NotRequired[list[str]]
@@ -79,17 +79,17 @@ class Match(TypedDict):
 class Matches(TypedDict):
     items: list[Match]
     filesSearched: int
-    skipped: Annotated[dict[str, int], Meta(description="How many files were left out, by reason")]
+    skipped: Annotated[dict[str, int], Meta(description="The number of skipped files, by reason")]
     cut: Annotated[bool, Meta(description="Whether the search ended early")]
     endedBecause: NotRequired[str]
 
 
 class Sizes(TypedDict):
-    """What happened to one file."""
+    """The change of one file, with its sizes."""
 
     path: str
     created: bool
-    changed: Annotated[bool, Meta(description="False when it was so already")]
+    changed: Annotated[bool, Meta(description="False if the file already had this content")]
     bytesBefore: int | None
     bytesAfter: int | None
 
@@ -100,8 +100,8 @@ class Written(Sizes):
 
 
 class Edited(Written):
-    replaced: Annotated[int, Meta(description="In how many places")]
-    diff: Annotated[str, Meta(description="The difference, as a unified diff")]
+    replaced: Annotated[int, Meta(description="The number of replacements")]
+    diff: Annotated[str, Meta(description="The change as a unified diff")]
 
 
 class Deleted(TypedDict):
@@ -112,7 +112,7 @@ class Deleted(TypedDict):
 
 
 class PastChange(TypedDict):
-    """One change of a file that is kept."""
+    """One recorded change of a file."""
 
     execution: Execution
     command: str
@@ -124,7 +124,7 @@ class PastChange(TypedDict):
     bytesAfter: int | None
     undone: bool
     onBehalfOf: NotRequired[str]
-    undoneBy: NotRequired[Annotated[str, Meta(description="The execution that took it back")]]
+    undoneBy: NotRequired[Annotated[str, Meta(description="The execution that undid it")]]
 
 
 class History(TypedDict):

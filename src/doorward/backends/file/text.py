@@ -1,4 +1,4 @@
-"""Bytes as people and models read them: text, lines, digests and differences."""
+"""File content as text: decoding, lines, digests and diffs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Group = list[tuple[str, int, int, int, int]]
 
 
 def digest(content: bytes | None) -> str:
-    """SHA-256 in hex; the empty text for a file that does not exist."""
+    """SHA-256 in hex; the empty string for a file that does not exist."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
@@ -37,7 +37,7 @@ def is_text(content: bytes) -> bool:
 def as_text(content: bytes, path: str) -> str:
     if not is_text(content):
         raise BadParams(
-            f"The file {path!r} is binary ({len(content)} bytes), and only UTF-8 text is shown or edited; "
+            f"The file {path!r} is binary ({len(content)} bytes). Only UTF-8 text can be shown or edited; "
             'read it with encoding="base64".'
         )
     return content.decode()
@@ -48,20 +48,20 @@ def from_parameter(content: str, encoding: str) -> bytes:
         return content.encode() if encoding == "utf-8" else base64.b64decode(content, validate=True)
     except UnicodeEncodeError as error:
         raise BadParams(
-            f"content holds half a character at position {error.start}; give valid text, or base64."
+            f"content has half a character (a lone surrogate) at position {error.start}. Give valid text, or base64."
         ) from error
     except (binascii.Error, ValueError) as error:
-        raise BadParams(f"content is not base64 ({error}); give base64 without line breaks.") from error
+        raise BadParams(f"content is not base64 ({error}). Give base64 without line breaks.") from error
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines with their ends; only a line feed ends a line, as in editors and diffs."""
+    """Split a text into lines with their ends. Only a line feed ends a line, as in editors and diffs."""
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def unified(path: str, before: bytes | None, after: bytes | None) -> str:
-    """The difference as a unified diff, or one sentence when either side is no text."""
+    """Render the change as a unified diff, or as one sentence when either side is binary."""
     if not is_text(before or b"") or not is_text(after or b""):
         return f"Binary file {path}: {len(before or b'')} bytes become {len(after or b'')}."
     old = lines_of((before or b"").decode())
@@ -75,11 +75,11 @@ def unified(path: str, before: bytes | None, after: bytes | None) -> str:
     whole = "".join(pieces)
     if len(whole) <= LONGEST_DIFF:
         return whole
-    return f"{whole[:LONGEST_DIFF]}\n… {len(whole) - LONGEST_DIFF} more characters of the difference are not shown.\n"
+    return f"{whole[:LONGEST_DIFF]}\n… {len(whole) - LONGEST_DIFF} more characters of the diff are not shown.\n"
 
 
 def _groups(old: list[str], new: list[str]) -> list[Group]:
-    """What changed, in groups with context. Equal ends are set aside first, as comparing costs the square."""
+    """Group the changes with context. Equal ends are skipped first, since comparing takes quadratic time."""
     shorter = min(len(old), len(new))
     head = 0
     while head < shorter and old[head] == new[head]:
@@ -100,7 +100,7 @@ def _groups(old: list[str], new: list[str]) -> list[Group]:
 
 
 class _Known(difflib.SequenceMatcher[str]):
-    """The standard grouping of differences that are known already."""
+    """A matcher with precomputed opcodes, for difflib's standard grouping."""
 
     def __init__(self, known: list[Opcode]) -> None:
         super().__init__()

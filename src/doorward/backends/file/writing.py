@@ -1,4 +1,4 @@
-"""file/write."""
+"""The command file/write."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from doorward.beneath import normal
 from doorward.command import Example, Undo
 from doorward.facts import Access, Effects, Safety, Tier
 
-Content = Annotated[str, Meta(description="The whole new content of the file")]
-Encoding = Annotated[Literal["utf-8", "base64"], Meta(description="How content is given: as text, or as base64")]
-CreateParents = Annotated[bool, Meta(description="Whether missing folders of the path are made")]
+Content = Annotated[str, Meta(description="The complete new content of the file")]
+Encoding = Annotated[Literal["utf-8", "base64"], Meta(description="The encoding of content: utf-8 text or base64")]
+CreateParents = Annotated[bool, Meta(description="Create missing folders of the path")]
 
 
 @family.command(
@@ -31,7 +31,7 @@ CreateParents = Annotated[bool, Meta(description="Whether missing folders of the
     undo=Undo(KIND),
     examples=[
         Example("save a note", {"path": "notes/today.md", "content": "Call the plumber.\n"}),
-        Example("store bytes that are no text", {"path": "pixel.bin", "content": "AAECAw==", "encoding": "base64"}),
+        Example("save a binary file", {"path": "pixel.bin", "content": "AAECAw==", "encoding": "base64"}),
     ],
     related=["file/edit", "file/read", "file/undo"],
     reveals="file/read",
@@ -44,9 +44,9 @@ async def write(
     create_parents: CreateParents = True,
     expected_digest: Digest = None,
 ) -> Written:
-    """Write a whole file, new or in the place of the old one.
+    """Write a file: create it, or replace its whole content.
 
-    What it replaces is kept; file/undo with the execution of this call brings it back.
+    To restore the old content, run file/undo with the execution id of this call.
     """
     name = normal(path, file=True)
     make = expected(_content(content, encoding), name, expected_digest)

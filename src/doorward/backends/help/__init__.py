@@ -1,4 +1,4 @@
-"""help/*: find the command for a purpose, learn how to use it, and have one suggested."""
+"""Commands help/*: search, describe and suggest commands. The search index is in `store`."""
 
 from doorward.backends.help import accepting, describing, searching, suggesting
 from doorward.backends.help.family import family, namespaces

@@ -1,4 +1,4 @@
-"""help/describe: everything about one command."""
+"""The command help/describe: the declaration of a command."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from doorward.rooms.people import LOCAL
 
 
 class Use(TypedDict):
-    says: Annotated[str, Meta(description="What somebody wants")]
-    params: Annotated[dict[str, Any], Meta(description="The parameters that give it")]
+    says: Annotated[str, Meta(description="The purpose of the example")]
+    params: Annotated[dict[str, Any], Meta(description="The parameters of the example")]
 
 
 class Described(TypedDict):
@@ -27,7 +27,7 @@ class Described(TypedDict):
     category: str
     tier: Tier
     effects: list[str]
-    access: Annotated[str, Meta(description="How far a caller's access must reach")]
+    access: Annotated[str, Meta(description="The access level that the caller needs")]
     safety: Safety
     cost: float
     timeoutSeconds: float
@@ -36,7 +36,7 @@ class Described(TypedDict):
     houseWide: bool
     examples: list[Use]
     related: list[str]
-    secret: Annotated[list[str], Meta(description="Parameters whose values are in no record")]
+    secret: Annotated[list[str], Meta(description="Parameters whose values are never recorded")]
     schema: Annotated[dict[str, Any], Meta(description="The JSON Schema of its parameters")]
     returns: Annotated[dict[str, Any] | None, Meta(description="The JSON Schema of its result, if it declares one")]
 
@@ -56,13 +56,13 @@ class Described(TypedDict):
 async def describe(
     ctx: Context, command: Annotated[str, Meta(description="The command's name", min_length=1, max_length=200)]
 ) -> Described:
-    """Show everything about a command you may run here: parameters, effects, examples, undo."""
+    """Describe a command you may run here: parameters, effects, examples, undo."""
     offered = [one.name for one in ctx.house.offered(ctx.caller, ctx.call.room)]
     inside = [name for name in offered if name.startswith(f"{command.strip('/')}/")]
     if inside and command not in ctx.house.registry:
         raise UnknownCommand(
-            f"{command.strip('/')} is no command but a namespace of {len(inside)}: {', '.join(inside[:MOST_NAMED])}"
-            f"{', …' if len(inside) > MOST_NAMED else ''}.",
+            f"{command.strip('/')} is a namespace, not a command. It has {len(inside)} commands: "
+            f"{', '.join(inside[:MOST_NAMED])}{', …' if len(inside) > MOST_NAMED else ''}.",
             hint=f"Search in it: help/search --namespace={command.strip('/')}",
         )
     found = ctx.house.registry.resolve(command, offered, private=ctx.caller.tenant == LOCAL)
@@ -73,7 +73,7 @@ async def describe(
 
 
 def described(command: Command) -> Described:
-    """A command's declaration as data."""
+    """Describe a command's declaration as data."""
     facts = command.facts
     return {
         "name": command.name,

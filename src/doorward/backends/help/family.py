@@ -1,4 +1,4 @@
-"""The family of help/*, and what its commands share."""
+"""Shared parts of the help commands: the family, the caller's commands, and namespaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NAMED = 30
 
 
 class Offered:
-    """The names that whoever asks may run, asked one at a time: of very many commands, few are ever looked at."""
+    """The commands that the caller may run. Each name is checked on demand: of many commands, few are looked at."""
 
     def __init__(self, ctx: Context, within: str = "") -> None:
         self._ctx = ctx
@@ -25,12 +25,12 @@ class Offered:
 
 
 def namespaces(commands: Iterable[Command]) -> dict[str, int]:
-    """The namespaces of other servers among these, and how many tools each has."""
+    """The namespaces of upstream servers, with the number of tools in each."""
     return dict(sorted(Counter(one.category for one in commands if "/" in one.category and not one.unlisted).items()))
 
 
 def as_clause(offered: Iterable[Command]) -> str:
-    """Which namespaces there are."""
+    """List the namespaces as a clause for an error message."""
     offered = list(offered)
     areas = sorted({one.name.partition("/")[0] for one in offered if "/" in one.name} | namespaces(offered).keys())
-    return f"there are: {', '.join(areas[:MOST_NAMED])}{', …' if len(areas) > MOST_NAMED else ''}"
+    return f"Namespaces: {', '.join(areas[:MOST_NAMED])}{', …' if len(areas) > MOST_NAMED else ''}"

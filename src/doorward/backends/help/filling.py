@@ -1,7 +1,7 @@
-"""The parameters that a request holds for a command, and those that it leaves open.
+"""Extract the parameters of a command from a request in plain words, and find those that are missing.
 
-Only what somebody said is put into a line. The values of a command's examples are somebody else's, so none of them is
-ever passed off as the asker's; what a command needs and nobody said is left open by name.
+Only values from the request are used, never values from a command's examples. A required parameter that the request
+does not give stays open, as a placeholder with its name.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Stems = Callable[[str], frozenset[str]]
 
 
 class Filled(NamedTuple):
-    """What is known of a call's parameters."""
+    """The parameters of a call, as far as a request gives them."""
 
     params: dict[str, Any]
-    """Those that the request holds."""
+    """The parameters that the request gives."""
     missing: list[str]
-    """Those that it has to have as well."""
+    """The required parameters that it does not give."""
     said: frozenset[str]
-    """The words of the request that are values and so say nothing of what is wanted."""
+    """The words of the request that are values, and do not tell which command is wanted."""
     line: dict[str, Any]
-    """All of them in their order, with `<name>` in the place of what is missing."""
+    """All parameters in order, with `<name>` for each missing one."""
 
 
 class _Request:
-    """What in a request may be a value; each is given away once."""
+    """The possible values in a request. Each is used once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -66,7 +66,7 @@ class _Request:
         return self._taken(named) if len(named) == 1 else None
 
     def _behind(self, nouns: Iterator[str]) -> str | None:
-        """The word behind what the thing is called: `the room general`."""
+        """The word after the noun: `general` in `the room general`."""
         for noun in nouns:
             found = re.search(rf"\b{re.escape(noun)}\s+([A-Za-z][\w.-]*)", self._bare, re.IGNORECASE)
             if found is not None and found[1].lower() not in lexicon().stop and found[1] not in self.given:
@@ -82,7 +82,7 @@ class _Request:
 
 
 def filled(command: Command, query: str, stems: Stems, known: frozenset[str]) -> Filled:
-    """The parameters of a command for a request; `known` are the stems that the command has in its name and words."""
+    """Extract the parameters of a command from a request; `known` are the stems in the command's name and texts."""
     request = _Request(query)
     required, spoken = needed(command), _spoken_for(command, query, stems)
     asked = stems(query)
@@ -110,7 +110,7 @@ def filled(command: Command, query: str, stems: Stems, known: frozenset[str]) ->
 
 
 def parameters(command: Command) -> str:
-    """What its parameters are called, without those that all programs have."""
+    """The names of the command's parameters, without those that all programs have."""
     return " ".join(_properties(command))
 
 
@@ -121,20 +121,20 @@ def _properties(command: Command) -> dict[str, Mapping[str, Any]]:
 
 
 def texts(params: Mapping[str, Any]) -> Iterator[str]:
-    """The values that are texts, those in lists as well."""
+    """The values that are strings, including those in lists."""
     for value in params.values():
         yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))
 
 
 def needed(command: Command) -> frozenset[str]:
-    """The parameters that it cannot do without."""
+    """The required parameters of a command."""
     if isinstance(command, CatalogueCommand):
         return frozenset(one.name for one in command.entry.parameters if one.required)
     return frozenset(command.schema.get("required", ()))
 
 
 def _spoken_for(command: Command, query: str, stems: Stems) -> dict[str, Any]:
-    """What an example gives, where the request says all that the example says: its switches, and values it names."""
+    """The flags and named values of an example, if the request contains all words of that example."""
     asked, text = stems(query), query.lower()
     for example in command.facts.examples:
         if (said := stems(example.says)) and said <= asked:

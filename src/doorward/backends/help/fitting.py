@@ -1,8 +1,8 @@
-"""Whether a command that was found clearly does what somebody wants: only then is it suggested.
+"""Decide whether a found command clearly does what a request asks. Only such a command is suggested.
 
-A search may give what is near, since a person looks at its list. A suggestion is one line that somebody might run. So
-each telling word of the request must stand in the command's own words or be a value for it, and what changes something
-must be asked for by its verb. What destroys is suggested only where the request also names what.
+A search may return near matches, since a person reads the list. A suggestion is one line that a person might run. So
+each significant word of the request must occur in the command's texts or be a value for it. A command that changes
+something must be asked for by its verb. A command that destroys is suggested only if the request names the target.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Fit(NamedTuple):
     hit: Hit
     filled: Filled
     named: tuple[int, int]
-    """How many words of the request stand in its name, as they are and in words that mean the like."""
+    """The number of words of the request that occur in its name, literally and as synonyms."""
     withheld: bool
-    """Whether it destroys and nobody said what."""
+    """Whether it destroys something and the request does not name the target."""
 
 
 def destroys(command: Command, index: CommandIndex) -> bool:
-    """Whether it takes something away: by its facts, and not where it may only go over something, such as a copy; or by
-    its name."""
+    """Whether a command destroys something, by its name or by its facts. A command that may only overwrite something,
+    such as a copy, does not count."""
     if command.reads_only:
         return False
     taken = index.meant(_TAKES_AWAY)[_TAKES_AWAY]
@@ -39,7 +39,7 @@ def destroys(command: Command, index: CommandIndex) -> bool:
 
 
 def clear(index: CommandIndex, command: Command, hit: Hit, query: str) -> Fit | None:
-    """How a command fits, or None where it is only near."""
+    """How a command fits the request, or None if it is only a near match."""
     asked = index.meant(query)
     if not asked:
         return None
@@ -66,7 +66,7 @@ def _name(command: Command, index: CommandIndex) -> frozenset[str]:
 
 
 def _said(command: Command, index: CommandIndex) -> frozenset[str]:
-    """The words of its examples, without those that are somebody's values."""
+    """The words of its examples, without parameter values."""
     found: frozenset[str] = frozenset()
     for example in command.facts.examples:
         found |= index.stems(example.says) - index.stems(" ".join(texts(example.params)))

@@ -1,4 +1,4 @@
-"""help/search: the commands for a purpose, best first."""
+"""The command help/search: find commands for a purpose."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from doorward.errors import BadParams, NotFound
 from doorward.facts import Access, Effects, Safety, Tier
 
 _FEW, _MANY = 5, 100
-"""How many are shown unless somebody says how many: of what was searched for, and of a whole namespace."""
+"""The default limits: for a query, and for a whole namespace."""
 _MOST_FOUND = 100
-"""Beyond so many, what was searched for is no longer near to what was asked."""
+"""The maximum number of hits. Later hits are not close to the query."""
 
 Ranking = Literal["words", "words and meaning", "name"]
 
@@ -24,14 +24,14 @@ class Found(TypedDict):
     command: str
     summary: str
     usage: Annotated[str, Meta(description="Its parameters on one line")]
-    score: Annotated[float, Meta(description="How well it fits, from 0 to 1")]
-    reason: Annotated[str, Meta(description="What in the query speaks for it; empty without a query")]
+    score: Annotated[float, Meta(description="Relevance from 0 to 1")]
+    reason: Annotated[str, Meta(description="Which words of the query match; empty without a query")]
 
 
 class Finds(Listing[Found]):
-    total: Annotated[int, Meta(description="How many there are in all; of a search, the nearest 100 at most")]
-    next: Annotated[int | None, Meta(description="The offset of the next page; null when there is none")]
-    ranking: Annotated[Ranking, Meta(description="By what they are ordered")]
+    total: Annotated[int, Meta(description="The total number of results; at most 100 for a query")]
+    next: Annotated[int | None, Meta(description="The offset of the next page; null on the last page")]
+    ranking: Annotated[Ranking, Meta(description="The sort order")]
 
 
 @family.command(
@@ -53,18 +53,18 @@ async def search(
     ctx: Context,
     query: Annotated[str, Meta(description="What you want to do, in a few words", max_length=500)] = "",
     limit: Annotated[
-        int, Meta(description="At most so many; 0 stands for 5, and for 100 without a query", ge=0, le=100)
+        int, Meta(description="Maximum number of commands; 0 means 5, or 100 without a query", ge=0, le=100)
     ] = 0,
     namespace: Annotated[
         str,
-        Meta(description="Only what is in here, such as mcp/github; then all of it without a query", max_length=100),
+        Meta(description="Only this namespace, such as mcp/github; without a query, all of it", max_length=100),
     ] = "",
-    offset: Annotated[int, Meta(description="Leave out so many: `next` of the page before", ge=0, le=1_000_000)] = 0,
+    offset: Annotated[int, Meta(description="Offset from `next` of the previous page", ge=0, le=1_000_000)] = 0,
 ) -> Finds:
     """Find commands for a purpose among those you may run here, best first."""
     within = namespace.strip("/")
     if not query.strip() and not within:
-        raise BadParams("help/search: say what you want to do as query, or name a namespace; both are empty.")
+        raise BadParams("help/search needs a query or a namespace. Both are empty.")
     ranking: Ranking = "name"
     if query.strip():
         await ctx.house.index.ready()
@@ -97,7 +97,7 @@ def _there(ctx: Context, within: str) -> bool:
 
 def _nothing_there(ctx: Context, namespace: str) -> NotFound:
     offered = ctx.house.offered(ctx.caller, ctx.call.room)
-    return NotFound(f"There is no namespace {shortened(namespace)} for you here; {as_clause(offered)}.")
+    return NotFound(f"There is no namespace {shortened(namespace)} for you here. {as_clause(offered)}.")
 
 
 def _found(ctx: Context, name: str, score: float, why: str) -> Found:

@@ -1,4 +1,4 @@
-"""A call as a person types it in the session shell, such that the shell reads the same call out of it."""
+"""Write a call as a line for the session shell. The shell parses the line back to the same call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def line(command: Command, params: Mapping[str, Any]) -> str:
-    """`shell/find . -name '*.py'` reads better than its JSON."""
+    """Write a call as a line, such as `shell/find . -name '*.py'`."""
     if isinstance(command, CatalogueCommand):
         return _of_a_program(command, params)
     return " ".join([command.name, *(_given(key, value) for key, value in params.items())])
@@ -30,7 +30,7 @@ def _given(key: str, value: Any) -> str:
 
 
 def _of_a_program(command: CatalogueCommand, params: Mapping[str, Any]) -> str:
-    """A program takes words, not parameters: options by their own spelling, and the rest as it stands."""
+    """Write the call of a program, which takes words: options in their own spelling, and the rest unchanged."""
     if ARGUMENTS in params:
         words = [shlex.quote(str(one)) for one in params[ARGUMENTS]]
     else:
@@ -45,7 +45,7 @@ def _of_a_program(command: CatalogueCommand, params: Mapping[str, Any]) -> str:
         last = [shlex.quote(str(one)) for key in params if key in behind for one in _many(params[key])]
         words += ["--", *last] if last else []
     if params.get(INPUT):
-        words += ["<<<", shlex.quote(params[INPUT].removesuffix("\n"))]  # the shell puts a line break behind it
+        words += ["<<<", shlex.quote(params[INPUT].removesuffix("\n"))]  # the shell appends a line break
     typed = " ".join([command.name, *words])
     folder = params.get(FOLDER, ".")
     return typed if folder == "." else f"cd {shlex.quote(f'{_WORKSPACE}/{folder}')} && {typed}"

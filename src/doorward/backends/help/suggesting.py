@@ -1,4 +1,4 @@
-"""help/suggest: one line that would do what somebody wants, and why. Nothing of it runs."""
+"""The command help/suggest: suggest one call for a request, without running it."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from doorward.store.command_texts import lexicon, words
 _CHOICE = 20
 _ALTERNATIVES = 5
 _SURE_ENOUGH = 0.5
-"""How sure the keeper must be."""
+"""The minimum score of a suggestion by the keeper."""
 
 
 class Suggested(TypedDict):
-    suggestion: Annotated[str, Meta(description="The line to type; empty when nothing fits")]
-    command: Annotated[str, Meta(description="The command that it calls; empty when nothing fits")]
-    params: Annotated[dict[str, Any], Meta(description="The parameters that it gives")]
-    missing: Annotated[list[str], Meta(description="Parameters that you did not say: <name> stands in their place")]
-    explanation: Annotated[str, Meta(description="What it does, or that nothing fits")]
-    score: Annotated[float, Meta(description="How well it fits, from 0 to 1")]
-    reason: Annotated[str, Meta(description="What in the query speaks for it")]
-    safety: Annotated[str, Meta(description="safe, caution or dangerous; empty when nothing fits")]
+    suggestion: Annotated[str, Meta(description="The line to type; empty if no command matches")]
+    command: Annotated[str, Meta(description="The suggested command; empty if no command matches")]
+    params: Annotated[dict[str, Any], Meta(description="The parameters of the call")]
+    missing: Annotated[list[str], Meta(description="Missing parameters; the line has <name> for each")]
+    explanation: Annotated[str, Meta(description="What the call does, or why there is no suggestion")]
+    score: Annotated[float, Meta(description="Relevance from 0 to 1")]
+    reason: Annotated[str, Meta(description="Which words of the query match")]
+    safety: Annotated[str, Meta(description="safe, caution or dangerous; empty if no command matches")]
     usage: Annotated[str, Meta(description="The parameters of the command on one line")]
-    alternatives: Annotated[list[str], Meta(description="Other commands that fit, or the nearest ones")]
+    alternatives: Annotated[list[str], Meta(description="Other matching commands, or the nearest ones")]
 
 
 class Kinds(msgspec.Struct, frozen=True, dict=True):
-    """What people call files of one kind, and the names that such files have."""
+    """The words for kinds of files, such as `python files`, and the glob for each kind."""
 
     command: str
     beside: frozenset[str]
-    """Words that a question after such files may have and still asks for nothing else."""
+    """Words that may occur in a query that asks for nothing but such files."""
     kinds: dict[str, str]
 
     @functools.cached_property
@@ -55,7 +55,7 @@ class Kinds(msgspec.Struct, frozen=True, dict=True):
         return re.compile(rf"\b({'|'.join(self.kinds)})\s+files?\b", re.IGNORECASE)
 
     def asked_for(self, query: str) -> Example | None:
-        """The use that lists files of a kind, where somebody asks for these and for nothing else."""
+        """The call that lists files of a kind, if the query asks for these and nothing else."""
         kind = self.pattern.search(query)
         if kind is None or set(words(query)) - lexicon().stop - self.beside - {kind[1].lower()}:
             return None
@@ -76,19 +76,19 @@ def kinds() -> Kinds:
     cost=1,
     timeout=10,
     undo=READS_ONLY,
-    examples=[Example("which line would list all python files", {"query": "list all python files"})],
+    examples=[Example("which command lists all python files", {"query": "list all python files"})],
     related=["help/search", "help/accept"],
 )
 async def suggest(
     ctx: Context,
-    query: Annotated[str, Meta(description="What you want, in plain words", min_length=1, max_length=2_000)],
+    query: Annotated[str, Meta(description="What you want to do, in plain words", min_length=1, max_length=2_000)],
     folder: Annotated[
-        str, Meta(description="Where you are in the tree of virtual files", pattern="^/", max_length=4_000)
+        str, Meta(description="Your current folder in the virtual file system", pattern="^/", max_length=4_000)
     ] = "/workspace",
 ) -> Suggested:
-    """Suggest one call that would do what you want, among those you may run here; it is not run."""
+    """Suggest one call for what you want, among the commands you may run here. It is not run."""
     if not query.strip():
-        raise BadParams("help/suggest: say what you want as query; given only blanks.")
+        raise BadParams("help/suggest needs a query; it has only blanks.")
     await ctx.house.index.ready()
     hits = ctx.house.index.hits(query, Offered(ctx), _CHOICE, ctx.caller.tenant, meaning=True)
     listed = kinds().asked_for(query)
@@ -114,9 +114,9 @@ def _by_example(command: Command, use: Example, score: float, why: str, hits: li
 
 
 def _with_gaps(fit: Fit, hits: list[Hit]) -> Suggested:
-    """The line with what the request says, and with `<name>` where it does not say what the command needs."""
+    """Suggest the line with the values of the request, and with `<name>` for each missing parameter."""
     missing = fit.filled.missing
-    gaps = f" Not said yet: {', '.join(missing)}; put your own in its place." if missing else ""
+    gaps = f" Missing: {', '.join(missing)}. Fill in your own values." if missing else ""
     said = _suggested(
         fit.command,
         fit.filled.params,
@@ -129,8 +129,8 @@ def _with_gaps(fit: Fit, hits: list[Hit]) -> Suggested:
 
 
 def _is_clear(ctx: Context, thought: Suggestion, query: str) -> bool:
-    """Whether the keeper is sure of it, nothing is missing, no small word is taken for a name, and what it would
-    destroy stands in the request."""
+    """Whether the keeper's suggestion is safe to show: its score is high enough, no parameter is missing, no stop word
+    is used as a value, and a target that would be destroyed occurs in the request."""
     command, params = ctx.house.registry[thought["command"]], thought["params"]
     values = [one.rpartition("/")[2].lower() for one in texts(params)]
     if thought["score"] < _SURE_ENOUGH or any(one in lexicon().stop for one in values):
@@ -158,14 +158,14 @@ def _suggested(
 
 
 def _nothing(query: str, hits: list[Hit], withheld: Fit | None = None) -> Suggested:
-    """That nothing fits, or that what fits is not written out because it destroys and nobody said what."""
+    """Report that no command matches, or that the match is withheld because it destroys an unnamed target."""
     names = [withheld.command.name] if withheld is not None else []
     nearest = list(dict.fromkeys((*names, *(hit.command for hit in hits))))[:_ALTERNATIVES]
-    near = f"the nearest: {', '.join(nearest)}" if nearest else "help/search --namespace=… shows what there is"
-    why = f"No command that you may run here clearly fits {shortened(query)}; {near}."
+    near = f"Nearest: {', '.join(nearest)}" if nearest else "help/search --namespace=… lists commands"
+    why = f"No command that you may run here clearly matches {shortened(query)}. {near}."
     if withheld is not None:
         unsaid = ", ".join(withheld.filled.missing)
-        why = f"The nearest is {withheld.command.name}, which destroys: no line for it until you say {unsaid}."
+        why = f"The nearest is {withheld.command.name}, which destroys something. Name {unsaid} to get the line."
     return {
         "suggestion": "",
         "command": "",

@@ -1,4 +1,4 @@
-"""mcp/*: the MCP servers of others, their tools, and what they may do."""
+"""Commands mcp/*: manage upstream MCP servers and call their tools. The connections are in `upstream`."""
 
 from doorward.backends.mcp import (
     approving,

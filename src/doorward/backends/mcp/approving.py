@@ -1,4 +1,4 @@
-"""mcp/approve: a person looks at a tool's definition that changed, or is new, and stands behind it."""
+"""The command mcp/approve: approve new and changed definitions of tools."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from doorward.upstream.offering import ToolOffer
 from doorward.visible import visible
 
 _MOST = 30
-"""How many names a sentence lists."""
+"""The maximum number of names in a message."""
 
-ToolName = Annotated[str, Meta(description="Only this tool; left out, all that wait", max_length=256)]
+ToolName = Annotated[str, Meta(description="Only this tool; all waiting tools if omitted", max_length=256)]
 Mark = Annotated[
     str,
-    Meta(description="The mark that the dry run gave, so that nothing else than was shown is approved", max_length=64),
+    Meta(description="The mark from the dry run, so that only the shown definitions are approved", max_length=64),
 ]
 
 
 class Waiting(TypedDict):
     tool: str
     command: str
-    why: Annotated[str, Meta(description="changed: its definition is another than was approved; new: it came later")]
-    difference: Annotated[str, Meta(description="What changed, or all of it when it is new")]
-    warnings: Annotated[list[str], Meta(description="What in its words looks meant to mislead")]
-    withheld: Annotated[str, Meta(description="Why nobody may run it even when it is approved; empty when one may")]
+    why: Annotated[str, Meta(description="changed: its definition changed since it was approved; new: added later")]
+    difference: Annotated[str, Meta(description="The changes, or the whole definition of a new tool")]
+    warnings: Annotated[list[str], Meta(description="Suspicious texts in its definition")]
+    withheld: Annotated[str, Meta(description="Why the tool stays blocked even when approved; empty if it can run")]
 
 
 class Approved(TypedDict):
     server: str
     tools: list[Waiting]
-    mark: Annotated[str, Meta(description="Stands for exactly these definitions")]
+    mark: Annotated[str, Meta(description="Identifies exactly these definitions")]
 
 
 @family.command(
@@ -49,26 +49,26 @@ class Approved(TypedDict):
     safety=Safety.CAUTION,
     cost=1,
     timeout=10,
-    undo=NoUndo("what was approved is in the record; a tool is taken out of use by denyTools in the file"),
-    examples=[Example("the changed tool add of server time is fine", {"server": "time", "tool": "add"})],
+    undo=NoUndo("to block the tool again, add it to denyTools in the server file"),
+    examples=[Example("approve the changed tool add of the server time", {"server": "time", "tool": "add"})],
     related=["mcp/tools", "mcp/servers"],
     humans_only=True,
     house_wide=True,
 )
 async def approve(ctx: Context, server: ServerId, tool: ToolName = "", mark: Mark = "") -> Approved:
-    """Approve definitions of tools that changed since they were approved, or that a known server added.
+    """Approve tool definitions that changed since they were approved, or that a known server added.
 
-    A dry run shows the difference, and gives a mark for it: approving with that mark is refused when a definition
-    changed once more in the meantime.
+    A dry run shows the changes and returns a mark for them. With that mark, the approval is refused if a definition
+    has changed again.
     """
     waiting = _waiting(ctx, server, tool)
     if not waiting:
-        raise NotFound(f"Nothing of server {server}{f' called {tool[:60]!r}' if tool else ''} waits for approval.")
+        raise NotFound(f"No tool{f' {tool[:60]!r}' if tool else ''} of server {server} is waiting for approval.")
     shown = await _shown(ctx, server, waiting)
     if mark and mark != shown["mark"]:
         raise Conflict(
-            f"Definitions of server {server} changed again since they were shown; nothing was approved.",
-            hint=f"Look again: doorward servers approve {server}",
+            f"Definitions of server {server} have changed since they were shown. Nothing was approved.",
+            hint=f"Check them again: doorward servers approve {server}",
         )
     await ctx.house.upstreams.approve(server, waiting)
     for told, offer in zip(shown["tools"], waiting, strict=True):
@@ -88,13 +88,13 @@ def _waiting(ctx: Context, server: str, tool: str) -> list[ToolOffer]:
         names = [visible(one.name, lines=False) for one in known]
         there = f"{', '.join(names[:_MOST])}{f' and {len(names) - _MOST} more' if len(names) > _MOST else ''}"
         if not there:
-            raise NotFound(f"What the server {server} offers is not known yet; see it: doorward servers tools {server}")
-        raise NotFound(f"The server {server} has no tool {tool[:60]!r}; it has: {there}.")
+            raise NotFound(f"The tools of server {server} are not known yet.", hint=f"doorward servers tools {server}")
+        raise NotFound(f"The server {server} has no tool {tool[:60]!r}. Tools: {there}.")
     return [one for one in offers if (one.changed or one.new) and tool in ("", one.definition.name)]
 
 
 def _why_not(ctx: Context, offer: ToolOffer) -> str:
-    """What keeps people from running a tool beside that it changed."""
+    """Why a tool is blocked, apart from the change that waits for approval."""
     withheld = ctx.house.registry[offer.names.canonical].withheld
     return "" if withheld == offer.withheld else withheld
 

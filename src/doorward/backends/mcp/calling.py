@@ -1,4 +1,4 @@
-"""mcp/call, and what every call of an upstream tool does once it has passed the gate."""
+"""The command mcp/call, and the call of an upstream tool once it has passed the gate."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _MOST_NAMED = 20
     safety=Safety.CAUTION,
     cost=1,
     timeout=86_400,
-    undo=NoUndo("what a server of others did cannot be taken back from here"),
+    undo=NoUndo("Doorward cannot undo what an upstream server did"),
     examples=[
-        Example("what time is it, by the server called time", {"server": "time", "tool": "get_current_time"}),
-        Example("add two numbers there", {"server": "time", "tool": "add", "arguments": {"a": 1, "b": 2}}),
+        Example("get the current time from the server time", {"server": "time", "tool": "get_current_time"}),
+        Example("add two numbers", {"server": "time", "tool": "add", "arguments": {"a": 1, "b": 2}}),
     ],
     related=["mcp/tools"],
     house_wide=True,
@@ -45,12 +45,12 @@ _MOST_NAMED = 20
 async def call_tool(
     ctx: Context,
     server: ServerId,
-    tool: Annotated[str, Meta(description="The tool's name at its server", min_length=1, max_length=256)],
-    arguments: Annotated[dict[str, Any], Meta(description="What the tool is given; mcp/tools shows its schema")] = {},  # noqa: B006
+    tool: Annotated[str, Meta(description="The tool's name on its server", min_length=1, max_length=256)],
+    arguments: Annotated[dict[str, Any], Meta(description="The tool's arguments; mcp/tools shows their schema")] = {},  # noqa: B006
 ) -> Any:
     """Call a tool of an upstream MCP server by its own name.
 
-    It is a call of the command that the tool is here, so that every rule, limit and approval of that very tool holds.
+    The call runs as the tool's own command, so all rules, limits and approvals of that tool apply.
     """
     upstream = ctx.house.upstreams.get(server)
     await ctx.house.upstreams.look(server)
@@ -59,13 +59,12 @@ async def call_tool(
         raise only_now(server)
     away(upstream)
     names = [offer.definition.name for offer in offers]
-    raise NotFound(f"The server {server} has no tool {shortened(tool, 60)} for you; it has: {some(names)}.")
+    raise NotFound(f"The server {server} has no tool {shortened(tool, 60)} for you. Tools: {some(names)}.")
 
 
 @call_tool.means
 def tool_meant(registry: Registry, params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The command that a tool is here. Most often its name follows from the tool's; where names were shared, it is
-    looked for."""
+    """Find the command of a tool. Its name usually follows from the tool's name; after a name clash, search for it."""
     wanted = Tool(params["server"], params["tool"])
     likely = f"{AREA}/{wanted.server}/{wanted.tool}"
     if likely in registry and _is(registry[likely], wanted):
@@ -83,36 +82,36 @@ def _is(command: Command, wanted: Tool) -> bool:
 
 
 def only_now(server: str) -> Unreachable:
-    """What a call is told that came before its server had ever said what it has; by now the server did."""
+    """The error for a call that came before its server had listed its tools. By now it has."""
     return Unreachable(
-        f"The server {server} was still starting, and is there by now; nothing was called.",
+        f"The server {server} was still starting, so nothing was called. It is ready now.",
         hint="Send the same call again.",
         retry_after=0.0,
     )
 
 
 def away(upstream: Upstream) -> None:
-    """Say why nothing can be had of a server, where it is away: what it has is not known then, or not all of it."""
+    """Raise the error of a server that is away. Its tools are then unknown or incomplete."""
     absence = upstream.away()
     if absence is not None:
         raise absence
 
 
 def some(names: Sequence[str]) -> str:
-    """Names with commas between, as many as one does well to read, and how many more there are."""
+    """Join names with commas, up to a readable number, and add how many more there are."""
     more = f" and {len(names) - _MOST_NAMED} more, see mcp/tools" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}" if names else "none"
 
 
 async def called(ctx: Context, offer: ToolOffer, params: Mapping[str, Any]) -> Blocks:
-    """What the server answers, as it came. An answer that calls itself an error is a failure with the same content."""
+    """Call the tool and return the server's answer unchanged. An error answer raises CommandFailed with its content."""
     server = offer.upstream.id
     hooks = hooks_for(ctx, server)
     result = await offer.upstream.call(offer.definition, params, hooks, offer.timeout)
     blocks = Blocks(content=relinked(server, result.content), structured_content=result.structured)
     if result.is_error:
         raise CommandFailed(
-            f"The tool {offer.definition.name} of server {offer.upstream.id} answered that it failed.",
+            f"The tool {offer.definition.name} of server {offer.upstream.id} returned an error.",
             hint=" ".join(hooks.remarks),
             result=blocks,
         )
@@ -120,7 +119,7 @@ async def called(ctx: Context, offer: ToolOffer, params: Mapping[str, Any]) -> B
 
 
 def hooks_for(ctx: Context, server: str) -> Hooks:
-    """How a call hears of what goes on at its server, and answers what the server asks meanwhile."""
+    """The hooks of a call: they receive progress and logs, and answer questions of the server."""
     execution, caller = ctx.execution, ctx.caller
     return Hooks(
         progress=execution.progress,

@@ -1,4 +1,4 @@
-"""Changes of the file of servers, each kept so that it can be taken back."""
+"""Changes of the server file, with undo."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from doorward.upstream.variables import secrets_in_words
 
 _PLACE = re.compile(r"(?:servers\[\d+\]|mcpServers(?:\.\w+|\[[^]]*\]))\.?")
 KIND = "servers"
-"""The kind of before-image that these changes leave: the whole text of the file."""
+"""The kind of the before-images. Each holds the whole text of the file."""
 
 
 async def change(ctx: Context, edit: Callable[[str | None], str | None]) -> bool:
-    """Change the text of the file, keep what it was, and put it in force; whether there was anything to change."""
+    """Change the text of the file, store the old text, and put the new one in force. True if the text changed."""
     book = ctx.house.servers
     async with book.changing:
         before = await book.text()
@@ -35,7 +35,7 @@ async def change(ctx: Context, edit: Callable[[str | None], str | None]) -> bool
 
 
 def checked(ctx: Context, text: str | None) -> bytes | None:
-    """The new text, which must be one that could be put in force: nobody leaves a broken file behind from here."""
+    """Validate and encode the new text, so that a command never leaves an invalid file behind."""
     if text is None:
         return None
     after = text.encode()
@@ -47,7 +47,7 @@ def checked(ctx: Context, text: str | None) -> bytes | None:
 
 
 def within(error: BadServers) -> str:
-    """What is wrong with one entry, as a clause: the field, without the place that the entry has in the file."""
+    """The error of one entry as a clause: the field, without the position of the entry in the file."""
     field = _PLACE.sub("", error.field)
     return f"{field}: {error.reason.rstrip('.')}" if field else error.reason.rstrip(".")
 
@@ -57,7 +57,7 @@ def decoded(text: bytes | None) -> str | None:
 
 
 def told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry as it may be shown: of variables, headers and credentials only the names."""
+    """Describe an entry without secrets: of variables, headers and credentials it has only the names."""
     hidden = secrets_in_words(tuple(entry.get("args", ())))
     shown = dict(entry)
     if "args" in entry:
@@ -74,13 +74,13 @@ def told(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @family.undoer(KIND)
 async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
-    """Bring the file back to its former text, unless somebody changed it since."""
+    """Restore the previous text of the file, unless it has changed since."""
     (image,) = images
     book = ctx.house.servers
     async with book.changing:
         now = await book.text()
         if image.target != str(book.file) or _digest(now) != image.after:
-            raise Conflict(f"The file {image.target} changed since; nothing was undone.")
+            raise Conflict(f"The file {image.target} has changed since. Nothing was undone.")
         await ctx.store.write(
             _kept(ctx, now, image.before),
             before_images.mark_undone(image.call, ctx.call.id),

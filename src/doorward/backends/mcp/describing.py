@@ -1,4 +1,4 @@
-"""How the words of upstream servers are shown: in full view, within measure, and plainly as theirs."""
+"""Descriptions of upstream tools: hidden characters escaped, length limited, and marked as the server's words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doorward.visible import visible
 _LONGEST_SUMMARY = 160
 _LONGEST_DESCRIPTION = 6_000
 _LONGEST_WORDS = 2_000
-"""Characters of a description inside a schema."""
+"""The maximum number of characters of a description in a schema."""
 _DEEPEST = 64
 _WORDS = frozenset(("description", "title", "$comment"))
 _VALUES = frozenset(("enum", "const", "default", "examples"))
@@ -18,13 +18,13 @@ _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "
 _CLAIMS = {
     "readOnlyHint": ("only reads", "may change something"),
     "destructiveHint": ("may destroy something", "destroys nothing"),
-    "idempotentHint": ("changes nothing more when repeated", "does more when repeated"),
+    "idempotentHint": ("has no further effect when repeated", "has further effects when repeated"),
     "openWorldHint": ("reaches beyond its own system", "stays within its own system"),
 }
 
 
 def one_line(text: str, longest: int) -> str:
-    """A text on one line, hidden characters written out, no longer than this."""
+    """A text on one line, with hidden characters escaped, cut to `longest` characters."""
     line = " ".join(visible(text).split())
     return line if len(line) <= longest else f"{line[:longest]}…"
 
@@ -37,7 +37,7 @@ def summary(offer: ToolOffer) -> str:
 
 
 def description(offer: ToolOffer) -> str:
-    """What a model reads: whose words these are, the words, what the server claims, and what Doorward warns of."""
+    """The description for models: the server's words marked as such, its claims, and Doorward's warnings."""
     definition = offer.shown
     lines = [f"Tool {definition.name} of the MCP server {offer.upstream.id}; these are that server's words:"]
     lines.append(_cut(definition.description or definition.title, _LONGEST_DESCRIPTION) or "(none)")
@@ -48,7 +48,7 @@ def description(offer: ToolOffer) -> str:
 
 
 def claims(annotations: dict[str, Any] | None) -> str:
-    """What a server says about the effects of its tool, as a clause; empty when it says nothing."""
+    """The server's claims about the effects of its tool, as a clause; empty if it makes none."""
     given = annotations or {}
     return ", ".join(
         yes if given[hint] else no for hint, (yes, no) in _CLAIMS.items() if isinstance(given.get(hint), bool)
@@ -56,20 +56,20 @@ def claims(annotations: dict[str, Any] | None) -> str:
 
 
 def for_approval(offer: ToolOffer) -> str:
-    """What a person reads beside the parameters before deciding."""
+    """The text that a person reads next to the parameters before deciding an approval."""
     definition, config = offer.shown, offer.upstream.config
-    lines = [f"It calls the tool {definition.name} of the MCP server {config.id}, which says of it:"]
-    lines.append(_cut(definition.description or definition.title, _LONGEST_WORDS) or "(nothing)")
+    lines = [f"It calls the tool {definition.name} of the MCP server {config.id}. The server's description:"]
+    lines.append(_cut(definition.description or definition.title, _LONGEST_WORDS) or "(none)")
     if claimed := claims(definition.annotations):
         lines.append(f"The server claims, unchecked, that it {claimed}.")
     if offer.new:
-        lines.append("This tool is new: the server added it after it was known, so its calls ask until it is approved.")
+        lines.append("This tool is new: the server added it later. Its calls need approval until the tool is approved.")
     lines += [f"Warning: {warning}." for warning in offer.warnings]
     return "\n".join(lines)
 
 
 def parameters(schema: dict[str, Any]) -> dict[str, Any]:
-    """A server's schema as it is, but with its words in full view, and with the parts that may go without saying."""
+    """A server's schema with hidden characters in its texts escaped, and with implicit parts added."""
     shown: dict[str, Any] = {"type": "object", **_shown(schema, 0)}
     properties = shown.get("properties")
     if not isinstance(properties, dict):
@@ -80,7 +80,7 @@ def parameters(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_object(spec: Any) -> Any:
-    """The schemas `true` and `false`, which say of every value that it fits or does not, in the longer form."""
+    """Replace the boolean schemas `true` (any value) and `false` (no value) by their object form."""
     return spec if not isinstance(spec, bool) else {} if spec else {"not": {}}
 
 

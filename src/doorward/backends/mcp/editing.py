@@ -1,7 +1,6 @@
-"""mcp/add, remove, enable and disable: people change which servers there are.
+"""Commands mcp/add, mcp/remove, mcp/enable and mcp/disable: change the server file.
 
-Each changes the text of the file and leaves the rest of it alone, so that what people wrote there by hand stays as they
-wrote it; `undo` brings the former text back.
+Each changes only its part of the text, so that hand-written parts stay as they are. `undo` restores the old text.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from doorward.upstream.entry import as_id
 from doorward.upstream.plain import in_plain
 
 Id = Annotated[str, Meta(description="The server's id", max_length=200)]
-Words = Annotated[list[str], Meta(description="The words behind the program, one by one", max_length=500)]
+Words = Annotated[list[str], Meta(description="The arguments of the program", max_length=500)]
 Texts = dict[str, str]
 Paths = list[Annotated[str, Meta(min_length=1, max_length=4_096)]]
 Patterns = list[Annotated[str, Meta(min_length=1, max_length=256)]]
@@ -38,9 +37,9 @@ State = Literal["added", "removed", "enabled", "disabled"]
 class Changed(TypedDict):
     id: str
     now: State
-    file: Annotated[str, Meta(description="The file that says so")]
-    changed: Annotated[bool, Meta(description="Whether the file is another now, which can be undone")]
-    notes: Annotated[list[str], Meta(description="What a person should know of it")]
+    file: Annotated[str, Meta(description="The server file")]
+    changed: Annotated[bool, Meta(description="Whether the file changed; a change can be undone")]
+    notes: Annotated[list[str], Meta(description="Notes for the person who changes the server")]
 
 
 @family.command(
@@ -54,7 +53,7 @@ class Changed(TypedDict):
     undo=Undo(KIND),
     examples=[
         Example(
-            "let AIs read the notes through the reference file server",
+            "add the reference file server for the notes",
             {
                 "id": "notes",
                 "command": "npx",
@@ -63,7 +62,7 @@ class Changed(TypedDict):
                 "network": True,
             },
         ),
-        Example("a server on the network", {"id": "search", "url": "https://search.example/mcp"}),
+        Example("add a remote server", {"id": "search", "url": "https://search.example/mcp"}),
     ],
     humans_only=True,
     house_wide=True,
@@ -72,23 +71,23 @@ class Changed(TypedDict):
 async def add(
     ctx: Context,
     id: Id,
-    name: Annotated[str, Meta(description="What people call it; by default its id", max_length=100)] = "",
-    command: Annotated[str, Meta(description="The program that is started", max_length=4_096)] = "",
+    name: Annotated[str, Meta(description="The displayed name; the id by default", max_length=100)] = "",
+    command: Annotated[str, Meta(description="The program to start", max_length=4_096)] = "",
     args: Words = [],  # noqa: B006 - never changed
-    env: Annotated[Texts, Meta(description="More environment variables; write secrets as ${NAME}")] = {},  # noqa: B006
-    url: Annotated[str, Meta(description="The address of a server on the network", max_length=4_096)] = "",
-    headers: Annotated[Texts, Meta(description="More headers for each request")] = {},  # noqa: B006
-    auth: Annotated[dict[str, str] | None, Meta(description="How Doorward shows an address who it is")] = None,
+    env: Annotated[Texts, Meta(description="Environment variables; write secrets as ${NAME}")] = {},  # noqa: B006
+    url: Annotated[str, Meta(description="The URL of a remote server", max_length=4_096)] = "",
+    headers: Annotated[Texts, Meta(description="Extra headers for each request")] = {},  # noqa: B006
+    auth: Annotated[dict[str, str] | None, Meta(description="How Doorward authenticates at the URL")] = None,
     read: Annotated[Paths, Meta(description="Absolute paths that its process may read")] = [],  # noqa: B006
     write: Annotated[Paths, Meta(description="Absolute paths that its process may change")] = [],  # noqa: B006
     network: Annotated[bool, Meta(description="Whether its process may use the network")] = False,
     tier: Annotated[
         Literal["information", "visual", "code", "application", "system"], Meta(description="The tier of its tools")
     ] = "system",
-    tools: Annotated[Patterns, Meta(description="The only tools that are offered; by default all")] = [],  # noqa: B006
+    tools: Annotated[Patterns, Meta(description="Offer only these tools; all by default")] = [],  # noqa: B006
     auto_approve: Annotated[Patterns, Meta(description="Tools whose calls need no approval")] = [],  # noqa: B006
 ) -> Changed:
-    """Add a server to those that Doorward connects to. Its tools need approval unless they are named here."""
+    """Add an upstream MCP server. Calls of its tools need approval, except for tools in autoApprove."""
     sandbox = {"read": read, "write": write, "network": network}
     address = {"url": url, "headers": headers, "auth": auth}
     terms = {"tier": tier, "tools": tools, "auto_approve": auto_approve}
@@ -100,7 +99,7 @@ async def add(
 
 @add.shows_effect
 async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
-    """The entry without what may be secret in it, and what it would lack."""
+    """Show the entry without secrets, and notes on what it may lack."""
     _check(id)
     entry = _entry(given)
     checked(ctx, editing.added(decoded(await ctx.house.servers.text()), id, entry))
@@ -116,12 +115,12 @@ async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
     cost=1,
     timeout=10,
     undo=Undo(KIND),
-    examples=[Example("this server is not needed any more", {"id": "notes"})],
+    examples=[Example("remove the notes server", {"id": "notes"})],
     humans_only=True,
     house_wide=True,
 )
 async def remove(ctx: Context, id: Id) -> Changed:
-    """Remove a server. It ends, and its tools are gone."""
+    """Remove an upstream MCP server. It is stopped, and its tools are no longer available."""
     changed = await change(ctx, lambda text: editing.removed(text, id))
     return _changed(ctx, id, "removed", changed, [])
 
@@ -135,12 +134,12 @@ async def remove(ctx: Context, id: Id) -> Changed:
     cost=1,
     timeout=10,
     undo=Undo(KIND),
-    examples=[Example("switch the notes server on again", {"id": "notes"})],
+    examples=[Example("enable the notes server", {"id": "notes"})],
     humans_only=True,
     house_wide=True,
 )
 async def enable(ctx: Context, id: Id) -> Changed:
-    """Switch a server on."""
+    """Enable an upstream MCP server."""
     changed = await change(ctx, lambda text: editing.switched(text, id, True))
     return _changed(ctx, id, "enabled", changed, _problems(ctx, id))
 
@@ -154,27 +153,27 @@ async def enable(ctx: Context, id: Id) -> Changed:
     cost=1,
     timeout=10,
     undo=Undo(KIND),
-    examples=[Example("switch the notes server off for now", {"id": "notes"})],
+    examples=[Example("disable the notes server for now", {"id": "notes"})],
     humans_only=True,
     house_wide=True,
 )
 async def disable(ctx: Context, id: Id) -> Changed:
-    """Switch a server off. It ends, its entry stays, and its tools are gone until it is enabled."""
+    """Disable an upstream MCP server. It is stopped; its entry stays, but its tools are unavailable."""
     changed = await change(ctx, lambda text: editing.switched(text, id, False))
     return _changed(ctx, id, "disabled", changed, [])
 
 
 def _changed(ctx: Context, id: str, now: State, changed: bool, notes: list[str]) -> Changed:
     if not changed:
-        notes = [f"It was {now} already.", *notes]
+        notes = [f"It was already {now}.", *notes]
     return {"id": id, "now": now, "file": str(ctx.house.servers.file), "changed": changed, "notes": notes}
 
 
 def _check(id: str) -> None:
     if not _ID.fullmatch(id):
         raise BadParams(
-            f"The id of a server is a small letter, then at most {_LONGEST_ID - 1} small letters, digits, hyphens and"
-            f" underscores, such as {as_id(id)}; given {shortened(id)}."
+            f"A server's id is a lower-case letter, then at most {_LONGEST_ID - 1} lower-case letters, digits, hyphens"
+            f" and underscores, such as {as_id(id)}; given {shortened(id)}."
         )
 
 
@@ -183,12 +182,12 @@ def _problems(ctx: Context, id: str) -> list[str]:
 
 
 def _notes(ctx: Context, entry: Mapping[str, Any]) -> list[str]:
-    """What it seems to need and does not have, and what of it anybody with the file could read."""
+    """Notes on what the entry seems to lack, and on secrets that stand in the file in plain text."""
     return [*reach.advice(entry, ctx.house.home, ctx.house.servers.environment), *in_plain(entry)]
 
 
 def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an entry of the file, without those that say nothing."""
+    """The entry for the file, without empty fields and defaults."""
     sandbox = {key: given[key] for key in ("read", "write", "network") if given.get(key)}
     plain = ("name", "command", "args", "env", "url", "headers", "auth")
     found = {key: given[key] for key in plain if given.get(key)}

@@ -1,4 +1,4 @@
-"""The family of commands about MCP servers of others, and how they name one."""
+"""Shared parts of the mcp commands: the family and the type of a server id."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ from doorward.command import Family
 
 family = Family("mcp", category="mcp")
 
-ServerId = Annotated[str, Meta(description="The server's id in the file of servers", min_length=1, max_length=64)]
+ServerId = Annotated[str, Meta(description="The server's id in the server file", min_length=1, max_length=64)]

@@ -1,4 +1,4 @@
-"""mcp/read and mcp/prompt: what servers have beside tools, for callers that have no method of their own for it."""
+"""Commands mcp/read and mcp/prompt: resources and prompts, for callers without MCP methods of their own for them."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ Server = Annotated[str, Meta(description="The server's id", max_length=60)]
     cost=1,
     timeout=_LONGEST,
     undo=READS_ONLY,
-    examples=[Example("read what a tool gave a link to", {"uri": "mcp://notes/note:///today"})],
+    examples=[Example("read a resource that a tool linked to", {"uri": "mcp://notes/note:///today"})],
     related=["mcp/prompt"],
     house_wide=True,
 )
 async def read_resource(
     ctx: Context,
     uri: Annotated[
-        str, Meta(description="Its address: mcp://SERVER/… as a link has it", min_length=1, max_length=8192)
+        str, Meta(description="The resource's URI, such as mcp://SERVER/… in a link", min_length=1, max_length=8192)
     ],
     server: Server = "",
 ) -> Any:
-    """Read a resource of an MCP server, such as one that a tool gave a link to.
+    """Read a resource of an upstream MCP server, such as one that a tool linked to.
 
-    It is a call of that server's own command for this, so that every rule, limit and approval of the server holds.
+    It runs as the server's own read command, so all rules, limits and approvals of the server apply.
     """
     await _missing(ctx, _addressed(uri, server)[0], READ, "resources")
 
@@ -63,19 +63,19 @@ def resource_meant(registry: Registry, params: Mapping[str, Any]) -> tuple[str, 
     cost=1,
     timeout=_LONGEST,
     undo=READS_ONLY,
-    examples=[Example("the prompt for a review", {"server": "notes", "name": "review", "arguments": {"file": "a.py"}})],
+    examples=[Example("get the review prompt", {"server": "notes", "name": "review", "arguments": {"file": "a.py"}})],
     related=["mcp/read"],
     house_wide=True,
 )
 async def get_prompt(
     ctx: Context,
     server: Server,
-    name: Annotated[str, Meta(description="The prompt's name at its server", min_length=1, max_length=256)],
-    arguments: Annotated[dict[str, str] | None, Meta(description="Its arguments, as texts by name")] = None,
+    name: Annotated[str, Meta(description="The prompt's name on its server", min_length=1, max_length=256)],
+    arguments: Annotated[dict[str, str] | None, Meta(description="The prompt's arguments by name")] = None,
 ) -> Any:
-    """Get a prompt of an MCP server, filled in.
+    """Get a prompt of an upstream MCP server, with its arguments filled in.
 
-    It is a call of that server's own command for this, so that every rule, limit and approval of the server holds.
+    It runs as the server's own prompt command, so all rules, limits and approvals of the server apply.
     """
     await _missing(ctx, server, PROMPT, "prompts")
 
@@ -87,10 +87,10 @@ def prompt_meant(registry: Registry, params: Mapping[str, Any]) -> tuple[str, Ma
 
 
 def _addressed(uri: str, server: str) -> tuple[str, str]:
-    """The server that has a resource, and the address there."""
+    """The server of a resource, and the URI on that server."""
     found = unwrapped(uri)
     if found is None and not server:
-        raise BadParams("mcp/read: uri must be mcp://SERVER/… as a link has it, or server must be given beside it.")
+        raise BadParams("mcp/read: give uri as mcp://SERVER/…, as in a link, or give server as well.")
     return found if found is not None and server in ("", found[0]) else (server, uri)
 
 
@@ -102,7 +102,7 @@ def _meant(
 
 
 async def _missing(ctx: Context, server: str, what: str, kind: str) -> None:
-    """Say why a server's own command is not there. A server that nobody has started yet is started."""
+    """Raise the error for a missing command of a server. A server that has not been started yet is started first."""
     upstream = next((one for one in ctx.house.upstreams if one.id == server), None)
     if upstream is not None:
         if upstream.config.enabled:
@@ -112,4 +112,4 @@ async def _missing(ctx: Context, server: str, what: str, kind: str) -> None:
         if command in ctx.house.registry and ctx.may(command).allowed:
             raise only_now(server)
         away(upstream)
-    raise NotFound(f"There is no server {shortened(server, 60)} with {kind} that its operator offers.")
+    raise NotFound(f"There is no server {shortened(server, 60)} that offers {kind}.")

@@ -1,4 +1,4 @@
-"""mcp/import: take servers over from the files of MCP clients, with what each may reach decided and said."""
+"""The command mcp/import: add servers from the configuration files of MCP clients, with inferred grants."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from doorward.upstream.parse import BadServers
 from doorward.upstream.variables import names_in
 
 _ROOM = 27
-"""How much of an id stays when a number is put behind it."""
+"""The number of characters of an id that stay when a number is appended."""
 
 
 class Source(TypedDict):
-    """One file of a client. Names are keys here, so that the record can tell them and hide the rest."""
+    """One file of a client. The names are keys, so that the ledger can show them and redact the rest."""
 
-    file: Annotated[str, Meta(description="The file that these come from", max_length=4_096)]
-    client: Annotated[str, Meta(description="The client, such as cursor; empty when that is not known", max_length=40)]
-    servers: Annotated[dict[str, dict[str, Any]], Meta(description="Name to entry, as the client's file has it")]
+    file: Annotated[str, Meta(description="The path of the client's file", max_length=4_096)]
+    client: Annotated[str, Meta(description="The client, such as cursor; empty if unknown", max_length=40)]
+    servers: Annotated[dict[str, dict[str, Any]], Meta(description="The entries of the client's file, by server name")]
 
 
 class _Given(NamedTuple):
@@ -41,12 +41,12 @@ class Planned(TypedDict):
     id: str
     name: str
     file: Annotated[str, Meta(description="The client's file that it comes from")]
-    entry: Annotated[dict[str, Any], Meta(description="Its entry here; of variables and headers only the names")]
-    reads: Annotated[list[str], Meta(description="What its process may read beside the system's programs")]
-    writes: Annotated[list[str], Meta(description="What its process may change beside a folder of its own")]
-    network: Annotated[bool, Meta(description="Whether its process may use the network, or it is there itself")]
-    variables: Annotated[list[str], Meta(description="Variables whose values it is given from where Doorward runs")]
-    notes: Annotated[list[str], Meta(description="What a person should know before saying yes")]
+    entry: Annotated[dict[str, Any], Meta(description="Its entry; variables and headers by name only")]
+    reads: Annotated[list[str], Meta(description="Paths its process may read, besides the system's programs")]
+    writes: Annotated[list[str], Meta(description="Paths its process may change, besides its own folder")]
+    network: Annotated[bool, Meta(description="Whether its process may use the network, or it is remote")]
+    variables: Annotated[list[str], Meta(description="Variables it gets from Doorward's environment")]
+    notes: Annotated[list[str], Meta(description="Notes for the person who imports it")]
 
 
 class Skipped(TypedDict):
@@ -56,9 +56,9 @@ class Skipped(TypedDict):
 
 
 class Imported(TypedDict):
-    items: Annotated[list[Planned], Meta(description="What is added, with what each may reach")]
-    skipped: Annotated[list[Skipped], Meta(description="What is not, and why")]
-    file: Annotated[str, Meta(description="The file that has them")]
+    items: Annotated[list[Planned], Meta(description="The added servers, with their grants")]
+    skipped: Annotated[list[Skipped], Meta(description="The servers that were not added, and why")]
+    file: Annotated[str, Meta(description="The server file")]
 
 
 @family.command(
@@ -72,7 +72,7 @@ class Imported(TypedDict):
     undo=Undo(KIND),
     examples=[
         Example(
-            "take over the time server of another client",
+            "import the time server of another client",
             {
                 "names": ["time"],
                 "sources": [
@@ -92,12 +92,12 @@ class Imported(TypedDict):
 )
 async def import_(
     ctx: Context,
-    sources: Annotated[list[Source], Meta(description="The servers as clients have them", max_length=100)],
-    names: Annotated[list[str], Meta(description="Which of them; empty for all", max_length=1_000)] = [],  # noqa: B006
+    sources: Annotated[list[Source], Meta(description="The files of clients with their servers", max_length=100)],
+    names: Annotated[list[str], Meta(description="The servers to import; empty for all", max_length=1_000)] = [],  # noqa: B006
 ) -> Imported:
-    """Add servers from the files of MCP clients. None that is there already is touched.
+    """Import servers from the files of MCP clients. Existing servers stay unchanged.
 
-    Each may read what its arguments name, and nothing else, until somebody says otherwise; its tools need approval.
+    An imported server may read only the paths in its arguments, until you grant more. Calls of its tools need approval.
     """
     plan = _Plan(ctx, sources, names)
     await change(ctx, plan.added)
@@ -123,13 +123,13 @@ class _Plan:
         for name in names:
             if name not in known:
                 there = ", ".join(sorted(known)) or "none"
-                raise BadParams(f"There is no server {shortened(name)} to import; there are: {there}.")
+                raise BadParams(f"There is no server {shortened(name)} to import. Servers: {there}.")
         self._given = [one for one in given if not names or one.name in names]
         self._items: list[Planned] = []
         self._skipped: list[Skipped] = []
 
     def added(self, text: str | None) -> str | None:
-        """The text with all of them that can be added."""
+        """Add all servers that can be added to the text."""
         self._items, self._skipped = [], []
         before = set(editing.ids(text))
         taken: dict[str, dict[str, Any]] = {}
@@ -139,12 +139,12 @@ class _Plan:
             why = found.skipped
             id = found.id
             if not why and id in before:
-                why = f"there is a server {id} already, which stays as it is"
+                why = f"a server {id} already exists and stays unchanged"
             elif not why and entry in taken.values():
                 why = f"it is the same as {next(key for key, held in taken.items() if held == entry)}, which is added"
             elif not why and id in taken:
                 id = _another(id, {*before, *taken})
-                notes = [*notes, f"another server in this import is called {found.id}, so this one is {id}"]
+                notes = [*notes, f"another server in this import is named {found.id}, so this one becomes {id}"]
             try:
                 problem = "" if why else self._problem(id, entry)
             except BadServers as error:
@@ -162,9 +162,9 @@ class _Plan:
         return {"items": self._items, "skipped": self._skipped, "file": str(self._ctx.house.servers.file)}
 
     def _problem(self, id: str, entry: dict[str, Any]) -> str:
-        """What an entry lacks to be used; BadServers says what is wrong with it by our own rules.
+        """What an entry lacks to be usable. Raise BadServers if it is invalid.
 
-        Each is looked at by itself, so that one bad entry does not spoil the others.
+        Each entry is checked alone, so that a bad entry does not affect the others.
         """
         (alone,) = self._ctx.house.servers.parsed(editing.added(None, id, entry).encode()).servers
         return alone.lacks
@@ -182,7 +182,7 @@ class _Plan:
 
 
 def _another(id: str, taken: set[str]) -> str:
-    """The same id with the first number behind it that nobody has."""
+    """The id with the first free number appended."""
     return next(other for number in itertools.count(2) if (other := f"{id[:_ROOM]}-{number}") not in taken)
 
 

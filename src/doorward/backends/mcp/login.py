@@ -1,4 +1,4 @@
-"""mcp/login and mcp/logout: a person vouches for Doorward at an upstream server, or takes that back."""
+"""Commands mcp/login and mcp/logout: log Doorward in to a remote upstream server, or out of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from doorward.upstream.config import ServerConfig
 
 class LoggedIn(TypedDict):
     server: str
-    state: Annotated[str, Meta(description="How the server is doing with what the login brought")]
-    problem: Annotated[str, Meta(description="What is not as it should be all the same; empty when nothing is")]
+    state: Annotated[str, Meta(description="The state of the server after the login")]
+    problem: Annotated[str, Meta(description="The current problem of the server; empty if there is none")]
 
 
 @family.command(
@@ -29,24 +29,24 @@ class LoggedIn(TypedDict):
     safety=Safety.CAUTION,
     cost=5,
     timeout=600,
-    undo=NoUndo("what another server gave out is withdrawn there; mcp/logout forgets it here"),
-    examples=[Example("log in at the server search", {"server": "search"})],
+    undo=NoUndo("mcp/logout deletes the token here; revoke it on the other server"),
+    examples=[Example("log in to the server search", {"server": "search"})],
     related=["mcp/logout", "mcp/servers"],
     humans_only=True,
     house_wide=True,
 )
 async def log_in(ctx: Context, server: ServerId) -> LoggedIn:
-    """Have a person log in at an upstream server: says which page to open, and waits for the browser to come back.
+    """Log in to an upstream MCP server: show the page to open in a browser, and wait for the login.
 
-    The token is kept for Doorward's own calls, readable by the owner only; nobody is shown it.
+    Doorward stores the token for its own calls. Only the owner can read it, and it is never shown.
     """
     config = _remote(ctx, server)
 
     async def show(page: str) -> None:
         ctx.execution.say(
-            "stderr", f"To log in at {server}, open this page in a browser on this machine:\n\n{page}\n\n".encode()
+            "stderr", f"To log in to {server}, open this page in a browser on this machine:\n\n{page}\n\n".encode()
         )
-        ctx.execution.progress(None, "waiting for the browser to come back")
+        ctx.execution.progress(None, "waiting for the login in the browser")
 
     await ctx.house.remote.log_in(config, show)
     upstream = await ctx.house.upstreams.restart(server)
@@ -55,7 +55,7 @@ async def log_in(ctx: Context, server: ServerId) -> LoggedIn:
 
 class LoggedOut(TypedDict):
     server: str
-    forgotten: Annotated[bool, Meta(description="Whether there was a token to forget; without a login there is none")]
+    forgotten: Annotated[bool, Meta(description="Whether a token was deleted; false if there was no login")]
 
 
 @family.command(
@@ -66,14 +66,14 @@ class LoggedOut(TypedDict):
     safety=Safety.CAUTION,
     cost=1,
     timeout=60,
-    undo=NoUndo("tokens are not kept twice; mcp/login brings new ones"),
+    undo=NoUndo("the token is deleted; log in again with mcp/login"),
     examples=[Example("log out of the server search", {"server": "search"})],
     related=["mcp/login"],
     humans_only=True,
     house_wide=True,
 )
 async def log_out(ctx: Context, server: ServerId) -> LoggedOut:
-    """Forget what a login at an upstream server brought. Other programs of yours stay logged in there."""
+    """Log out of an upstream MCP server and delete the token. Your other programs stay logged in there."""
     config = _remote(ctx, server)
     forgotten = await asyncio.to_thread(ctx.house.remote.log_out, config)
     if forgotten:
@@ -85,6 +85,6 @@ def _remote(ctx: Context, server: str) -> ServerConfig:
     config = ctx.house.upstreams.get(server).config
     if config.transport != "http":
         raise BadParams(
-            f"The server {server!r} is a process on this machine; one logs in only at servers with a `url`."
+            f"The server {server!r} is a process on this machine. You can log in only to servers with a `url`."
         )
     return config

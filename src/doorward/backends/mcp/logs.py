@@ -1,4 +1,4 @@
-"""mcp/logs: what an upstream server wrote beside its messages."""
+"""The command mcp/logs: the standard error output of an upstream server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doorward.facts import Access, Effects, Safety, Tier
 
 
 class Written(TypedDict):
-    items: Annotated[list[str], Meta(description="The lines, the oldest first")]
+    items: Annotated[list[str], Meta(description="The lines, oldest first")]
     state: Annotated[str, Meta(description="starting, ready, waiting, broken, stopped or disabled")]
 
 
@@ -26,7 +26,7 @@ class Written(TypedDict):
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("what did the server time write last", {"server": "time", "lines": 20})],
+    examples=[Example("the last log lines of the server time", {"server": "time", "lines": 20})],
     related=["mcp/servers", "debug/logs"],
     house_wide=True,
     tells_how_it_stands=True,
@@ -34,8 +34,8 @@ class Written(TypedDict):
 async def show_logs(
     ctx: Context,
     server: ServerId,
-    lines: Annotated[int, Meta(description="How many of the last lines", ge=1, le=500)] = 100,
+    lines: Annotated[int, Meta(description="Number of lines from the end", ge=1, le=500)] = 100,
 ) -> Written:
-    """Show the last lines that an upstream server wrote on its standard error, and what happened to it."""
+    """Show the last log lines of an upstream MCP server: its standard error output, starts and stops."""
     upstream = ctx.house.upstreams.get(server)
     return {"items": list(upstream.server.log)[-int(lines) :], "state": upstream.state}

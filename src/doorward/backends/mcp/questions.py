@@ -1,4 +1,4 @@
-"""mcp/questions and mcp/answer: what servers want to know of people while a call of theirs waits."""
+"""Commands mcp/questions and mcp/answer: elicitation, the questions of servers to people during a call."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _AN_ID = "01k9x2m4q7ab3cde"
 class QuestionFacts(TypedDict):
     id: str
     server: str
-    kind: Annotated[str, Meta(description="form: fields to fill in; url: an address to open by yourself")]
-    message: Annotated[str, Meta(description="The server's words, with hidden characters written out")]
-    form: Annotated[dict[str, Any] | None, Meta(description="The JSON Schema of the answer; null: yes or no is all")]
+    kind: Annotated[str, Meta(description="form: fields to fill in; url: a page to open yourself")]
+    message: Annotated[str, Meta(description="The server's message, with hidden characters escaped")]
+    form: Annotated[dict[str, Any] | None, Meta(description="The JSON Schema of the answer; null for yes or no")]
     command: str
     caller: str
     room: str
@@ -54,14 +54,14 @@ class Answered(TypedDict):
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("what do servers want to know of me", {})],
+    examples=[Example("which questions do servers have for me", {})],
     related=["mcp/answer"],
     humans_only=True,
     house_wide=True,
     tells_how_it_stands=True,
 )
 async def list_questions(ctx: Context) -> Listing[QuestionFacts]:
-    """List what MCP servers want to know of you before they go on with a call, oldest first."""
+    """List the questions that MCP servers ask you before they continue a call, oldest first."""
     waiting = ctx.house.questions.waiting(ctx.caller.tenant)
     return listing([_facts(question) for question in waiting if _may_answer(ctx, question)])
 
@@ -74,10 +74,10 @@ async def list_questions(ctx: Context) -> Listing[QuestionFacts]:
     safety=Safety.CAUTION,
     cost=1,
     timeout=5,
-    undo=NoUndo("what a server was told cannot be taken back"),
+    undo=NoUndo("the server has received the answer"),
     examples=[
-        Example("tell it the name", {"question": _AN_ID, "action": "accept", "content": {"name": "Ada"}}),
-        Example("do not tell it", {"question": _AN_ID, "action": "decline"}),
+        Example("answer with the name", {"question": _AN_ID, "action": "accept", "content": {"name": "Ada"}}),
+        Example("decline to answer", {"question": _AN_ID, "action": "decline"}),
     ],
     related=["mcp/questions"],
     humans_only=True,
@@ -87,23 +87,23 @@ async def list_questions(ctx: Context) -> Listing[QuestionFacts]:
 async def answer(
     ctx: Context,
     question: Id,
-    action: Annotated[Action, Meta(description="accept: give what is asked for; decline: no; cancel: not now")],
-    content: Annotated[dict[str, Any] | None, Meta(description="The fields of the form, by name")] = None,
+    action: Annotated[Action, Meta(description="accept: answer; decline: refuse; cancel: not now")],
+    content: Annotated[dict[str, Any] | None, Meta(description="The values of the form's fields, by name")] = None,
 ) -> Answered:
-    """Answer what an MCP server wants to know. What you fill in goes to that server, and into no record here."""
+    """Answer a question of an MCP server. Your answer goes to that server and is not recorded here."""
     found = ctx.house.questions.get(ctx.caller.tenant, question)
     if not _may_answer(ctx, found):
         raise NotPermitted(
-            f"The question is for {found.behalf or found.caller} and for the owners and admins of the room"
-            f" {found.room!r}; you are none of them."
+            f"Only {found.behalf or found.caller} and the owners and admins of the room {found.room!r}"
+            " may answer this question."
         )
     ctx.house.questions.answer(ctx.caller, question, action, content)
     return {"id": found.id, "server": found.server, "action": action}
 
 
 async def asked(ctx: Context, wanted: Wanted) -> Given:
-    """Put a server's question to whoever can answer it, and wait. What nobody can be asked is cancelled, and said so:
-    to decline is a person's decision."""
+    """Ask the people who can answer a server's question, and wait. If nobody can be asked, the answer is `cancel`:
+    only a person may decline."""
     execution = ctx.execution
     if wanted.kind != "sampling":
         offer = getattr(ctx.call.command, "offer", None)
@@ -112,33 +112,33 @@ async def asked(ctx: Context, wanted: Wanted) -> Given:
     try:
         given = await ctx.house.questions.ask(ctx.call, wanted, lambda question: _tell(ctx, question))
     except asyncio.CancelledError:
-        if asyncio.current_task() is not execution.task:  # the server took it back, and the call goes on
+        if asyncio.current_task() is not execution.task:  # the server withdrew the question, and the call continues
             execution.unanswered = None
         raise
     except DoorwardError as error:
         execution.unanswered = None
-        ctx.execution.log(wanted.server, "warning", f"A question was put to nobody: {error.message}")
-        log.warning("a question of the server %s was put to nobody: %s", wanted.server, error.message)
-        if wanted.kind == "sampling":  # which has no answer that says no, so the server is told by an error
-            raise CommandFailed(f"The server {wanted.server} asks for a model's answer: {error.message}") from error
+        ctx.execution.log(wanted.server, "warning", f"A question could not be asked: {error.message}")
+        log.warning("a question of the server %s could not be asked: %s", wanted.server, error.message)
+        if wanted.kind == "sampling":  # sampling has no negative answer, so the server gets an error
+            raise CommandFailed(f"The server {wanted.server} requested sampling: {error.message}") from error
         return Given(action="cancel")
     execution.unanswered = None
     return given
 
 
 def _tell(ctx: Context, question: Question) -> None:
-    """Whoever watches hears of it. What is asked is for people: an agent only learns that somebody is being asked."""
+    """Announce the question to the watchers of the call. The text is for people: an agent gets only the fact."""
     message = question.message if ctx.caller.kind == "human" else ""
     ctx.execution.asked(Asked(question.id, question.server, question.kind, message))
     if question.kind != "sampling":
         ctx.execution.progress(
             ctx.execution.fraction,
-            f"{question.server} asks something: doorward approvals answer {question.id}",
+            f"{question.server} asks a question: doorward approvals answer {question.id}",
         )
 
 
 def _may_answer(ctx: Context, question: Question) -> bool:
-    """The person who called, or for whom an agent did; and whoever decides in that room."""
+    """Whether the caller may answer: the person who made the call or for whom it was made, or a decider of the room."""
     if question.concerns(ctx.caller):
         return ctx.caller.reaches(question.room) or not question.room
     room = ctx.house.rooms.get(question.tenant, question.room)

@@ -1,8 +1,8 @@
-"""Resources and prompts of servers: what reads them are commands, one set for each server that has any.
+"""The commands that read resources and prompts of servers: one set for each server that has any.
 
-So a recipe that lets a room use one server (`mcp/notes/*`) lets it read that server's resources and no other's, the
-operator's terms for the server hold for reading as for its tools, and the ledger says what was read where. The operator
-can name these commands in the file like tools: `resources.read`, `prompts.get` and `completion.complete`.
+So a recipe that allows one server (`mcp/notes/*`) allows its resources and no others, the operator's terms for the
+server apply to reading as to its tools, and the ledger records each read. The operator can name these commands in the
+server file like tools: `resources.read`, `prompts.get` and `completion.complete`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from doorward.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 log = logging.getLogger(__name__)
 
 SLICE = "upstream reading"
-"""The part of the registry that these commands are."""
+"""The registry slice of these commands."""
 
 _NO_RESOURCE = (RESOURCE_NOT_FOUND, INVALID_PARAMS)
-"""With what servers say that there is no such resource, in either era."""
+"""The error codes for a missing resource, in old and new protocol versions."""
 _ROLES = ("user", "assistant")
 _SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 100_000}}
 
 
 class ReadingCommand(ToolCommand):
-    """Not listed as a tool: clients have methods of their own for it, and models `mcp/read` and `mcp/prompt`."""
+    """Not listed as a tool: clients have their own methods for it, and models have `mcp/read` and `mcp/prompt`."""
 
     unlisted = True
 
@@ -76,11 +76,11 @@ class ReadingCommand(ToolCommand):
         return await self(ctx, params)
 
     async def _foresee(self, ctx: Context, /, **params: Any) -> Foreseen:
-        return Foreseen(None, f"{self.summary} What it gives is that server's own.")
+        return Foreseen(None, f"{self.summary} The content comes from that server.")
 
 
 class ReadingCommands:
-    """These commands of all servers, kept in step with what the servers have."""
+    """The read commands of all servers, kept up to date with what the servers offer."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -93,13 +93,13 @@ class ReadingCommands:
         ]
         try:
             self._registry.replace(SLICE, commands, {}, bare=False)
-        except TypeError as error:  # a command of another kind has such a name; it was there first
+        except TypeError as error:  # another command already has such a name
             log.warning("resources and prompts of servers cannot be read: %s", error)
             self._registry.replace(SLICE, (), {}, bare=False)
 
 
 def _offered(upstream: Upstream) -> list[str]:
-    """What there is to read of a server, as far as its operator allows it."""
+    """What can be read from a server, as far as its operator allows it."""
     if not upstream.config.enabled:
         return []
     has = readable(upstream)
@@ -116,7 +116,7 @@ def _offer(upstream: Upstream, what: str, approval_required: bool) -> ToolOffer:
         digest=what,
         whole={},
     )
-    pin = Pin(digest=what, trusted=True)  # it is ours, so nobody can change it
+    pin = Pin(digest=what, trusted=True)  # the definition is Doorward's own, so the server cannot change it
     return offering.offer(upstream, definition, names(upstream.id, what), pin, approval_required)
 
 
@@ -125,32 +125,32 @@ _DECLARED: dict[str, tuple[str, dict[str, Any]]] = {
         "Read a resource of the MCP server {server}.",
         {
             "properties": {
-                "uri": {"type": "string", "minLength": 1, "maxLength": 8_192, "description": "Its address"},
+                "uri": {"type": "string", "minLength": 1, "maxLength": 8_192, "description": "The resource's URI"},
                 "follow": {
                     "type": "boolean",
-                    "description": "Read nothing now, but hear of its changes if one listens",
+                    "description": "Do not read now, but follow the resource's changes",
                 },
             },
             "required": ["uri"],
         },
     ),
     PROMPT: (
-        "Get a prompt of the MCP server {server}, filled in.",
+        "Get a prompt of the MCP server {server}, with its arguments filled in.",
         {
             "properties": {
-                "name": {"type": "string", "minLength": 1, "maxLength": 256, "description": "Its name at the server"},
-                "arguments": {**_TEXTS, "description": "Its arguments, as texts by name"},
+                "name": {"type": "string", "minLength": 1, "maxLength": 256, "description": "The prompt's name"},
+                "arguments": {**_TEXTS, "description": "The prompt's arguments by name"},
             },
             "required": ["name"],
         },
     ),
     COMPLETE: (
-        "Complete what is typed as an argument of a prompt, or of a resource's address, of the MCP server {server}.",
+        "Complete an argument of a prompt or of a resource template of the MCP server {server}.",
         {
             "properties": {
-                "ref": {"type": "object", "description": "The prompt or the template, as MCP names it"},
-                "argument": {**_TEXTS, "description": "`name`, and what was typed so far as `value`"},
-                "context": {**_TEXTS, "description": "The arguments that are known already"},
+                "ref": {"type": "object", "description": "The prompt or template, as an MCP reference"},
+                "argument": {**_TEXTS, "description": "The argument's `name`, and the `value` typed so far"},
+                "context": {**_TEXTS, "description": "The arguments that are already known"},
             },
             "required": ["ref", "argument"],
         },
@@ -159,18 +159,18 @@ _DECLARED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def _own(server: str, uri: str) -> str:
-    """The address as the server knows it, however it was given."""
+    """The URI on its own server, without Doorward's `mcp://SERVER/` prefix."""
     found = unwrapped(uri)
     return found[1] if found is not None and found[0] == server else uri
 
 
 def _followed(upstream: Upstream, uri: str) -> Blocks:
-    """Whether its server is asked for news of this resource. It is asked only for what it lists: any other address is
-    the caller's own words, which would reach the server, and again with each of its starts, though nothing is read."""
+    """Allow to follow a resource. Only listed resources can be followed: any other URI is the caller's own text, which
+    would reach the server, and again with each of its starts, although nothing is read."""
     if not any(one["uri"] == uri for one in upstream.server.resources):
-        raise NotFound(f"{upstream.id} lists no resource {shortened(uri, 200)}; one hears only of those that it lists.")
+        raise NotFound(f"{upstream.id} lists no resource {shortened(uri, 200)}. You can follow only listed resources.")
     return Blocks(
-        content=[{"type": "text", "text": f"Who listens to {wrapped(upstream.id, uri)} hears of its changes."}]
+        content=[{"type": "text", "text": f"Subscribers of {wrapped(upstream.id, uri)} are notified of its changes."}]
     )
 
 
@@ -180,17 +180,17 @@ def _contents(server: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _prompt(server: str, name: str, found: Mapping[str, Any]) -> Blocks:
-    """Its messages: for programs as they are, for whoever reads only the text with who says what in front."""
+    """The messages of a prompt: as structured content for programs, and as text with the role in front."""
     given = found.get("messages")
     if not isinstance(given, list):
-        raise Unreachable(f"The server {server} gave the prompt {shortened(name)} without a list of `messages`.")
+        raise Unreachable(f"The server {server} returned the prompt {shortened(name)} without a list of `messages`.")
     messages, words = [], []
     for place, one in enumerate(given):
         role, said = (one.get("role"), one.get("content")) if isinstance(one, dict) else (None, None)
         if role not in _ROLES or not whole(said):
-            fault = f"the role {shortened(role)}" if role not in _ROLES else "a content that is none of MCP's"
+            fault = f"the role {shortened(role)}" if role not in _ROLES else "a content that is not valid in MCP"
             raise Unreachable(
-                f"The server {server} gave the prompt {shortened(name)} with a message, the one at {place}, that has"
+                f"The server {server} returned the prompt {shortened(name)}, in which the message at {place} has"
                 f" {fault}; valid: the role {' or '.join(_ROLES)}, and one block of content."
             )
         (content,) = relinked(server, [said])

@@ -1,4 +1,4 @@
-"""mcp/servers and mcp/restart: which upstream servers there are, and how they are doing."""
+"""Commands mcp/servers and mcp/restart: list the upstream servers with their state, and restart one."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class ServerFacts(TypedDict):
     transport: str
     enabled: bool
     state: Annotated[str, Meta(description="starting, ready, waiting, broken, stopped or disabled")]
-    problem: Annotated[str, Meta(description="What is not as it should be; empty when nothing is")]
-    since: Annotated[str | None, Meta(description="Since when it is so")]
-    tools: Annotated[int, Meta(description="How many of its tools are commands")]
-    changed: Annotated[int, Meta(description="How many of them nobody may run, because their definition changed")]
-    new: Annotated[int, Meta(description="How many ask for approval because they are new")]
-    warnings: Annotated[int, Meta(description="How many of them have words that look meant to mislead")]
-    itself: Annotated[str, Meta(description="Its name and version, by its own word")]
+    problem: Annotated[str, Meta(description="The current problem; empty if there is none")]
+    since: Annotated[str | None, Meta(description="When it entered this state")]
+    tools: Annotated[int, Meta(description="The number of its tools that are commands")]
+    changed: Annotated[int, Meta(description="The number of tools blocked because their definition changed")]
+    new: Annotated[int, Meta(description="The number of tools that need approval because they are new")]
+    warnings: Annotated[int, Meta(description="The number of tools with suspicious texts")]
+    itself: Annotated[str, Meta(description="The name and version that it reports")]
     protocolVersion: str
     calls: int
     failures: int
     restarts: int
     retrySeconds: Annotated[
-        float | None, Meta(description="In how many seconds it is tried again, when it waits for that")
+        float | None, Meta(description="Seconds until the next attempt to connect; null if none is planned")
     ]
-    remarks: Annotated[list[str], Meta(description="What in its entry has no effect, as far as its tools are known")]
+    remarks: Annotated[list[str], Meta(description="Parts of its entry that have no effect on the known tools")]
     p50Ms: float | None
     p99Ms: float | None
     memoryMb: float
@@ -56,11 +56,11 @@ class Elsewhere(TypedDict):
 
 class ServerList(TypedDict):
     items: list[ServerFacts]
-    file: Annotated[str, Meta(description="The file that says which servers there are")]
-    problem: Annotated[str, Meta(description="What is wrong with that file, and what is in force then")]
+    file: Annotated[str, Meta(description="The server file")]
+    problem: Annotated[str, Meta(description="What is wrong with the server file, and what is in force instead")]
     elsewhere: Annotated[
         list[Elsewhere],
-        Meta(description="With auto-discovery, for people: servers that MCP clients here have, and Doorward has not"),
+        Meta(description="Servers of MCP clients on this machine that Doorward lacks; with auto-discovery, for people"),
     ]
 
 
@@ -79,7 +79,7 @@ class ServerList(TypedDict):
     tells_how_it_stands=True,
 )
 async def list_servers(ctx: Context) -> ServerList:
-    """List the upstream MCP servers: state, problem, tools, use and failures."""
+    """List the upstream MCP servers with state, problem, tools, calls and failures."""
     upstreams, book = ctx.house.upstreams, ctx.house.servers
     found = []
     if book.servers.auto_discovery and ctx.caller.kind == "human":
@@ -100,26 +100,26 @@ async def list_servers(ctx: Context) -> ServerList:
     safety=Safety.CAUTION,
     cost=5,
     timeout=600,
-    undo=NoUndo("a process that ended cannot be brought back; the server is started anew"),
-    examples=[Example("start the server time anew", {"server": "time"})],
+    undo=NoUndo("a stopped process cannot be restored; the server starts again"),
+    examples=[Example("restart the server time", {"server": "time"})],
     related=["mcp/servers"],
     humans_only=True,
     house_wide=True,
 )
 async def restart(ctx: Context, server: ServerId) -> ServerFacts:
-    """End an upstream server and start it anew, at once."""
+    """Restart an upstream MCP server."""
     upstreams = ctx.house.upstreams
     upstream = upstreams.get(server)
     if not upstream.config.enabled:
         raise Conflict(
-            f"The server {server} is disabled, so nothing was started. {upstream.config.problem}".rstrip(),
+            f"The server {server} is disabled. Nothing was started. {upstream.config.problem}".rstrip(),
             hint="" if upstream.config.problem else f"Enable it: doorward servers enable {server}",
         )
     return facts(upstreams, await upstreams.restart(server))
 
 
 def facts(upstreams: Upstreams, upstream: Upstream) -> ServerFacts:
-    """A server as callers see it; nothing here is of its configuration, which can hold secrets."""
+    """Describe a server for callers. Its configuration is left out, since it can hold secrets."""
     offers = upstreams.of(upstream.id)
     stats = upstream.server.stats()
     return {

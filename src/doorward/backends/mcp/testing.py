@@ -1,4 +1,4 @@
-"""mcp/test: connect to an upstream server, look what it offers, and leave."""
+"""The command mcp/test: connect to an upstream server, list what it offers, and disconnect."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from doorward.upstream import reach
 
 class Tested(TypedDict):
     server: str
-    enabled: Annotated[bool, Meta(description="Whether it is connected beside this test")]
+    enabled: Annotated[bool, Meta(description="Whether it is also connected outside this test")]
     ok: bool
-    problem: Annotated[str, Meta(description="What went wrong, or is not as it should be; empty when nothing is")]
-    seconds: Annotated[float, Meta(description="How long it took to say what it offers")]
+    problem: Annotated[str, Meta(description="What went wrong; empty if nothing did")]
+    seconds: Annotated[float, Meta(description="The time until it listed what it offers")]
     protocolVersion: str
-    itself: Annotated[str, Meta(description="Its name and version, by its own word")]
+    itself: Annotated[str, Meta(description="The name and version that it reports")]
     tools: list[str]
     resources: int
     prompts: int
-    log: Annotated[list[str], Meta(description="The last lines that it wrote")]
-    advice: Annotated[list[str], Meta(description="What its entry may lack, where it does not work")]
+    log: Annotated[list[str], Meta(description="Its last log lines")]
+    advice: Annotated[list[str], Meta(description="What its entry may lack, if the test failed")]
 
 
 @family.command(
@@ -36,7 +36,7 @@ class Tested(TypedDict):
     safety=Safety.CAUTION,
     cost=5,
     timeout=600,
-    undo=NoUndo("it changes nothing here; what a server does when it starts is its own affair"),
+    undo=NoUndo("nothing changes in Doorward; the server may have effects of its own when it starts"),
     examples=[Example("does the server time work", {"server": "time"})],
     related=["mcp/servers", "mcp/logs"],
     humans_only=True,
@@ -44,10 +44,10 @@ class Tested(TypedDict):
     tells_how_it_stands=True,
 )
 async def test_server(ctx: Context, server: ServerId) -> Tested:
-    """Connect to an upstream server of the file afresh, list what it offers, and disconnect.
+    """Test an upstream MCP server: open a new connection, list what the server offers, and disconnect.
 
-    A server that runs is left alone, and one that is disabled stays so. Only servers of the file can be tested, and
-    only by whoever might add one.
+    A running server is not disturbed, and a disabled server stays disabled. Only servers in the server file can be
+    tested, and only by callers who may add servers.
     """
     began = ctx.house.clock.steady()
     ctx.execution.progress(None, f"connecting to {server}")

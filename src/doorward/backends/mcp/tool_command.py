@@ -1,4 +1,4 @@
-"""A tool of an upstream server as a command: what the server says of it is shown, and what the operator says holds."""
+"""The command of an upstream tool. The server's texts are shown; only the operator's settings have force."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from doorward.upstream.offering import ToolOffer
 from doorward.validation import Validator, validator
 
 SLICE = "upstream"
-"""The part of the registry that these commands are."""
+"""The registry slice of these commands."""
 
 _LONGEST = 86_400.0
 _LONGEST_USAGE = 2_000
 _LONGEST_FAULT = 300
 _GRACE = 2.0
-"""Seconds by which the gate's time limit is behind the server's own, whose sentence is the clearer one."""
-_NO_UNDO = NoUndo("what a server of others did cannot be taken back from here")
+"""Seconds by which the gate's time limit exceeds the server's own, which has the clearer error message."""
+_NO_UNDO = NoUndo("Doorward cannot undo what an upstream server did")
 _ANYTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 class _Arguments(dict[str, str]):
-    """Every parameter goes under its own name, whatever that is: the server knows them, not we."""
+    """Passes every parameter under its own name: only the server knows its parameters."""
 
     def __missing__(self, key: str) -> str:
         return key
@@ -53,7 +53,7 @@ class ToolCommand(Command):
         self.foresee = self._foresee
 
     def _declare(self, offer: ToolOffer, schema: dict[str, Any]) -> None:
-        """All that a command is. When nothing can be held against its schema, it is one that nobody may run."""
+        """Declare the command. If its schema cannot be used for validation, nobody may run the command."""
         fault = "is not one of an object" if schema.get("type") != "object" else ""
         try:
             self._deepest = None if fault else effort.deepest(schema)
@@ -65,7 +65,7 @@ class ToolCommand(Command):
             fault = f"cannot be used: {describing.one_line(_finding(error), 200)}"
             self._make(offer, _ANYTHING)
         if fault:
-            self.withheld = f"Nobody may run {self.name}, because the schema of its parameters {fault}."
+            self.withheld = f"{self.name} is blocked: the schema of its parameters {fault}."
 
     def _make(self, offer: ToolOffer, schema: dict[str, Any]) -> None:
         super().__init__(
@@ -83,14 +83,14 @@ class ToolCommand(Command):
 
     @property
     def usage(self) -> str:
-        """Within measure and in full view, since the names of parameters are the server's words as well."""
+        """Escaped and cut, since the names of parameters are the server's texts as well."""
         return describing.one_line(super().usage, _LONGEST_USAGE)
 
     def check(self, params: Mapping[str, Any]) -> None:
         if self._deepest is not None and effort.nesting(params) > self._deepest:
             raise BadParams(
-                f"{self.name}: the parameters are nested {effort.nesting(params)} levels deep; valid: at most"
-                f" {self._deepest}, since it would take too long to hold deeper ones against its schema."
+                f"{self.name}: the parameters are nested {effort.nesting(params)} levels deep; at most"
+                f" {self._deepest} are allowed, since validating deeper ones would take too long."
             )
         super().check(params)
 
@@ -106,31 +106,31 @@ class ToolCommand(Command):
         return _validator(self.offer.definition.output_schema)
 
     def _as_declared(self, blocks: Blocks) -> Blocks:
-        """What clients can take: they hold a success against the schema that the tool declares, and break over others.
+        """Check the answer against the tool's output schema, since clients do so and fail on a mismatch.
 
-        So an answer that is not what its tool declares is a failure. What people and models read of it is passed on.
+        An answer that does not match is a failure. Its text content for people and models is passed on.
         """
         given, outputs = blocks.structured_content, self._outputs
         if outputs is None or (given is not None and outputs.is_valid(given)):
             return blocks
         if given is None:
-            fault = "it gave none"
+            fault = "there is none"
         else:
             fault = describe_fault(next(outputs.iter_errors(given)), {}).replace("parameter ", "", 1).rstrip(".")
         raise CommandFailed(
-            f"The tool {self.offer.definition.name} of server {self.offer.upstream.id} was called, and its structured"
-            f" content is not what it declares: {describing.one_line(fault, _LONGEST_FAULT)}.",
-            hint="What it says in words is passed on. The rest is for the makers of this server to mend.",
+            f"The tool {self.offer.definition.name} of server {self.offer.upstream.id} was called, but its structured"
+            f" content does not match its output schema: {describing.one_line(fault, _LONGEST_FAULT)}.",
+            hint="Its text content is passed on. Report the mismatch to the authors of the server.",
             result=Blocks(content=blocks.content),
         )
 
     async def _foresee(self, ctx: Context, /, **params: Any) -> Foreseen:
-        """What people should know before they say yes; nothing is asked of the server."""
+        """Describe the call for the people who decide its approval, without contacting the server."""
         return Foreseen(None, describing.for_approval(self.offer))
 
 
 class ToolCommands:
-    """The commands of all upstream tools, as a slice of the registry. What did not change stays the same object."""
+    """The commands of all upstream tools, as a slice of the registry. Unchanged commands stay the same objects."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -138,29 +138,29 @@ class ToolCommands:
         self._prepared: dict[int, ToolCommand] = {}
 
     def prepare(self, offer: ToolOffer) -> None:
-        """Make the command of an offer that is about to be put, so that many can be made a few at a time."""
+        """Create the command of an offer ahead of `put`, so that many commands can be created in small steps."""
         self._prepared[id(offer)] = ToolCommand(offer)
 
     def put(self, offers: list[ToolOffer]) -> None:
         if not offers and not self._made:
-            return  # most houses have no such commands, and need not pay for them
+            return  # most servers have no upstream tools, and need no new registry
         known = self._made | self._prepared
         made = {id(offer): known.get(id(offer)) or ToolCommand(offer) for offer in offers}
         self._registry.replace(SLICE, made.values(), {}, bare=False)
         self._made, self._prepared = made, {}
 
     def taken(self) -> frozenset[str]:
-        """The names, folded, that mean something else than a tool of a server."""
+        """The names, folded, that are taken by anything but an upstream tool."""
         return self._registry.spoken_for(beside=SLICE)
 
     def step_aside(self) -> None:
-        """Claim no name until the next `put`, so that whoever goes before these commands can take any."""
+        """Release all names until the next `put`, so that slices with precedence can take them."""
         if self._made:
             self._registry.replace(SLICE, (), {}, bare=False)
 
 
 def _facts(offer: ToolOffer) -> Facts:
-    """By the operator's word alone: a server that calls its tool harmless changes nothing."""
+    """The facts come from the operator's settings alone. A server's claim that its tool is harmless has no effect."""
     reads = offer.tier is Tier.INFORMATION
     return Facts(
         tier=offer.tier,
@@ -176,7 +176,7 @@ def _facts(offer: ToolOffer) -> Facts:
 
 
 def _results(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The schema of what it gives, if that can be used."""
+    """The schema of the results, if it can be used."""
     return describing.parameters(schema) if schema is not None and _validator(schema) is not None else None
 
 
@@ -185,25 +185,25 @@ def _validator(schema: dict[str, Any] | None) -> Validator | None:
         return None
     try:
         if effort.deepest(schema) is not None:
-            return None  # its server could give what takes for ever to hold against it
+            return None  # the server could return a value that takes forever to validate
         return validator(schema)
     except (ValueError, jsonschema_rs.ReferencingError):
         return None
 
 
 def _needs_tasks(offer: ToolOffer) -> str:
-    """Why a tool cannot be called that runs only as a task of MCP, which Doorward does not start; else empty."""
+    """Why a tool that runs only as an MCP task cannot be called; empty for other tools."""
     execution = offer.definition.whole.get("execution")
     if not isinstance(execution, dict) or execution.get("taskSupport") != "required":
         return ""
     return (
-        f"Nobody may run {offer.names.canonical}: its server runs it only as a task of MCP (taskSupport is required),"
-        " and Doorward makes plain calls only."
+        f"{offer.names.canonical} is blocked: its server runs it only as an MCP task (taskSupport is required),"
+        " and Doorward supports only plain calls."
     )
 
 
 def _finding(error: Exception) -> str:
-    """What is wrong with a schema, as a clause: where, and what."""
+    """The error in a schema as a clause, with its position."""
     where, what = "", str(error)
     if isinstance(error, jsonschema_rs.ValidationError):
         where, what = ".".join(map(str, error.instance_path)), error.message

@@ -1,4 +1,4 @@
-"""mcp/tools: the tools of upstream servers, on what terms they are offered, and what to beware of."""
+"""The command mcp/tools: the tools of upstream servers, with their terms and warnings."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from doorward.upstream.upstreams import Upstreams
 
 class ToolFacts(TypedDict):
     server: str
-    tool: Annotated[str, Meta(description="Its name at its server")]
-    command: Annotated[str, Meta(description="Its name here")]
+    tool: Annotated[str, Meta(description="The tool's name on its server")]
+    command: Annotated[str, Meta(description="The name of its command")]
     wire: Annotated[str, Meta(description="Its name for models")]
-    summary: Annotated[str, Meta(description="The server's own words")]
+    summary: Annotated[str, Meta(description="A summary in the server's words")]
     tier: Tier
     cost: float
     approval: Annotated[bool, Meta(description="Whether agents and programs need approval for each call")]
-    new: Annotated[bool, Meta(description="Whether it asks because its server added it later")]
-    changed: Annotated[bool, Meta(description="Whether its definition is not the one that was approved")]
-    difference: Annotated[str, Meta(description="What changed in its definition")]
-    withheld: Annotated[str, Meta(description="Why nobody may run it; empty when it can be run")]
-    claims: Annotated[str, Meta(description="What its server claims about it; nobody checked that")]
-    warnings: Annotated[list[str], Meta(description="What in its words looks meant to mislead")]
+    new: Annotated[bool, Meta(description="Whether it needs approval because its server added it later")]
+    changed: Annotated[bool, Meta(description="Whether its definition changed since it was approved")]
+    difference: Annotated[str, Meta(description="The changes of its definition")]
+    withheld: Annotated[str, Meta(description="Why the tool is blocked; empty if it can be run")]
+    claims: Annotated[str, Meta(description="The server's claims about its effects, unchecked")]
+    warnings: Annotated[list[str], Meta(description="Suspicious texts in its definition")]
     schema: Annotated[dict[str, Any], Meta(description="The JSON Schema of its arguments")]
 
 
 class ToolList(TypedDict):
     items: list[ToolFacts]
-    total: Annotated[int, Meta(description="How many there are, shown or not")]
+    total: Annotated[int, Meta(description="The total number of tools, including those not shown")]
     problems: Annotated[
-        list[str], Meta(description="What is wrong with servers, whose tools may be missing, or entries")
+        list[str], Meta(description="Problems of servers, whose tools may be missing, and of their entries")
     ]
 
 
@@ -62,11 +62,11 @@ class ToolList(TypedDict):
 )
 async def list_tools(
     ctx: Context,
-    server: Annotated[str, Meta(description="Only of this server", max_length=64)] = "",
-    search: Annotated[str, Meta(description="Only those with all of these words", max_length=200)] = "",
-    limit: Annotated[int, Meta(description="At most so many", ge=1, le=2_000)] = 200,
+    server: Annotated[str, Meta(description="Only tools of this server", max_length=64)] = "",
+    search: Annotated[str, Meta(description="Only tools that contain all of these words", max_length=200)] = "",
+    limit: Annotated[int, Meta(description="Maximum number of tools", ge=1, le=2_000)] = 200,
 ) -> ToolList:
-    """List the tools of upstream MCP servers that you might call here; people also see those that nobody may."""
+    """List the tools of upstream MCP servers that you may call here. People also see blocked tools."""
     upstreams = ctx.house.upstreams
     if server:
         upstreams.get(server)
@@ -89,7 +89,7 @@ async def list_tools(
 
 def _unseen(upstreams: Upstreams, server: str) -> list[str]:
     return [
-        f"server {one.id}: It is still starting, so what it offers is not known yet."
+        f"server {one.id}: It is still starting, so its tools are not known yet."
         for one in upstreams
         if one.state == "starting" and not one.definitions and server in ("", one.id)
     ]

@@ -1,6 +1,5 @@
-"""The session shell: a small language whose every stage is a call through the gate, and the sessions that remember.
+"""The session shell: a small shell language in which every command is a call through the gate.
 
-No real shell is behind it. `language` reads a text, `expansion` fills in what stands for something else, `stages` finds
-the command that a word means, and `interpreter` makes the calls, one after another. What lasts from line to line is a
-`session`, kept by `sessions`.
+No real shell runs. The parser builds a script, the expansion replaces variables and patterns, and the interpreter makes
+the calls. A session keeps the folder, variables, aliases and history from line to line.
 """

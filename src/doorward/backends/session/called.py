@@ -1,4 +1,4 @@
-"""What one stage of the session shell came to: what it printed, what it complained of, and its exit code."""
+"""The result of one stage of the session shell: output, errors and exit code."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from doorward.command import Blocks
 from doorward.model import Outcome, Status
 
 _PROGRAMS = ("sh/", "shell/")
-"""Where programs, built-ins and scripts are. Only of these an exit code or a ticket in the result is read: in that of
-any other command, such as a record somebody stored, it is what they wrote."""
+"""The families of programs, built-ins and scripts. Only their results are searched for an exit code or a ticket:
+in any other result, such as a stored record, these fields are ordinary data."""
 _BASH = "bash"
 _VIRTUAL = "vfs/"
-"""Where commands are that do their work by others, and say when one of those waits."""
+"""The family of commands that work through inner calls and report when one waits for approval."""
 _encode = msgspec.json.Encoder().encode
 
 
 class Called(msgspec.Struct, kw_only=True):
     name: str
-    """The word that stood for it."""
+    """The word that was typed."""
     stdout: str = ""
     stderr: str = ""
     exit_code: int = 0
@@ -33,27 +33,27 @@ class Called(msgspec.Struct, kw_only=True):
     code: str = ""
     message: str = ""
     retry_after: float | None = None
-    """In how many seconds it may be asked for again, where it was refused only for now."""
+    """Seconds after which it may be retried, when the refusal is temporary."""
     ticket: str = ""
-    """The approval that it waits for; empty when it waits for none."""
+    """The ticket of the approval that it waits for; empty when it waits for none."""
     streamed: bool = False
-    """Whether whoever watches has seen what it printed already."""
+    """Whether its output was already streamed to the client."""
     leaves: bool = False
-    """Whether the session is to be left."""
+    """Whether the shell should exit."""
 
     @property
     def stops(self) -> bool:
-        """Whether what stands behind it in the same pipe does not run: it never ran itself, or waits."""
+        """Whether the rest of the pipe is skipped, because this stage never ran or waits for approval."""
         return bool(self.ticket) or self.exit_code in NEVER_RAN or self.status in ("refused", "parked")
 
     @property
     def is_bad(self) -> bool:
-        """Whether it failed. A plain 1 without a complaint says no, as `grep`, `test` and `diff` do."""
+        """Whether it failed. Exit code 1 without an error text is not a failure: `grep`, `test` and `diff` use it."""
         return self.status != "done" or self.exit_code > 1 or bool(self.exit_code and self.stderr)
 
 
 class StageFault(Exception):
-    """A stage that cannot be called as it stands: the sentence and the exit code."""
+    """A stage that cannot be called, with a message and an exit code."""
 
     def __init__(self, message: str, exit_code: int = WRONG_USE, ticket: str = "") -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class StageFault(Exception):
 
 
 def faulty(name: str, fault: StageFault) -> Called:
-    """A stage that was never called."""
+    """The result of a stage that was never called."""
     return Called(
         name=name,
         stderr=complaint(name, fault.message),
@@ -78,7 +78,7 @@ def complaint(name: str, sentence: str) -> str:
 
 
 def called(name: str, outcome: Outcome) -> Called:
-    """How a stage ended, from the outcome of its call."""
+    """The result of a stage, from the outcome of its call."""
     message = outcome.message.removeprefix(f"{outcome.command}: ")
     made = Called(
         name=name,
@@ -96,10 +96,10 @@ def called(name: str, outcome: Outcome) -> Called:
         made.stdout = _printed(outcome)
     if outcome.status == "parked":
         made.exit_code = WAITS
-        made.stderr += complaint(name, f"{message} Its ticket is {outcome.ticket}. {outcome.hint}")
+        made.stderr += complaint(name, f"{message} The ticket is {outcome.ticket}. {outcome.hint}")
     elif made.ticket:
         made.exit_code = WAITS
-        if outcome.status != "done":  # a built-in says so itself
+        if outcome.status != "done":  # a built-in prints it itself
             made.stderr += complaint(name, f"{message} {outcome.hint}")
     elif outcome.status == "refused" or (outcome.status == "failed" and not made.exit_code):
         made.exit_code = exit_codes.of(outcome.code, refused=outcome.status == "refused")
@@ -108,7 +108,7 @@ def called(name: str, outcome: Outcome) -> Called:
 
 
 def _is_programs(outcome: Outcome) -> bool:
-    """Whether this is how a program or a built-in ended."""
+    """Whether this is the outcome of a program or a built-in."""
     command, result = outcome.command, outcome.result
     if command != _BASH and not command.startswith(_PROGRAMS):
         return False
@@ -123,18 +123,18 @@ def _as_program(made: Called, result: Mapping[str, Any]) -> None:
         made.stderr += "\n"
     missing = result.get("stdoutBytes", 0) - len(made.stdout.encode("utf-8", "replace"))
     if missing > 0 and "\\x" not in made.stdout:
-        made.stderr += complaint(made.name, f"its output was cut: {missing} bytes more were written than are kept")
+        made.stderr += complaint(made.name, f"its output was truncated; {missing} bytes are missing")
         made.exit_code = made.exit_code or 1
 
 
 def _ticket(outcome: Outcome) -> str:
-    """The approval that a call inside this one waits for."""
+    """The ticket of the approval that an inner call waits for."""
     says = outcome.command.startswith((*_PROGRAMS, _VIRTUAL)) and isinstance(outcome.result, dict)
     return str(outcome.result.get("ticket", "")) if says else ""
 
 
 def _printed(outcome: Outcome) -> str:
-    """The result of any other command: a text as it is, everything else as JSON."""
+    """The result of any other command: text as it is, everything else as JSON."""
     result = outcome.result
     if result is None:
         return ""

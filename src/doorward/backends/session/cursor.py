@@ -1,4 +1,4 @@
-"""A place in a text of the session shell that is being read, and what is said when it cannot go on."""
+"""The position in a script that is being parsed, and the syntax error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ENDINGS = {"'": "'", '"': '"', "${": "}", "$(": ")"}
 
 
 class Fault(Exception):
-    """A text that is not of the language: what is wrong, what would be valid, and where."""
+    """A syntax error: the message says what is wrong, what is valid, and where."""
 
     def __init__(self, message: str, line: int, column: int, *, unfinished: bool = False) -> None:
         self.message = f"Line {line}, column {column}: {message}"
@@ -19,7 +19,7 @@ class Fault(Exception):
         self.line = line
         self.column = column
         self.unfinished = unfinished
-        """Whether more text could make it valid: a quote or `$(` is open, or it ends with `|`, `&&`, `||` or `\\`."""
+        """Whether more input could complete it: an open quote or `$(`, or a final `|`, `&&`, `||` or `\\`."""
 
 
 class Cursor:
@@ -29,7 +29,7 @@ class Cursor:
         if len(text) > LONGEST:
             raise self.fault(f"a script has at most {LONGEST} characters; given {len(text)}")
         if "\0" in text:
-            raise self.fault("a NUL byte stands here, which no text of the shell holds", text.index("\0"))
+            raise self.fault("NUL bytes are not allowed in a script", text.index("\0"))
 
     def seen(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -47,7 +47,7 @@ class Cursor:
         return _LINE_END.match(self.text, self.at) is not None
 
     def blanks(self) -> None:
-        """Pass blanks, continued lines, and a comment."""
+        """Skip blanks, line continuations and a comment."""
         found = _BLANKS.match(self.text, self.at)
         if found is not None:
             self.at = found.end()

@@ -1,13 +1,13 @@
-"""The exit codes of the session shell for what never was a program of its own, as shells have them.
+"""The exit codes of the session shell, as in other shells.
 
-That something waits for a person is never told by its code, which any program may end with, but by its ticket.
+An exit code never tells that a call waits for approval, because any program may end with any code; the ticket does.
 """
 
 from __future__ import annotations
 
 WRONG_USE, WAITS, TOO_LONG, REFUSED, UNKNOWN, STOPPED = 2, 75, 124, 126, 127, 130
 NEVER_RAN = frozenset((REFUSED, UNKNOWN, STOPPED))
-"""The exit codes of what did not run, or not to its end."""
+"""The exit codes of commands that did not run, or not to the end."""
 _BY_CODE = {
     "bad_params": WRONG_USE,
     "unknown_command": UNKNOWN,
@@ -20,5 +20,5 @@ _BY_CODE = {
 
 
 def of(code: str, *, refused: bool) -> int:
-    """What an error is among exit codes."""
+    """The exit code for an error code."""
     return _BY_CODE.get(code, REFUSED if refused else 1)

@@ -1,7 +1,7 @@
-"""Fills in what stands for something else: variables, `$(…)`, `~` and patterns of file names.
+"""Expansion of variables, `$(…)`, `~` and file name patterns.
 
-What comes out of a variable or of `$(…)` is text: where it is not quoted it becomes several words at its blanks, but it
-is never a pattern, never code, and never an operator.
+The value of a variable or of `$(…)` is text. Unquoted, it is split into words at blanks, but it is never read as a
+pattern, as code or as an operator.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from doorward.backends.session.syntax import Output, Part, Script, Text, Variabl
 MOST_CHARACTERS = 1_000_000
 MOST_WORDS = 10_000
 MOST_PATTERNS = 200
-"""How many patterns of names one text holds: each is compared by a call of its own, or several."""
+"""Maximum patterns in one script: each takes at least one call."""
 
 Printed = Callable[[Script], Awaitable[str]]
-"""Runs what stands in `$(…)` and gives what it prints."""
+"""Runs the script in `$(…)` and returns its output."""
 
 
 class Budget(msgspec.Struct):
-    """How much the expansions of one text may still come to, over all of it and what stands in its `$(…)`."""
+    """The remaining limits for the expansions of one script, including its `$(…)`."""
 
     characters: int = MOST_CHARACTERS
     patterns: int = MOST_PATTERNS
 
 
 class Expansion:
-    """The expansions of one text."""
+    """The expansions of one script."""
 
     def __init__(self, ctx: Context, session: Session, printed: Printed, budget: Budget) -> None:
         self._ctx = ctx
@@ -43,24 +43,24 @@ class Expansion:
         self._budget = budget
 
     async def words(self, words: Iterable[Word]) -> list[str]:
-        """The words that a stage is called with."""
+        """Expand the words of a stage."""
         found: list[str] = []
         for word in words:
             for segments in await self._fields(word):
                 found += await self._named(segments)
             if len(found) > MOST_WORDS:
-                raise StageFault(f"the line comes to more than {MOST_WORDS} words", 1)
+                raise StageFault(f"the line expands to more than {MOST_WORDS} words", 1)
         return found
 
     async def one(self, word: Word, what: str) -> str:
-        """A word that has to come to exactly one, such as the name of a file."""
+        """Expand a word that must become exactly one word, such as a file name."""
         found = await self.words([word])
         if len(found) != 1:
-            raise StageFault(f"{what} must be one word, and comes to {len(found)}; put it in quotes", 1)
+            raise StageFault(f"{what} must be one word, but expands to {len(found)}; put it in quotes", 1)
         return found[0]
 
     async def text(self, word: Word) -> str:
-        """A word as text: not broken at blanks, and no pattern."""
+        """Expand a word as text, without splitting it and without patterns."""
         pieces = []
         for place, part in enumerate(word.parts):
             if isinstance(part, Text):
@@ -70,7 +70,7 @@ class Expansion:
         return "".join(pieces)
 
     async def _fields(self, word: Word) -> list[list[Segment]]:
-        """The words that one word comes to, each in pieces that are or are not a pattern."""
+        """The words that one word expands to, each as segments that may or may not be patterns."""
         fields: list[list[Segment]] = []
         current: list[Segment] = []
         for place, part in enumerate(word.parts):
@@ -108,10 +108,10 @@ class Expansion:
                     return await self.text(otherwise)
                 if value is None and name in self._session.lost:
                     raise StageFault(
-                        f"what {name} was is gone: what is named like a secret is nowhere stored; set it again", 1
+                        f"the value of {name} is lost: secret variables are not kept across restarts; set it again", 1
                     )
                 if value is None:
-                    raise StageFault(f"there is no variable {name}; ${{{name}:-}} is nothing where it is not set", 1)
+                    raise StageFault(f"the variable {name} is not set; ${{{name}:-}} gives an empty text instead", 1)
                 return self._counted(value)
             case Text(text=text):
                 return text
@@ -122,19 +122,19 @@ class Expansion:
             return [text]
         self._budget.patterns -= 1
         if self._budget.patterns < 0:
-            raise StageFault(f"one text holds at most {MOST_PATTERNS} patterns of names", 1)
+            raise StageFault(f"a script has at most {MOST_PATTERNS} file name patterns", 1)
         found = await fitting(hushed(self._ctx, self._session), self._session.cwd, segments)
         return [self._counted(one) for one in found] or [text]
 
     def _counted(self, text: str) -> str:
         self._budget.characters -= len(text)
         if self._budget.characters < 0:
-            raise StageFault(f"variables, $( ) and patterns come to more than {MOST_CHARACTERS} characters", 1)
+            raise StageFault(f"variables, $( ) and patterns expand to more than {MOST_CHARACTERS} characters", 1)
         return text
 
 
 def _pieces(value: str) -> list[str]:
-    """A text at its blanks; an empty piece first or last says that a blank stood there."""
+    """Split a text at blanks; an empty first or last piece marks a blank there."""
     pieces = value.split()
     if value[:1].isspace():
         pieces.insert(0, "")

@@ -1,7 +1,7 @@
-"""Patterns of file names, compared with the virtual files that the caller may list.
+"""File name patterns, matched against the virtual files that the caller may list.
 
-`*`, `?` and `[…]` stand within one name, `**` for any folders. A pattern that fits nothing stays as it was typed, as
-people know it. One that would have to look at too much is refused rather than half done.
+`*`, `?` and `[…]` match within one name, `**` matches any folders. A pattern without a match stays as it was typed, as
+in other shells. A pattern that would have to scan too much is refused instead of giving a partial result.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ MOST_FOLDERS = 100
 MOST_NAMES = 10_000
 _LONGEST = 500
 _DEEPEST = 50
-"""Reading a long pattern, and comparing a deep one with many names, takes far longer than its length."""
+"""Limits, because the cost of compiling a long pattern and matching a deep one grows faster than its length."""
 _SIGNS = re.compile(r"[*?\[]")
 
 Segment = tuple[str, bool]
-"""A piece of a word, and whether `*`, `?` and `[` in it stand for something."""
+"""A piece of a word, and whether `*`, `?` and `[` in it are pattern characters."""
 
 
 class _Name(msgspec.Struct, frozen=True):
-    """What stands between two slashes."""
+    """The text between two slashes."""
 
     text: str
     pattern: str
-    """The same for `fnmatch`, in which signs that mean themselves are set apart."""
+    """The text for `fnmatch`, with literal pattern characters escaped."""
     active: bool
 
     @property
@@ -42,7 +42,7 @@ class _Name(msgspec.Struct, frozen=True):
 
 
 _ABOVE = ("", "/home")
-"""Folders that hold nothing but parts of the tree, each of which is listed by itself."""
+"""Folders that contain only mounts, each of which is listed separately."""
 
 
 def is_pattern(segments: Sequence[Segment]) -> bool:
@@ -50,12 +50,12 @@ def is_pattern(segments: Sequence[Segment]) -> bool:
 
 
 async def fitting(ctx: Context, cwd: str, segments: Sequence[Segment]) -> list[str]:
-    """The paths that a pattern fits, as they would be typed, in order; none when it fits nothing."""
+    """The paths that a pattern matches, as they would be typed, in order."""
     names = _names(segments)
     typed = "".join(text for text, _ in segments)
     if len(names) > _DEEPEST or any(one.active and len(one.pattern) > _LONGEST for one in names):
         most = f"{_LONGEST} characters in each of at most {_DEEPEST} names"
-        raise StageFault(f"a pattern has at most {most}; put a text that is none in quotes", 1)
+        raise StageFault(f"a pattern has at most {most}; put text that is not a pattern in quotes", 1)
     first = next(place for place, one in enumerate(names) if one.active)
     before = "/".join(one.text for one in names[:first])
     prefix = f"{before}/" if first else ""
@@ -65,13 +65,13 @@ async def fitting(ctx: Context, cwd: str, segments: Sequence[Segment]) -> list[s
     if any(one.pattern == "**" for one in rest):
         if base.rstrip("/") in _ABOVE:
             raise StageFault(
-                f"{typed}: ** looks through one part of the tree; begin in one, as in /workspace/**, or use find", 1
+                f"{typed}: ** works below one top-level folder, as in /workspace/**; use it there, or use find", 1
             )
         found = await _at_any_depth(ctx, base, rest, folders=folders)
     else:
         found = await _level_by_level(ctx, base, rest, folders=folders)
     if len(found) > MOST_NAMES:
-        raise StageFault(f"{typed} fits {len(found)} names; at most {MOST_NAMES} are valid, so use find", 1)
+        raise StageFault(f"{typed} matches {len(found)} names; the maximum is {MOST_NAMES}; use find instead", 1)
     slash = "/" if folders else ""
     return [_shown(prefix, base, path) + slash for path in sorted(found)]
 
@@ -99,7 +99,7 @@ async def _level_by_level(ctx: Context, base: str, names: Sequence[_Name], *, fo
         for folder in reached:
             looked += 1
             if looked > MOST_FOLDERS:
-                raise StageFault(f"the pattern looks into more than {MOST_FOLDERS} folders; use find", 1)
+                raise StageFault(f"the pattern has to list more than {MOST_FOLDERS} folders; use find instead", 1)
             for path, is_folder in await virtual.names(
                 ctx, folder, recursive=False, hidden=name.hidden, most=MOST_NAMES
             ):
@@ -120,7 +120,7 @@ async def _at_any_depth(ctx: Context, base: str, names: Sequence[_Name], *, fold
 
 
 def _fits(parts: Sequence[str], names: Sequence[_Name], patterns: Sequence[re.Pattern[str] | None]) -> bool:
-    """Whether a path fits, name by name: at each it is known how many of the patterns can be behind one."""
+    """Whether a path matches. For each name, it tracks how many patterns may have been consumed so far."""
     reached = {0}
     for part in parts:
         _skip(reached, patterns)
@@ -138,7 +138,7 @@ def _fits(parts: Sequence[str], names: Sequence[_Name], patterns: Sequence[re.Pa
 
 
 def _skip(reached: set[int], patterns: Sequence[re.Pattern[str] | None]) -> None:
-    """`**` stands for no folder as well."""
+    """`**` also matches no folder at all."""
     for place, pattern in enumerate(patterns):
         if pattern is None and place in reached:
             reached.add(place + 1)

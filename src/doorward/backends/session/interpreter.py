@@ -1,7 +1,7 @@
-"""Runs a text of the session shell: line by line, stage by stage, each stage a call through the gate.
+"""Run a script of the session shell, line by line and stage by stage; each stage is a call through the gate.
 
-Stages of a pipe run one after another, and what one prints is the next one's input. A stage that was refused, or that
-waits for a person, ends its pipe: what stands behind it would work on nothing.
+The stages of a pipe run one after another, and the output of one is the input of the next. A stage that is refused or
+waits for approval ends its pipe, because the stages after it would have no input.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _SHELL = "shell"
 
 
 async def run(ctx: Context, session: Session, text: str, *, aloud: bool = True, typed: bool = True) -> Said:
-    """Run a text in a session. Every way it can end is a `Said`; only a cancellation is raised.
+    """Run a script in a session and return its result. Only a cancellation is raised.
 
-    The caller holds the session with `ctx.house.sessions.using(session)` around it, so that built-ins find it by its
-    id. With `aloud`, output is told to whoever watches as it is made; with `typed`, the text goes into the history.
+    The caller holds the session with `ctx.house.sessions.using(session)`, so that built-ins find it by its id. With
+    `aloud`, output is streamed to the client as it is produced; with `typed`, the text goes into the history.
     """
     if typed:
         session.remember(text)
@@ -49,7 +49,7 @@ async def run(ctx: Context, session: Session, text: str, *, aloud: bool = True, 
 
 
 class Running:
-    """One text while it runs, and what it has said so far."""
+    """One running script and its result so far."""
 
     def __init__(
         self, ctx: Context, session: Session, *, aloud: bool, columns: int = 0, outer: Running | None = None
@@ -61,15 +61,15 @@ class Running:
         self._budget: Budget = outer._budget if outer else Budget()
         self._expansion = Expansion(ctx, session, self._printed, self._budget)
         self.number: int = outer.number if outer else 1
-        """Which step of a script runs."""
+        """The number of the current step of a script."""
         self._room = {"stdout": MOST_PRINTED, "stderr": MOST_PRINTED}
         self.said: Said = Said(steps=outer.said.steps if outer else [])
         self._inner: Called | None = None
-        """How the last `$(…)` of the running stage ended."""
+        """The result of the last `$(…)` of the running stage."""
 
     @property
     def _ctx(self) -> Context:
-        """What calls are made with: by now, variables may hold secrets."""
+        """The context for calls, which hides the secrets that variables hold by now."""
         return hushed(self._plain, self._session)
 
     async def line(self, line: Line) -> None:
@@ -79,7 +79,7 @@ class Running:
                 return
 
     async def direct(self, name: str, params: Mapping[str, Any]) -> None:
-        """A command by its name, with its own parameters."""
+        """Run a command by its name, with its own parameters."""
         try:
             made = await stages.direct(self._ctx, self._session, name, params, streams=self._aloud)
         except StageFault as fault:
@@ -105,7 +105,7 @@ class Running:
                 await self._pipeline(pipeline)
 
     async def _pipeline(self, pipeline: Pipeline) -> None:
-        """Run the stages of a pipe. Its exit code is that of its last stage, or of the one that ended it early."""
+        """Run the stages of a pipe. The exit code is that of the last stage, or of the stage that ended it early."""
         try:
             whole = unaliased(pipeline, self._session.aliases).stages
         except StageFault as fault:
@@ -116,7 +116,7 @@ class Running:
             last = place == len(whole)
             made, printed = await self._stage(stage, piped, last=last)
             if made.stops and not last:
-                self._say("stderr", complaint(_SHELL, f"what stands behind {made.name} in the pipe was not run"))
+                self._say("stderr", complaint(_SHELL, f"the commands after {made.name} in the pipe were not run"))
             if made.stops or last:
                 self._ended(made)
                 return
@@ -132,7 +132,7 @@ class Running:
         self.said.message = made.message or complaints or f"It ended with exit code {made.exit_code}."
 
     async def _stage(self, stage: Stage, piped: str | None, *, last: bool) -> tuple[Called, str]:
-        """Run one stage; gives how it ended, and what of it goes on to the next."""
+        """Run one stage; return its result and the output for the next stage."""
         name = _SHELL
         self._inner = None
         try:
@@ -140,7 +140,7 @@ class Running:
                 return await self._set(stage), ""
             words = await self._expansion.words(stage.words)
             if stage.words and not words:
-                raise StageFault("the command comes to nothing, so there is nothing to run")
+                raise StageFault("the command is empty after expansion, so there is nothing to run")
             name = words[0] if words else _SHELL
             streams = await redirects.opened(self._ctx, self._session, self._expansion, stage, piped)
             self._inner_ended_well()
@@ -174,7 +174,7 @@ class Running:
         return made
 
     async def _set(self, stage: Stage) -> Called:
-        """Set variables; the exit code is that of the last `$(…)` in it, if there is one."""
+        """Set variables; the exit code is that of the last `$(…)`, if there is one."""
         for name, word in stage.sets:
             value = await self._expansion.text(word)
             self._inner_ended_well()
@@ -182,7 +182,7 @@ class Running:
         return Called(name=_SHELL, exit_code=self._inner.exit_code if self._inner else 0)
 
     async def _printed(self, script: Script) -> str:
-        """What a script in `$(…)` prints. It runs in a copy of the session, and changes nothing of the original."""
+        """Run the script in `$(…)` and return its output. It runs in a copy of the session."""
         async with self._ctx.house.sessions.apart(self._session) as copy:
             inner = Running(self._ctx, copy, aloud=False, outer=self)
             await inner.script(script)
@@ -192,17 +192,17 @@ class Running:
         return inner.said.stdout
 
     def _inner_ended_well(self) -> None:
-        """A stage whose `$(…)` was refused or waits does not run on what is missing."""
+        """Raise a fault when a `$(…)` of the stage was refused or waits, because its output is missing."""
         if self._inner is not None and (self._inner.ticket or self._inner.exit_code in NEVER_RAN):
             code, ticket = self._inner.exit_code, self._inner.ticket
-            raise StageFault("what stands in $( ) was not run, so this is not run either", code, ticket)
+            raise StageFault("the command in $( ) was not run, so this command is not run either", code, ticket)
 
     def _fitting(self, made: Called, printed: str) -> str:
-        """What goes on to the next stage, cut to what a stage is given."""
+        """The output for the next stage, truncated to the maximum input of a stage."""
         if len(printed) <= LARGEST_INPUT:
             return printed
         self._say(
-            "stderr", complaint(made.name, f"its output was cut to {LARGEST_INPUT} characters for the next command")
+            "stderr", complaint(made.name, f"its output was truncated to {LARGEST_INPUT} characters for the next one")
         )
         return printed[:LARGEST_INPUT]
 
@@ -223,7 +223,7 @@ class Running:
         self.said.steps.append(step)
 
     def _say(self, stream: str, text: str, *, streamed: bool = False) -> None:
-        """Add to what was said, and tell whoever watches."""
+        """Add a text to the result, and stream it to the client."""
         if not text:
             return
         room = self._room[stream]
@@ -232,7 +232,7 @@ class Running:
         if stream == "stdout":
             self.said.stdout += kept
             if len(kept) < len(text) and room >= 0:
-                self._say("stderr", complaint(_SHELL, f"the output was cut after {MOST_PRINTED} characters"))
+                self._say("stderr", complaint(_SHELL, f"the output was truncated after {MOST_PRINTED} characters"))
         else:
             self.said.stderr += kept
         if self._aloud and not streamed:

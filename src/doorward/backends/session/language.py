@@ -1,8 +1,7 @@
-"""Reads the language of the session shell: commands with their words, pipes, `&& || ;`, redirects and variables.
+"""The parser of the session shell: commands with their words, pipes, `&& || ;`, redirects and variables.
 
-It is a small part of what people know from Unix shells, and whatever is not part of it is refused by name: a line that
-would mean something else to the person who wrote it does not run. Reading goes over the text once, from left to right,
-and its one error is `Fault`.
+The language is a small subset of Unix shells. Any other syntax is refused by name, so that a line never means something
+else than its author intended. The parser reads the text once, from left to right, and its only error is `Fault`.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _SIGN = re.compile(r"(?P<to>[0-9]{1,3})?(?P<sign><<<|<<|<>|<\(|<|>>|>\||>\(|>&|>
 _LOOPS = ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac")
 _NOT_PART = frozenset((*_LOOPS, "function", "coproc", "{", "}", "[[", "]]", "!"))
 _TARGETS = {"<": "0", "<<<": "0", ">": "12", ">>": "12", "&>": "", "&>>": ""}
-"""What redirects to or from a file, and the streams that may be named in front of it."""
+"""The redirects with a file, and the stream numbers allowed in front of each."""
 _VALID_SIGNS = "< file, <<< text, > file, >> file, 2> file, 2>> file, 2>&1, 1>&2, &> file and &>> file"
 
 
 def parse(text: str) -> Script:
-    """The script that a text means."""
+    """Parse a text into a script."""
     return _Parser(text).script()
 
 
@@ -49,7 +48,7 @@ class _Parser(Words):
         self._stages = 0
 
     def script(self, closing: str = "") -> Script:
-        """Lines up to the end or, inside `$(…)`, up to the closing bracket, which is not read."""
+        """Parse lines up to the end or, inside `$(…)`, up to the closing bracket, which is not consumed."""
         lines: list[Line] = []
         while True:
             self.empty_lines()
@@ -68,7 +67,7 @@ class _Parser(Words):
             if self.takes(";"):
                 self.blanks()
                 if self.seen() == ";":
-                    raise self.fault("between two ; stands nothing; write a command there, or one ; only")
+                    raise self.fault("a command is missing between two ; signs")
             elif self.seen() != "\n" and not self._ends(closing):
                 raise self._unexpected()
             if self.seen() == "\n" or self._ends(closing):
@@ -87,7 +86,7 @@ class _Parser(Words):
         stages = [self._stage(behind)]
         while self.stands("|") and not self.stands("||"):
             if self.stands("|&"):
-                raise self.fault("|& is not part of this shell; write 2>&1 | instead")
+                raise self.fault("|& is not supported; write 2>&1 | instead")
             self.at += 1
             self.empty_lines()
             stages.append(self._stage("|"))
@@ -106,7 +105,7 @@ class _Parser(Words):
             if redirect is not None:
                 redirects.append(redirect)
             elif seen == "(":
-                raise self.fault("( ) is not part of this shell; write commands one after another, or put it in quotes")
+                raise self.fault("( ) is not supported; write commands one after another, or put it in quotes")
             elif not words and (name := _SETS.match(self.text, place)) is not None:
                 self.at = name.end()
                 sets.append((name[1], self.word()))
@@ -117,7 +116,7 @@ class _Parser(Words):
             self.blanks()
         if sets and (words or redirects):
             raise self.fault(
-                f"variables are not passed to a command; write {sets[0][0]}=… by itself, then ; and the command", start
+                f"variables cannot be set for one command; write {sets[0][0]}=… alone, then ; and the command", start
             )
         if not (words or sets or redirects):
             raise self._missing(behind)
@@ -136,42 +135,42 @@ class _Parser(Words):
             joined = f"{number or '1'}>&{self.seen()}"
             self.at += 1
             if joined not in ("2>&1", "1>&2") or self.seen() not in ("", " ", "\t", "\r", "\n", *"|&;<>()"):
-                raise self.fault("one stream joins the other by 2>&1 or 1>&2; both go to a file by &> file", start)
+                raise self.fault("only 2>&1 and 1>&2 join streams; write &> file for both into a file", start)
             return Redirect(cast("Sign", joined), None)
         if sign not in _TARGETS or (number and number not in tuple(_TARGETS[sign])):
-            raise self.fault(f"{found[0]} is not part of this shell; valid: {_VALID_SIGNS}", start)
+            raise self.fault(f"{found[0]} is not supported; valid: {_VALID_SIGNS}", start)
         self.blanks()
         if self.seen() in ("", "\n", *"|&;<>()"):
-            raise self.fault(f"behind {found[0]} stands no {'text' if sign == '<<<' else 'file'}; name one there")
+            raise self.fault(f"a {'text' if sign == '<<<' else 'file'} is missing after {found[0]}")
         return Redirect(cast("Sign", f"2{sign}" if number == "2" else sign), self.word())
 
     def _is_part(self, word: Word, place: int) -> None:
         name = word.bare
         if name in _NOT_PART:
             raise self.fault(
-                f"{name} is not part of this shell, which has no loops, conditions and functions; join commands by"
-                f" | && || and ; or put it in quotes to mean a command called {name}",
+                f"{name} is not supported: this shell has no loops, conditions or functions; join commands with"
+                f" | && || and ; or put it in quotes to run a command named {name}",
                 place,
             )
 
     def _at_and(self) -> bool:
-        """Whether `&&` stands here; a single `&` is refused."""
+        """Whether `&&` is next; a single `&` is refused."""
         if not self.stands("&") or self.stands("&>"):
             return False
         if self.stands("&&"):
             return True
-        raise self.fault("nothing runs in the background here, so & is not valid; write && or ; or put it in quotes")
+        raise self.fault("& is not supported: there are no background commands; write && or ; or put it in quotes")
 
     def _missing(self, behind: str) -> Fault:
         seen = self.seen()
         if behind and not seen:
-            return self.fault(f"behind {behind} stands no command; write one there", unfinished=True)
+            return self.fault(f"a command is missing after {behind}", unfinished=True)
         if behind:
-            return self.fault(f"between {behind} and {shortened(seen)} stands no command; write one there")
+            return self.fault(f"a command is missing between {behind} and {shortened(seen)}")
         return self._unexpected()
 
     def _unexpected(self) -> Fault:
         seen = next((sign for sign in ("&&", "||") if self.stands(sign)), self.seen())
         if seen == ")":
-            return self.fault("a ) stands here that nothing opened; put it in quotes to mean it")
-        return self.fault(f"{shortened(seen)} stands here without a command in front of it; write one there")
+            return self.fault("there is no ( for this ); put it in quotes to use it as text")
+        return self.fault(f"a command is missing before {shortened(seen)}")

@@ -1,4 +1,4 @@
-"""session/*: the sessions of the shell that somebody has."""
+"""Commands session/*: a caller's shell sessions."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from doorward.facts import Access, Effects, Safety, Tier
 
 family = Family("session", category="session shell")
 
-Id = Annotated[str, Meta(description="The session, as session/list shows it", min_length=1, max_length=64)]
+Id = Annotated[str, Meta(description="The id of the session, from session/list", min_length=1, max_length=64)]
 _RECENT = 50
 _EXAMPLE = {"session": "01k9x2m4q7ab3cde"}
 
 
 class SessionSummary(TypedDict):
-    session: Annotated[str, Meta(description="What to give to go on in it")]
-    room: Annotated[str, Meta(description="Where it was opened; empty: outside rooms")]
-    cwd: Annotated[str, Meta(description="Where it is in the tree of virtual files")]
-    used: Annotated[str, Meta(description="When it was last used")]
-    lines: Annotated[int, Meta(description="How many lines its history has")]
+    session: Annotated[str, Meta(description="The id, to continue the session")]
+    room: Annotated[str, Meta(description="The room it was opened in; empty: outside rooms")]
+    cwd: Annotated[str, Meta(description="The current folder in the virtual file tree")]
+    used: Annotated[str, Meta(description="Time of the last use")]
+    lines: Annotated[int, Meta(description="Number of lines in its history")]
 
 
 class SessionShown(SessionSummary):
-    home: Annotated[str, Meta(description="What ~ stands for in it")]
+    home: Annotated[str, Meta(description="The folder that ~ stands for")]
     status: Annotated[int, Meta(description="The exit code of its last line")]
-    variables: Annotated[dict[str, str], Meta(description="What was set; what is named like a secret is not shown")]
+    variables: Annotated[dict[str, str], Meta(description="The variables; values of secret names are hidden")]
     aliases: dict[str, str]
     history: Annotated[list[str], Meta(description="Its last lines, oldest first")]
-    asked: Annotated[int, Meta(description="How many requests to the keeper it remembers")]
-    mounts: Annotated[dict[str, str], Meta(description="The top of its tree of files")]
+    asked: Annotated[int, Meta(description="Number of remembered requests to the keeper")]
+    mounts: Annotated[dict[str, str], Meta(description="The top-level folders of the virtual file tree")]
 
 
 class SessionEnded(TypedDict):
@@ -57,7 +57,7 @@ class SessionEnded(TypedDict):
     tells_how_it_stands=True,
 )
 async def list_(ctx: Context) -> Listing[SessionSummary]:
-    """List your own sessions of the shell, the last used first."""
+    """List your own shell sessions, the last used first."""
     return listing([_summary(one) for one in await ctx.house.sessions.mine(ctx.caller)])
 
 
@@ -76,11 +76,11 @@ async def list_(ctx: Context) -> Listing[SessionSummary]:
 )
 async def open_(
     ctx: Context,
-    session: Annotated[str, Meta(description="The session to go on in; empty: a new one", max_length=64)] = "",
+    session: Annotated[str, Meta(description="The id of the session to show; empty: a new one", max_length=64)] = "",
 ) -> SessionShown:
-    """Begin a session of the shell here, or look where one of yours stands; only you can use it.
+    """Open a new shell session here, or show one of yours; only you can use it.
 
-    What a session remembers is seen by nobody else, so beginning one changes nothing that concerns others.
+    Nobody else sees what a session remembers, so opening one changes nothing for others.
     """
     if session:
         return await _seen(ctx, session)
@@ -103,7 +103,7 @@ async def open_(
     tells_how_it_stands=True,
 )
 async def show(ctx: Context, session: Id) -> SessionShown:
-    """Show what one of your sessions remembers: where it is, its variables, aliases and last lines."""
+    """Show one of your sessions: its folder, variables, aliases and last lines."""
     return await _seen(ctx, session)
 
 
@@ -115,12 +115,12 @@ async def show(ctx: Context, session: Id) -> SessionShown:
     safety=Safety.SAFE,
     cost=0,
     timeout=10,
-    undo=NoUndo("what a session remembered is gone with it; a new one begins empty"),
+    undo=NoUndo("the content of a session is deleted with it; a new one starts empty"),
     examples=[Example("forget this session", _EXAMPLE)],
     related=["session/list"],
 )
 async def end(ctx: Context, session: Id) -> SessionEnded:
-    """Forget one of your sessions, with its variables, its history and what was said in it."""
+    """Delete one of your sessions, with its variables, history and conversation."""
     await ctx.house.sessions.end(ctx.caller, session)
     return {"session": session, "ended": True}
 

@@ -1,16 +1,16 @@
-"""What sessions remember only as long as this process lives: the variables that are named like a secret."""
+"""Secret variables of sessions, kept in memory only, until this process ends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 Key = tuple[str, str, str, str]
-"""The id of a session, and whose it is."""
+"""The id of a session with its tenant, user and agent."""
 _MOST_CHARACTERS = 4_000_000
 
 
 class Memory:
-    """Values by session. When there is too much, those go first that were used the longest time ago."""
+    """Secret variables by session. When the limit is exceeded, the least recently used sessions are dropped."""
 
     def __init__(self, most: int = _MOST_CHARACTERS) -> None:
         self._most = most
@@ -21,7 +21,7 @@ class Memory:
         return self._held[key][1] if key in self._held else {}
 
     def keep(self, key: Key, values: Mapping[str, str], now: float) -> None:
-        """Keep exactly these values of a session."""
+        """Replace the values of a session."""
         self.forget(key)
         if not values:
             return
@@ -35,7 +35,7 @@ class Memory:
             self._characters -= _size(self._held.pop(key)[1])
 
     def tidy(self, before: float) -> None:
-        """Forget what was not used since then."""
+        """Drop the values of sessions not used since then."""
         for key in [key for key, (used, _) in self._held.items() if used < before]:
             self.forget(key)
 

@@ -1,7 +1,7 @@
-"""What two calls changed in one session at the same time, put together.
+"""Merge the changes of two calls that used one session at the same time.
 
-Each goes on in the session as it found it, so neither moves the other to another folder in the middle of a line. At its
-end, what it changed is what the session remembers, and what it left alone stays as the other left it.
+Each call works on its own copy, so neither moves the other to another folder in the middle of a line. At the end of a
+call its changes are stored, and everything it did not change keeps the stored value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def merged(now: Session, before: Session, after: Session) -> Session:
-    """A session as it is stored now, with what a call made of it that had found it as it was `before`."""
+    """Apply to the stored session `now` the changes that a call made from `before` to `after`."""
     plain = ("cwd", "before", "status", "lost")
     changed = {name: getattr(after, name) for name in plain if getattr(after, name) != getattr(before, name)}
     return msgspec.structs.replace(
@@ -36,7 +36,7 @@ def _names(now: dict[str, str], before: dict[str, str], after: dict[str, str]) -
 
 
 def _lines(now: list[T], before: list[T], after: list[T]) -> list[T]:
-    """What was put behind the others is put there; where some were taken away, all are as whoever did that has them."""
+    """Append the added lines; when lines were removed, the list of this call replaces the stored one."""
     if after[: len(before)] == before:
         return now + after[len(before) :]
     return after

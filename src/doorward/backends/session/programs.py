@@ -1,7 +1,7 @@
-"""A sandboxed program as a stage of the session shell: its words, with virtual paths made paths of the workspace.
+"""Prepare the arguments of a sandboxed program: virtual paths become paths of the workspace.
 
-A program sees the workspace alone. Paths below /workspace, /tmp and one's own home are files there; a record or any
-other virtual file can only be given to it as its input.
+A program sees only the workspace. Paths below /workspace, /tmp and the caller's home are files there; a record or any
+other virtual file can only be passed as standard input.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _WORKSPACE = "/workspace"
 _TEMPORARY = "/tmp"  # noqa: S108 - a name in our own tree
 _INPUT = "-"
 _COUNTS = {"head": "-n", "tail": "-n", "git_log": "-n"}
-"""Programs that take a number with a dash, and the option that it stands for: `head -5`."""
+"""Programs that accept a number as an option, as in `head -5`, and the option that it stands for."""
 _ANYWHERE = frozenset(("git_log",))
-"""Those that take it behind other words as well: `git log --oneline -3`."""
+"""Programs that accept it after other words too: `git log --oneline -3`."""
 _COUNT = re.compile(r"-[0-9]{1,9}")
 
 
 class Prepared(msgspec.Struct, frozen=True):
     params: dict[str, Any]
     feed: str = ""
-    """The virtual file that is to be read and given to it as its input."""
+    """The virtual file to pass as standard input."""
 
 
 def prepare(command: CatalogueCommand, session: Session, given: Sequence[str], piped: str | None) -> Prepared:
-    """The parameters of a program for the words that were typed. What does not fit its entry, the gate refuses."""
+    """The parameters of a program for the typed words. The gate refuses words that do not fit its entry."""
     entry = command.entry
     if piped and not entry.input:
-        raise StageFault("it reads no input; leave out what is piped into it, or give it a file by name")
+        raise StageFault("it does not read standard input; remove the pipe, or name a file")
     given = _spelt_out(entry.name, given)
     here = in_workspace(session.cwd, session)
     params: dict[str, Any] = {ARGUMENTS: list(given), FOLDER: here or "."}
@@ -52,7 +52,7 @@ def prepare(command: CatalogueCommand, session: Session, given: Sequence[str], p
     except BadParams:
         return Prepared(params)
     if here is None and not entry.input and any(one.type == "path" for one in entry.arguments) and not found:
-        raise StageFault(f"it works on files of the workspace, and this is {session.cwd}; cd /workspace, or name files")
+        raise StageFault(f"it works on workspace files, but the folder is {session.cwd}; cd /workspace, or name files")
     if not any(one.moved or one.place is None for one in found):
         return Prepared(params)
     feed = _fed(entry, [one for one in found if one.given != _INPUT], piped)
@@ -62,7 +62,7 @@ def prepare(command: CatalogueCommand, session: Session, given: Sequence[str], p
 
 
 def _spelt_out(name: str, given: Sequence[str]) -> Sequence[str]:
-    """The words with a number that has a dash as the option that it stands for."""
+    """Replace a number such as `-5` by the option that it stands for."""
     option = _COUNTS.get(name)
     last = given.index("--") if "--" in given else len(given)
     among = given[: last if name in _ANYWHERE else 1] if option else ()
@@ -73,7 +73,7 @@ def _spelt_out(name: str, given: Sequence[str]) -> Sequence[str]:
 
 
 def in_workspace(path: str, session: Session) -> str | None:
-    """A path of the virtual tree as one below the workspace, `.` for the workspace itself; None for any other."""
+    """The path below the workspace of a virtual path, `.` for the workspace itself; None for other paths."""
     for top, below in ((_WORKSPACE, ""), (session.home, session.home[1:]), (_TEMPORARY, "tmp")):
         if path == top:
             return below or "."
@@ -87,11 +87,11 @@ class _Path(msgspec.Struct, frozen=True):
     parameter: Parameter
     given: str
     whole: str
-    """From the top of the virtual tree."""
+    """The absolute path in the virtual tree."""
     place: str | None
-    """Below the workspace; None when it is not there."""
+    """The path below the workspace; None when it is elsewhere."""
     moved: bool
-    """Whether the program must be given another word than was typed."""
+    """Whether the program needs another path than the typed one."""
 
 
 def _paths(entry: Entry, typed: Mapping[str, Any], session: Session) -> Iterator[_Path]:
@@ -110,26 +110,26 @@ def _paths(entry: Entry, typed: Mapping[str, Any], session: Session) -> Iterator
 
 
 def _fed(entry: Entry, found: Sequence[_Path], piped: str | None) -> str:
-    """The one virtual file that the program can be given, in place of all files; empty when there is none."""
+    """The virtual file to pass as standard input; empty when there is none. A program can read only one."""
     first = next((one for one in found if one.place is None), None)
     if first is None:
         return ""
     if not entry.input:
-        raise StageFault(f"{first.whole} is no file of the workspace, and {entry.name} reads no input")
+        raise StageFault(f"{first.whole} is not a file of the workspace, and {entry.name} does not read standard input")
     if first.parameter.is_option or first.parameter.required:
-        raise StageFault(f"{first.whole} is no file of the workspace; copy it there first")
+        raise StageFault(f"{first.whole} is not a file of the workspace; copy it there first")
     others = [one.whole for one in found if one is not first and one.parameter is first.parameter]
     if others or piped:
-        also = others[0] if others else "what is piped into it"
+        also = others[0] if others else "a pipe"
         raise StageFault(
-            f"it takes one virtual file as its input, and was given {first.whole} and {also};"
+            f"it can read one virtual file as standard input, but got {first.whole} and {also};"
             " copy them into the workspace first"
         )
     return first.whole
 
 
 def _rewritten(typed: Mapping[str, Any], found: Sequence[_Path]) -> dict[str, Any]:
-    """The parameters by name, with the paths that the program can open."""
+    """The parameters by name, with paths that the program can open."""
     params = dict(typed)
     for name in {one.parameter.name for one in found}:
         ours = [one for one in found if one.parameter.name == name]

@@ -1,4 +1,4 @@
-"""Where a stage reads from and writes to."""
+"""Redirects: the input and output streams of a stage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIXED = ("/system", "/proc")
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where a stream goes: on (`path` empty), or into a file."""
+    """The target of a stream: a file, or the next stage or client when `path` is empty."""
 
     stream: str
     path: str = ""
@@ -39,7 +39,7 @@ class Streams(msgspec.Struct, kw_only=True):
 
 
 async def opened(ctx: Context, session: Session, expansion: Expansion, stage: Stage, piped: str | None) -> Streams:
-    """The streams of a stage. What is read is read now; what is written is written when the stage is over."""
+    """Open the streams of a stage. Input files are read now; output files are written when the stage has ended."""
     streams = Streams(piped=piped)
     for one in stage.redirects:
         await _apply(ctx, session, expansion, streams, one)
@@ -56,17 +56,17 @@ async def _apply(ctx: Context, session: Session, expansion: Expansion, streams: 
     if one.sign == "<<<":
         streams.piped = await expansion.text(one.target) + "\n"
         return
-    path = _placed(await expansion.one(one.target, f"the file behind {one.sign}"), session)
+    path = _placed(await expansion.one(one.target, f"the file after {one.sign}"), session)
     if one.sign == "<":
         streams.piped = "" if path == NOWHERE else await virtual.read(ctx, path)
         return
     if path == "/" or path.startswith(_FIXED):
-        raise StageFault(f"{path} cannot be written; files are below /workspace, /tmp, ~ and /data", 1)
+        raise StageFault(f"{path} cannot be written; valid: files below /workspace, /tmp, ~ and /data", 1)
     target = Target("file", path, one.sign.endswith(">>"))
     for stream in {"2": ("err",), "&": ("out", "err")}.get(one.sign[0], ("out",)):
         before = getattr(streams, stream).path
         if before:
-            raise StageFault(f"one stream goes into one file, and this one into {before} and {path}")
+            raise StageFault(f"a stream can go into one file only; given {before} and {path}")
         setattr(streams, stream, target)
 
 
@@ -78,7 +78,7 @@ def _placed(word: str, session: Session) -> str:
 
 
 async def delivered(ctx: Context, name: str, streams: Streams, made: Called) -> tuple[str, str, list[Called]]:
-    """Write into files what belongs there; what is left goes on as output and as complaints."""
+    """Write redirected output into files; return the remaining output and errors, and the write results."""
     out: list[str] = []
     err: list[str] = []
     files: dict[Target, list[str]] = {}

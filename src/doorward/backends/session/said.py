@@ -1,4 +1,4 @@
-"""What came of running a text in the session shell."""
+"""The result of running a script in the session shell."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from doorward.model import Status
 
 
 class StageSaid(TypedDict):
-    """What became of one stage: a call of its own."""
+    """The result of one stage, which is a call of its own."""
 
-    step: Annotated[int, Meta(description="Which line of the script it belongs to, from 1")]
+    step: Annotated[int, Meta(description="The line of the script it belongs to, from 1")]
     command: str
     status: Status
     exitCode: int
-    call: Annotated[str, Meta(description="The call, as the record has it")]
+    call: Annotated[str, Meta(description="The id of the call in the ledger")]
     code: NotRequired[str]
     message: NotRequired[str]
-    ticket: NotRequired[Annotated[str, Meta(description="The approval that it waits for")]]
+    ticket: NotRequired[Annotated[str, Meta(description="The ticket of the approval that it waits for")]]
 
 
 class Said(Struct, kw_only=True):
@@ -28,14 +28,14 @@ class Said(Struct, kw_only=True):
     exit_code: int = 0
     steps: list[StageSaid] = []
     bad: bool = False
-    """Whether the last command failed; one that merely says no, as `grep` does, did not."""
+    """Whether the last command failed. A negative answer, such as exit code 1 of `grep`, is not a failure."""
     message: str = ""
-    """Why, in a sentence."""
+    """The reason of the failure."""
     code: str = ""
-    """Why, for programs, where the last command was a call."""
+    """The error code of the failure, when the last command was a call."""
     retry_after: float | None = None
-    """In how many seconds the last command may be asked for again, where it was refused only for now."""
+    """Seconds after which the last command may be retried, when its refusal is temporary."""
     ticket: str = ""
-    """The approval that the last command waits for; empty when it waits for none."""
+    """The ticket of the approval that the last command waits for; empty when it waits for none."""
     leaves: bool = False
-    """Whether the session is to be left, as `exit` asks for."""
+    """Whether the shell should exit."""

@@ -1,4 +1,4 @@
-"""shell/script: the session shell as a command."""
+"""The command shell/script, which runs lines of the session shell."""
 
 from __future__ import annotations
 
@@ -39,41 +39,37 @@ Steps = Annotated[
         max_length=_MOST,
     ),
 ]
-Text = Annotated[
-    str, Meta(description="Instead of commands: a text of one or more lines, each a step", max_length=LONGEST)
-]
+Text = Annotated[str, Meta(description="Instead of commands: a text whose lines are the steps", max_length=LONGEST)]
 SessionName = Annotated[
     str,
     Meta(
-        description=f"The session to go on in; {_NEW} begins one that is kept; empty: one of this call alone",
+        description=f"The id of a session to continue; {_NEW} opens one that is kept; empty: a temporary one",
         max_length=64,
     ),
 ]
 Folder = Annotated[
     str,
-    Meta(description="The folder to start in, relative to the workspace; empty: where the session is", max_length=4096),
+    Meta(description="The folder to start in, relative to the workspace; empty: the session's folder", max_length=4096),
 ]
-Columns = Annotated[
-    int, Meta(description="How wide the screen is that it is shown on; 0: there is none", ge=0, le=1_000)
-]
+Columns = Annotated[int, Meta(description="Width of the screen in columns; 0: no screen", ge=0, le=1_000)]
 Before = Annotated[
-    int, Meta(description="What $? is before the first step; -1: what the session has it to be", ge=-1, le=255)
+    int, Meta(description="The value of $? before the first step; -1: that of the session", ge=-1, le=255)
 ]
-Going = Annotated[bool, Meta(description="Whether to go on after a step that failed")]
+Going = Annotated[bool, Meta(description="Whether to continue after a failed step")]
 
 
 class ScriptRan(TypedDict):
-    stdout: Annotated[str, Meta(description="What the steps printed")]
-    stderr: Annotated[str, Meta(description="What they complained of")]
-    exitCode: Annotated[int, Meta(description="That of the last step: 0 well, 75 waits, 126 refused, 127 unknown")]
-    session: Annotated[str, Meta(description="Give it again to go on in this session; empty when it is not kept")]
-    cwd: Annotated[str, Meta(description="Where the session is now")]
-    steps: Annotated[list[StageSaid], Meta(description="Every call that was made, in order")]
-    ran: Annotated[int, Meta(description="How many steps were run")]
-    of: Annotated[int, Meta(description="How many steps there are")]
-    failed: Annotated[int, Meta(description="How many of them failed")]
-    ticket: NotRequired[Annotated[str, Meta(description="The approval that the last step waits for")]]
-    leaves: NotRequired[Annotated[bool, Meta(description="Whether the session is to be left")]]
+    stdout: Annotated[str, Meta(description="The output of the steps")]
+    stderr: Annotated[str, Meta(description="The error output of the steps")]
+    exitCode: Annotated[int, Meta(description="That of the last step: 0 done, 75 waiting, 126 refused, 127 unknown")]
+    session: Annotated[str, Meta(description="The id to continue this session; empty when it is not kept")]
+    cwd: Annotated[str, Meta(description="The session's current folder")]
+    steps: Annotated[list[StageSaid], Meta(description="All calls, in order")]
+    ran: Annotated[int, Meta(description="Number of steps that ran")]
+    of: Annotated[int, Meta(description="Number of all steps")]
+    failed: Annotated[int, Meta(description="Number of failed steps")]
+    ticket: NotRequired[Annotated[str, Meta(description="The ticket of the approval that the last step waits for")]]
+    leaves: NotRequired[Annotated[bool, Meta(description="Whether the shell should exit")]]
 
 
 class _Direct(msgspec.Struct, frozen=True):
@@ -96,7 +92,7 @@ class _Step(msgspec.Struct, frozen=True):
     safety=Safety.CAUTION,
     cost=1,
     timeout=600,
-    undo=NoUndo("what its steps change is theirs to undo"),
+    undo=NoUndo("each step is undone by its own execution"),
     examples=[
         Example("make a folder and look at it", {"commands": ["mkdir -p build/out", "ls -l build"]}),
         Example("count the words of a file in src", {"commands": ["cd src", {"command": "wc", "params": _WC}]}),
@@ -116,11 +112,11 @@ async def run_script(
     columns: Columns = 0,
     status: Before = -1,
 ) -> ScriptRan:
-    """Run lines of the session shell, one after another; stops at the first that fails, unless told to keep going.
+    """Run lines of the session shell one after another; stop at the first failure unless keep_going is set.
 
-    The language is small: words and quotes, `|`, `&&`, `||`, `;`, redirects, variables, `$(…)` and patterns of file
-    names. No real shell reads it. Every command in it is a call of its own that is checked, approved where that is
-    needed, and recorded. See docs/SHELL.md.
+    The language is small: words and quotes, `|`, `&&`, `||`, `;`, redirects, variables, `$(…)` and file name patterns.
+    No real shell runs. Every command is a call of its own that is checked, approved if necessary, and recorded. See
+    docs/SHELL.md.
     """
     unkept: list[str] = []
     async with _session(ctx, session, folder, unkept.append) as (here, kept):
@@ -150,9 +146,9 @@ async def run_script(
     result["stderr"] += "".join(complaint("shell", one) for one in unkept)
     if running.said.ticket:
         raise CommandFailed(
-            f"Step {ran} ({shortened(step.text)[1:-1]}) waits for a person's approval, ticket {running.said.ticket};"
-            " the steps behind it were not run.",
-            hint="Once it is approved, ask for that command with the ticket alone, then run the rest.",
+            f"Step {ran} ({shortened(step.text)[1:-1]}) is waiting for approval, ticket {running.said.ticket};"
+            " the steps after it were not run.",
+            hint="When it is approved, run that command with the ticket only, then run the rest.",
             result=result,
         )
     if running.said.bad and not keep_going:
@@ -202,7 +198,7 @@ async def _session(ctx: Context, named: str, folder: str, tell: Tell) -> AsyncIt
 
 
 def _planned(ctx: Context, commands: Steps, script: str, aliases: Collection[str] = ()) -> list[_Step]:
-    """What is to be done. A script that cannot be read, or that names a command that there is not, does not begin."""
+    """The steps to run. A script with a syntax error or an unknown command does not start."""
     if bool(commands) == bool(script):
         given = "both" if script else "neither"
         raise BadParams(f"shell/script: give either commands or script; given {given}.")
@@ -237,7 +233,7 @@ def _direct(step: Mapping[str, Any]) -> _Step:
 
 
 def _must_be_known(ctx: Context, steps: Sequence[_Step], aliases: Collection[str]) -> None:
-    """Refuse commands that there are not before anything runs, as far as they can be told by then."""
+    """Refuse unknown commands before anything runs, as far as their names are known by then."""
     named: list[list[str]] = []
     for does in (one for step in steps for one in step.does):
         if isinstance(does, _Direct):
@@ -255,14 +251,14 @@ def _must_be_known(ctx: Context, steps: Sequence[_Step], aliases: Collection[str
 
 
 def _failure(said: Said, message: str, result: ScriptRan) -> DoorwardError:
-    """Where nothing ran, and only for now, the whole script may be asked for again, and says when."""
+    """The error of a failed script. When all steps were refused temporarily, it says when to retry the script."""
     if said.retry_after is not None and all(one["status"] == "refused" for one in said.steps):
         return _REFUSALS[said.code](message, retry_after=said.retry_after, result=result)
     return CommandFailed(message, result=result)
 
 
 def _never_ran(running: Running, error: DoorwardError) -> None:
-    """A script that does not begin has an exit code all the same, for whoever shows it as a shell would."""
+    """Set the exit code of a script that did not start, for clients that show it like a shell."""
     running.said.stderr = complaint("shell", error.message)
     running.said.exit_code = UNKNOWN if isinstance(error, UnknownCommand) else WRONG_USE
 

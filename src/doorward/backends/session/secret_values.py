@@ -1,7 +1,7 @@
-"""What in a line of the session shell is a secret: the value of a variable that is named like one.
+"""Find and hide secrets in lines of the session shell: the values of variables whose names suggest a secret.
 
-Such values are hidden from whatever is written down, by what they are: a variable stands for its value anywhere, in the
-words of a program, in what is written to a file, and in what somebody complains of.
+Secrets are hidden by value in everything that is recorded, because an expanded variable can appear anywhere: in the
+arguments of a program, in a written file, or in an error message.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _GIVEN = re.compile(
     re.DOTALL | re.ASCII,
 )
 _STANDS_FOR = re.compile(r"\$(?:\w+|\{\w+\}|\(.*\))", re.DOTALL)
-"""What only stands for a secret is none."""
+"""A reference to a secret is not a secret itself."""
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable of this name holds a secret. The folder that one is in is none, for all its name."""
+    """Whether a variable of this name holds a secret. PWD is the current folder, in spite of its name."""
     return name != "PWD" and redact.tells_of_a_secret(name)
 
 
 def in_text(text: Any) -> Iterator[str]:
-    """The secrets in lines of the shell, as they are and as they are spelt there; the lines need not be well formed."""
+    """The secrets in lines of the shell, as values and as they are spelled; the lines may be malformed."""
     if not isinstance(text, str) or not any(map(is_secret, set(_NAME.findall(text)))):
         return
     for found in _GIVEN.finditer(text):
@@ -58,7 +58,7 @@ def in_text(text: Any) -> Iterator[str]:
 
 
 def in_words(words: Sequence[Any]) -> Iterator[str]:
-    """The secrets among the words of one command: `name=value`, or `set` with a name and a value behind it."""
+    """The secrets among the words of one command: `name=value`, or `set name value`."""
     plain = [word if isinstance(word, str) else "" for word in words]
     for word in plain:
         name, equals, value = word.partition("=")
@@ -81,7 +81,7 @@ def in_steps(params: Mapping[str, Any]) -> Iterator[str]:
 
 
 def in_args(word: str, params: Mapping[str, Any]) -> Iterator[str]:
-    """The secrets in the parameters of a built-in, or of what is called like one."""
+    """The secrets in the parameters of a built-in, or of a command with the same parameters."""
     args = params.get("args")
     if isinstance(args, list):
         yield from in_words([word.removeprefix("sh/"), *args])
@@ -90,7 +90,7 @@ def in_args(word: str, params: Mapping[str, Any]) -> Iterator[str]:
 
 
 def hushed(ctx: Context, session: Session) -> Context:
-    """A call's view of the house in which calls inside it hide what this session keeps secret by now."""
+    """A context whose inner calls hide the secrets that this session holds by now."""
     secrets = [one for one in session.secrets if one not in ctx.call.hides]
     if not secrets:
         return ctx
@@ -98,12 +98,12 @@ def hushed(ctx: Context, session: Session) -> Context:
 
 
 def without(text: str, secrets: Sequence[str]) -> str:
-    """A text without these secrets, however they are spelt in it."""
+    """Remove these secrets from a text, in any spelling."""
     return redact.without(text, redact.secrets({}, (), secrets)) if secrets else text
 
 
 def _spelt(word: str) -> Iterator[str]:
-    """A value as it stands in a line, and as it is without its quotes."""
+    """A value as it is spelled in a line, and without its quotes."""
     try:
         meant = "".join(shlex.split(word))
     except ValueError:
@@ -113,5 +113,5 @@ def _spelt(word: str) -> Iterator[str]:
 
 
 def _plain(word: Word) -> str:
-    """A word as far as it is known before anything is filled in."""
+    """The text of a word before expansion."""
     return "".join(part.text for part in word.parts if isinstance(part, Text))

@@ -1,12 +1,12 @@
-"""The sessions of the shell: stored, each for the one user it belongs to, and forgotten when nobody uses them.
+"""The store of shell sessions; unused ones are deleted after a while.
 
-A session is found by its id together with its tenant and user, so the id of somebody else's means nothing. Without an
-id there is a new one, and never one that others share. While a call goes on in a session there is one object of it for
-that call and those inside it, so that what one of these changes (`cd`, `export`) is seen by the line that it stands in;
-another call that goes on in it at the same time has its own, and what both changed is put together in the end.
+A session is found by its id together with its tenant and user, so the id of another user's session is useless. Without
+an id a new session is created; sessions are never shared. A call and its inner calls share one session object, so the
+line sees changes such as `cd` and `export`. Another call that uses the session at the same time has its own object, and
+the changes of both are merged at the end.
 
-The keeper looks at the sessions of whoever it thinks for, and goes on in copies of its own: what it left in one of
-theirs (an alias, a folder) would be taken up by their next line, in their name and without anybody being asked.
+The keeper reads the sessions of the person it works for, but writes only to copies of its own: an alias or folder that
+it left in theirs would affect their next line, in their name and without an approval.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from doorward.backends.session.memory import Key as _Key
-from doorward.backends.session.memory import Memory
+from doorward.backends.session.memory import Key, Memory
 from doorward.backends.session.merging import merged
 from doorward.backends.session.secret_values import is_secret, without
 from doorward.backends.session.session import Session
@@ -50,42 +49,42 @@ class Sessions:
         self._clock = clock
         self._settings = settings
         self.builtins: Mapping[str, str] = builtins or {}
-        """The words of the shell that are commands of the house, and which."""
+        """The built-in words of the shell and their commands."""
         self._memory = Memory()
-        self._used: dict[_Key, _Use] = {}
-        """The sessions that a call goes on in at this moment."""
+        self._used: dict[Key, _Use] = {}
+        """The sessions that calls currently use."""
         self._storing = asyncio.Lock()
 
     async def open(self, caller: Caller, room: str, id: str = "") -> Session:
-        """The session of this caller with this id, where it was opened; a new one when no id is given."""
+        """The caller's session with this id, which must belong to this room; a new one when no id is given."""
         if not id:
             return self._made(caller, room)
         return await self._found(_key(caller, id), room)
 
     async def look(self, caller: Caller, room: str, id: str) -> Session:
-        """The session of this caller with this id, to be looked at and not to be changed."""
+        """The caller's session with this id, for reading only."""
         return await self._found(_key(caller, id, to_use=False), room)
 
-    async def _found(self, key: _Key, room: str) -> Session:
+    async def _found(self, key: Key, room: str) -> Session:
         id = key[0]
         session = _here.get().get(key) or await self._stored(key)
         if session is None:
             raise NotFound(
-                f"There is no session {shortened(id)} of yours; it may have been forgotten.",
-                hint="Leave out the session to begin a new one; session/list shows yours.",
+                f"You have no session {shortened(id)}; it may have expired.",
+                hint="Omit the session to open a new one; session/list shows yours.",
             )
         if session.room != room:
             there = f"in room {session.room!r}" if session.room else "outside rooms"
             here = f"in room {room!r}" if room else "outside rooms"
             raise NotPermitted(
-                f"The session {id} was opened {there} and goes on only there; this is {here}.",
-                hint="Begin a new session here by leaving it out.",
+                f"The session {id} was opened {there} and works only there; this call is {here}.",
+                hint="Omit the session to open a new one here.",
                 rule="house: a session stays where it was opened",
             )
         return session
 
     async def save(self, session: Session) -> None:
-        """Store a session; one that a call goes on in is stored when that call is over."""
+        """Store a session; one that the running call uses is stored when that call ends."""
         if key_of(session) not in _here.get():
             await self._put(session)
 
@@ -93,10 +92,10 @@ class Sessions:
     async def using(
         self, session: Session, *, stored: bool = True, tell: Tell = lambda _: None
     ) -> AsyncIterator[Session]:
-        """Go on in a session: calls inside find it by its id, and it is stored at the end, however that comes.
+        """Use a session: inner calls find it by its id, and it is stored at the end, also after a failure.
 
-        With `stored=False` it is of this call alone, and nothing is left of it. What was done counts even if it cannot
-        be stored then: `tell` is told of that.
+        With `stored=False` it is temporary and nothing is stored. A failure to store does not fail the call; `tell`
+        gets a message instead.
         """
         here, key = _here.get(), key_of(session)
         if key in here:
@@ -120,27 +119,27 @@ class Sessions:
                     del self._used[key]
 
     async def _keep(self, session: Session, before: Session | None, tell: Tell) -> None:
-        """Store a session at the end of a call; `before` is how that found it, if others may have stored it since."""
+        """Store a session at the end of a call; `before` is its initial state, if others may have stored it since."""
         try:
             async with self._storing:
                 now = await self._stored(key_of(session)) if before is not None else None
                 await self._put(session if now is None or before is None else merged(now, before, session))
         except DoorwardError as failure:
             log.warning("the session %s could not be stored: %s", session.id, failure.message)
-            tell(f"What the session {session.id} remembers of this could not be stored: {failure.message}")
+            tell(f"The changes to session {session.id} could not be stored: {failure.message}")
 
     async def mine(self, caller: Caller, limit: int = 100) -> list[Session]:
-        """The sessions of a caller, where its credential is good for, the last used first."""
+        """The sessions of a caller that its credential may reach, the last used first."""
         _, tenant, user, agent = _key(caller, "", to_use=False)
         rows = await shell_sessions.newest(self._store, tenant, user, agent, limit)
         return [one for one in map(self._read, rows) if caller.reaches(one.room)]
 
     @contextlib.asynccontextmanager
     async def apart(self, session: Session, by: Caller | None = None) -> AsyncIterator[Session]:
-        """A copy of a session for calls that may change it without changing the original.
+        """A temporary copy of a session, for calls that must not change the original.
 
-        `by` is who makes those calls, if not whoever the session belongs to: the keeper, which may see its history, but
-        not the values of variables that hold secrets.
+        `by` is the caller, if it is not the session's owner: the keeper, which may see the history, but not the values
+        of secret variables.
         """
         other = msgspec.structs.replace(
             session,
@@ -156,12 +155,12 @@ class Sessions:
             yield other
 
     async def end(self, caller: Caller, id: str) -> None:
-        """Forget a session of this caller, if its credential is good for where that was opened."""
+        """Delete a session of this caller, if its credential may reach the session's room."""
         key = _key(caller, id, to_use=False)
         use = self._used.get(key)
         found = await self._stored(key) or (use.session if use is not None else None)
         if found is None or not caller.reaches(found.room):
-            raise NotFound(f"There is no session {shortened(id)} of yours; session/list shows yours.")
+            raise NotFound(f"You have no session {shortened(id)}; session/list shows yours.")
         if use is not None:
             use.stored = False
         _, tenant, user, agent = key
@@ -169,7 +168,7 @@ class Sessions:
         await self._store.write(shell_sessions.delete(tenant, user, agent, id))
 
     def tidy(self) -> list[Statement]:
-        """Forget what nobody used for long."""
+        """Delete expired sessions."""
         before = self._clock.now() - self._settings.idle_days * 86_400
         self._memory.tidy(before)
         return [shell_sessions.forget(before)]
@@ -180,12 +179,12 @@ class Sessions:
         now = self._clock.now()
         return Session(tenant=tenant, user=user, agent=agent, id=id, room=room, created_at=now, used_at=now)
 
-    async def _stored(self, key: _Key) -> Session | None:
+    async def _stored(self, key: Key) -> Session | None:
         id, tenant, user, agent = key
         row = await shell_sessions.get(self._store, tenant, user, agent, id)
         if row is not None and row["used_at"] >= self._clock.now() - self._settings.idle_days * 86_400:
             return self._read(row)
-        use = self._used.get(key)  # somebody may have just begun it
+        use = self._used.get(key)  # it may be new and not stored yet
         return copy.deepcopy(use.session) if row is None and use is not None and use.stored else None
 
     def _read(self, row: Mapping[str, str]) -> Session:
@@ -205,7 +204,7 @@ class Sessions:
         )
 
     def _without_secrets(self, session: Session) -> Session:
-        """A session as it may be stored; variables that hold secrets stay in the memory of this process."""
+        """The session without its secrets, for storing; secret variables stay in memory."""
         secrets, shown = session.secrets, _storable(session)
         hidden = {name: value for name, value in session.env.items() if name not in shown}
         self._memory.keep(key_of(session), hidden, session.used_at)
@@ -217,38 +216,38 @@ class Sessions:
         )
 
 
-_NONE: Mapping[_Key, Session] = MappingProxyType({})
-_here: ContextVar[Mapping[_Key, Session]] = ContextVar("the sessions that the running call goes on in", default=_NONE)
+_NONE: Mapping[Key, Session] = MappingProxyType({})
+_here: ContextVar[Mapping[Key, Session]] = ContextVar("sessions of the running call", default=_NONE)
 
 
 class _Use:
-    """A session that calls go on in at this moment."""
+    """A session that calls currently use."""
 
     __slots__ = ("session", "shared", "stored", "users")
 
     def __init__(self, session: Session, stored: bool) -> None:
         self.session = session
-        """As the first of them has it."""
+        """The object of the first of these calls."""
         self.stored = stored
         self.users = 0
         self.shared = False
-        """Whether there was more than one at once."""
+        """Whether several calls used it at the same time."""
 
 
 def _storable(session: Session) -> dict[str, str]:
-    """The variables of a session that hold no secret."""
+    """The variables of a session without secrets."""
     held = session.secrets
     return {name: one for name, one in session.env.items() if not is_secret(name) and without(one, held) == one}
 
 
-def key_of(session: Session) -> _Key:
+def key_of(session: Session) -> Key:
     return session.id, session.tenant, session.user, session.agent
 
 
-def _key(caller: Caller, id: str, *, to_use: bool = True) -> _Key:
-    """Whose session is meant: for the keeper one of its own or, where it does not use it, of whoever it thinks for."""
+def _key(caller: Caller, id: str, *, to_use: bool = True) -> Key:
+    """The key of a session. For the keeper it is one of its own or, with `to_use=False`, of the person it works for."""
     if id and _ID.fullmatch(id) is None:
-        raise BadParams(f"A session is named by 8 to 64 letters, digits, - and _; given {shortened(id)}.")
+        raise BadParams(f"A session id has 8 to 64 letters, digits, - and _; given {shortened(id)}.")
     user, agent = caller.whose, ""
     if not caller.personal and caller.on_behalf_of:
         user, agent = caller.on_behalf_of, caller.id

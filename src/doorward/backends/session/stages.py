@@ -1,8 +1,8 @@
-"""Which command a word of the session shell means, and the call that is made of it.
+"""Resolve the command of a stage and call it.
 
-A word is looked for among the built-ins, then among the programs of the catalogue, then among all commands of the
-house. Whatever is found is called through the gate, which alone decides. Where two are called alike (`ls` is a
-built-in and a program), the first that this caller may run is taken.
+A word is looked up among the built-ins, then among the programs of the catalogue, then among all commands. The command
+is called through the gate, which alone decides. When two commands share a word (`ls` is a built-in and a program), the
+first one that the caller may run is used.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _CD = f"{AREA}/cd"
 _BASH = "bash"
 _HELP = "--help"
 _MOST_PARTS = 5
-"""How many subcommands are named where only the program was typed: `tar` alone is none, `tar create` is."""
+"""Maximum subcommands named in the error when only the program was typed, such as `tar` instead of `tar create`."""
 
 
 class Meant(msgspec.Struct, frozen=True):
     command: Command
     words: tuple[str, ...]
-    """The words that are left for it."""
+    """The remaining words, its arguments."""
     builtin: bool = False
     word: str = ""
-    """What was typed for it."""
+    """The word that was typed."""
 
 
 def meant(ctx: Context, words: Sequence[str]) -> Meant:
-    """The command that a stage means; a fault with the nearest names when there is none."""
+    """Resolve the command of a stage; raise a fault with the nearest names when there is none."""
     found = _candidates(ctx, words)
     if not found:
         raise StageFault(_unknown(ctx, words[0]), UNKNOWN)
@@ -63,9 +63,9 @@ async def call(
     streams: bool = False,
     columns: int = 0,
 ) -> Called:
-    """Call what a stage means, and wait for its end. With `streams`, what a program writes is passed on as it comes.
+    """Call the command of a stage and wait for its end. With `streams`, a program's output is streamed to the client.
 
-    `columns` is how wide the screen is that it prints on; 0 when it is none.
+    `columns` is the width of the screen; 0 when there is none.
     """
     one = meant(ctx, words)
     if one.words == (_HELP,) and not one.builtin:
@@ -77,7 +77,7 @@ async def call(
 
 
 async def direct(ctx: Context, session: Session, name: str, params: Mapping[str, Any], *, streams: bool) -> Called:
-    """Call a command by its name, with its own parameters; a program starts where the session is."""
+    """Call a command by its name, with its own parameters; a program starts in the session's folder."""
     command = meant(ctx, [name]).command
     if isinstance(command, CatalogueCommand) or command.name == _CD:
         params = {FOLDER: in_workspace(session.cwd, session) or ".", **params}
@@ -103,7 +103,7 @@ async def _asked(
 
 
 def _help_for(ctx: Context, one: Meant) -> Meant:
-    """`WORD --help` is answered alike, whatever the word stands for; programs know no such option of their own here."""
+    """`WORD --help` shows help for every command; catalogue programs declare no such option."""
     told = meant(ctx, ["help", one.command.name])
     return told if told.builtin else one
 
@@ -117,7 +117,7 @@ def _candidates(ctx: Context, words: Sequence[str]) -> list[Meant]:
     if (whole := f"{AREA}/{word}") in registry:
         found.append(Meant(registry[whole], rest))
     elif rest and (whole := f"{AREA}/{word}_{rest[0].replace('-', '_')}") in registry:
-        found.append(Meant(registry[whole], rest[1:]))  # `git log` is one program of the catalogue
+        found.append(Meant(registry[whole], rest[1:]))  # `git log` is one entry of the catalogue
     if not found:
         with contextlib.suppress(UnknownCommand):
             found.append(Meant(registry.resolve(word, (), private=ctx.caller.tenant == LOCAL), rest))
@@ -128,7 +128,7 @@ async def _params(ctx: Context, session: Session, one: Meant, piped: str | None)
     command, words = one.command, one.words
     if one.builtin:
         if one.word == "[" and words[-1:] != ("]",):
-            raise StageFault("a condition in brackets ends with ]")
+            raise StageFault("a condition in brackets must end with ]")
         return {"args": list(words), _INPUT: piped or "", "session": session.id}
     if isinstance(command, CatalogueCommand):
         prepared = prepare(command, session, words, piped)
@@ -143,7 +143,7 @@ async def _params(ctx: Context, session: Session, one: Meant, piped: str | None)
         raise StageFault(f"{sentence} Parameters: {command.usage}") from error
     if piped:
         if _INPUT not in command.arguments:
-            raise StageFault("it reads no input; leave out what is piped into it")
+            raise StageFault("it does not read standard input; remove the pipe")
         given.setdefault(_INPUT, piped)
     if command.name == _CD:
         given.setdefault(FOLDER, in_workspace(session.cwd, session) or ".")
@@ -151,7 +151,7 @@ async def _params(ctx: Context, session: Session, one: Meant, piped: str | None)
 
 
 def _by_name(command: Command, words: Sequence[str]) -> dict[str, Any]:
-    """Parameters as `--key=value`. A word by itself is the one parameter that has to be given."""
+    """Parse parameters as `--key=value`. A single plain word is the value of the only required parameter."""
     required = command.schema.get("required", [])
     single = required or list(command.arguments)[:1]
     if command.name == _BASH and len(words) == 2 and words[0] == "-c":
@@ -168,5 +168,5 @@ def _unknown(ctx: Context, word: str) -> str:
     known = dict.fromkeys((*builtins, *others))
     parts = [name.replace("_", " ", 1) for name in known if name.startswith(f"{word}_")][:_MOST_PARTS]
     near = parts or difflib.get_close_matches(word[:100], known, n=3, cutoff=0.6)
-    nearest = f"the nearest: {', '.join(near)}" if near else "help lists them, and search finds them by what they do"
-    return f"there is no command of this name; {nearest}"
+    nearest = f"the nearest: {', '.join(near)}" if near else "help lists all commands, search finds them by purpose"
+    return f"unknown command; {nearest}"

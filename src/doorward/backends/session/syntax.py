@@ -1,6 +1,6 @@
-"""What a text of the session shell consists of, and how each part is written.
+"""The syntax tree of a session shell script, and its conversion back to text.
 
-Whatever `written` makes of a script, the parser reads as the same script again.
+The parser reads the text that `written` returns as the same script again.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Joint = Literal["&&", "||"]
 class Text(msgspec.Struct, frozen=True):
     text: str
     quoted: bool
-    """Quoted text means itself; in other text `*`, `?`, `[` and a leading `~` stand for something."""
+    """Quoted text is literal; in unquoted text `*`, `?`, `[` and a leading `~` are special."""
 
 
 class Variable(msgspec.Struct, frozen=True):
     name: str
-    """Its name, or `?` for the exit code of what ran before."""
+    """Its name, or `?` for the last exit code."""
     otherwise: Word | None
-    """What stands for it where it is not set, or empty."""
+    """The default value, used when it is not set or empty."""
     quoted: bool
 
 
 class Output(msgspec.Struct, frozen=True):
-    """`$(…)`: what a script prints."""
+    """`$(…)`: the output of a script."""
 
     script: Script
     quoted: bool
@@ -43,7 +43,7 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def bare(self) -> str | None:
-        """The word as it stands, where nothing in it is quoted or stands for something else; else None."""
+        """The text of a word without quotes and expansions; None for other words."""
         if len(self.parts) == 1 and isinstance(one := self.parts[0], Text) and not one.quoted:
             return one.text
         return None
@@ -52,11 +52,11 @@ class Word(msgspec.Struct, frozen=True):
 class Redirect(msgspec.Struct, frozen=True):
     sign: Sign
     target: Word | None
-    """A file, or the text behind `<<<`; None where one stream joins the other."""
+    """A file, or the text after `<<<`; None when one stream joins the other."""
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """One command with its words; or variables that are set."""
+    """One command with its words, or variable assignments."""
 
     words: tuple[Word, ...]
     sets: tuple[tuple[str, Word], ...] = ()
@@ -75,13 +75,13 @@ class Chain(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """What stands between two line ends, or at least begins there."""
+    """One line of a script; a chain in it may continue on further lines."""
 
     chains: tuple[Chain, ...]
 
     @property
     def stages(self) -> Iterator[Stage]:
-        """Every stage in it, but for those in `$(…)`."""
+        """All stages of the line, except those in `$(…)`."""
         for chain in self.chains:
             for pipeline in (chain.first, *(one for _, one in chain.rest)):
                 yield from pipeline.stages
@@ -92,7 +92,7 @@ class Script(msgspec.Struct, frozen=True):
 
 
 def written(node: Script | Line | Chain | Pipeline | Stage | Redirect | Word) -> str:
-    """A part of a script as text."""
+    """Render a part of a script as text."""
     match node:
         case Script(lines=lines):
             return "\n".join(map(written, lines))

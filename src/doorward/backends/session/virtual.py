@@ -1,6 +1,6 @@
-"""Virtual files as the session shell itself reads and writes them: for redirects, input and patterns of names.
+"""Access of the session shell to virtual files, for redirects, input and file name patterns.
 
-Each access is a call inside the running one, by the commands of virtual files.
+Each access is an inner call of a vfs/* command.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from doorward.backends.session.exit_codes import WRONG_USE
 from doorward.model import Outcome
 
 MOST = 1_000_000
-"""How many characters a file may have that is read for a stage, as much as a stage may be given."""
+"""Maximum characters of a file that is read as input, the same as the maximum input of a stage."""
 _LINES = 1_000_000
 
 
 async def read(ctx: Context, path: str) -> str:
-    """The whole of a virtual file, as text."""
+    """Read a whole virtual file as text."""
     outcome = await _ask(ctx, "vfs/read", {"path": path, "limit": _LINES})
     _must(outcome, path)
     if outcome.result["cut"] or len(outcome.result["content"]) > MOST:
-        raise StageFault(f"{path} is too large to be read as input; at most {MOST} characters are", 1)
+        raise StageFault(f"{path} is too large to be read as input; the maximum is {MOST} characters", 1)
     return str(outcome.result["content"])
 
 
 async def write(ctx: Context, name: str, path: str, content: str, *, append: bool) -> Called:
-    """Write what a stage printed into a virtual file."""
+    """Write the output of a stage into a virtual file."""
     command = "vfs/append" if append else "vfs/write"
     outcome = await _ask(ctx, command, {"path": path, "content": content})
     made = called(name, outcome)
@@ -36,7 +36,7 @@ async def write(ctx: Context, name: str, path: str, content: str, *, append: boo
 
 
 async def names(ctx: Context, folder: str, *, recursive: bool, hidden: bool, most: int) -> list[tuple[str, bool]]:
-    """The paths in a folder and whether each is a folder itself. None where there is no such folder."""
+    """List the paths in a folder and whether each is a folder; an empty list when the folder does not exist."""
     outcome = await _ask(
         ctx, "vfs/list", {"path": folder, "recursive": recursive, "hidden": hidden, "limit": min(most, 10_000)}
     )
@@ -44,7 +44,7 @@ async def names(ctx: Context, folder: str, *, recursive: bool, hidden: bool, mos
         return []
     _must(outcome, folder)
     if outcome.result["cut"]:
-        raise StageFault(f"{folder} holds more names than a pattern is compared with ({most}); use find", 1)
+        raise StageFault(f"{folder} has more than {most} names, the maximum for a pattern; use find", 1)
     return [(one["path"], one["kind"] == "folder") for one in outcome.result["items"]]
 
 

@@ -1,4 +1,4 @@
-"""Reads the words of the session shell: plain text, quotes, backslashes, variables and `$(…)`."""
+"""The part of the parser that reads words: plain text, quotes, backslashes, variables and `$(…)`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from doorward.calltext import end_of_json
 DEEPEST = 10
 _LONGEST_JSON = 16_384
 _MOST_TRIES = 50
-"""How often a bracket behind `--key=` may turn out to be no JSON; each look may cost the whole length."""
+"""Maximum failed attempts to read JSON after `--key=`, because each may scan the whole text."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPTION = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{0,100}=")
 _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()=]*+=|[^\s'\"\\$`|&;<>()=]++|[^\S \t\r\n]++")
-"""A piece of plain text; it ends behind each `=`, since JSON may begin there."""
+"""A piece of plain text; it ends after each `=`, because JSON may begin there."""
 _CONTINUED = re.compile(r"\\\r?\n")
 _BRACES = re.compile(r"\{([^{}\s]*+)\}")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
@@ -25,7 +25,7 @@ _VALID_VARIABLES = "$NAME, ${NAME}, ${NAME:-text}, $? and $(command)"
 
 
 class Words(Cursor):
-    """The part of the parser that knows words. What stands in `$(…)` is read by whoever knows scripts."""
+    """Parses words. The subclass parses the script in `$(…)`."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class Words(Cursor):
         raise NotImplementedError
 
     def word(self) -> Word:
-        """One word; empty where there is none."""
+        """Parse one word; it is empty when there is none."""
         start, parts = self.at, _Parts()
         while (seen := self.seen()) and seen not in " \t\n|&;<>()" and not self.at_line_end():
             if (continued := _CONTINUED.match(self.text, self.at)) is not None:
@@ -45,7 +45,7 @@ class Words(Cursor):
                 self._part(parts, "")
         word = parts.word()
         if any("," in found or ".." in found for found in _BRACES.findall(parts.unquoted)):
-            raise self.fault("braces are not expanded here; write each word by itself, or put it in quotes", start)
+            raise self.fault("brace expansion is not supported; write each word separately, or put it in quotes", start)
         return word
 
     def _part(self, parts: _Parts, closing: str) -> None:
@@ -60,7 +60,7 @@ class Words(Cursor):
             self._double(parts)
         elif seen == "\\":
             if self.at + 1 >= len(self.text):
-                raise self.fault("a backslash is the last character; it quotes the one behind it", unfinished=True)
+                raise self.fault("a character is missing after the last backslash", unfinished=True)
             parts.add(self.text[self.at + 1], quoted=True)
             self.at += 2
         elif seen == "$":
@@ -79,7 +79,7 @@ class Words(Cursor):
             self.at += len(text)
 
     def _json(self, parts: _Parts, start: int) -> bool:
-        """An object or a list right behind `--key=`, as it stands: quotes in it are JSON's and not the shell's."""
+        """Parse a JSON object or list directly after `--key=`; quotes in it belong to JSON and not to the shell."""
         if self._tries > _MOST_TRIES or self.at - start > 110:
             return False
         if _OPTION.fullmatch(self.text, start, self.at) is None:
@@ -125,7 +125,7 @@ class Words(Cursor):
         self.at += 1
 
     def _dollar(self, parts: _Parts, *, quoted: bool) -> None:
-        """What begins with `$`."""
+        """Parse an expansion that begins with `$`."""
         start = self.at
         self.at += 1
         seen = self.seen()
@@ -144,7 +144,7 @@ class Words(Cursor):
             parts.put(self._output(start, quoted))
         elif seen and (seen in "0123456789@*#$!-" or (seen in "'\"" and not quoted)):
             raise self.fault(
-                f"${seen} is not part of this shell; valid: {_VALID_VARIABLES}; put a plain $ in single quotes",
+                f"${seen} is not supported; valid: {_VALID_VARIABLES}; put a plain $ in single quotes",
                 start,
             )
         else:
@@ -162,11 +162,11 @@ class Words(Cursor):
         if not self.seen():
             raise self.open("${", start)
         if not name or not self.takes("}"):
-            raise self.fault(f"this is no way to name a variable; valid: {_VALID_VARIABLES}", start)
+            raise self.fault(f"this is not a valid variable; valid: {_VALID_VARIABLES}", start)
         return Variable(name, otherwise, quoted)
 
     def _default(self, quoted: bool) -> Word:
-        """What stands behind `:-`, up to the brace; blanks are part of it."""
+        """Parse the default value after `:-`, up to the brace; blanks are part of it."""
         parts = _Parts()
         while (seen := self.seen()) and seen != "}" and not (seen == '"' and quoted):
             if seen in " \t\n\r|&;<>(){":
@@ -178,7 +178,7 @@ class Words(Cursor):
 
     def _output(self, start: int, quoted: bool) -> Output:
         if self.seen() == "(":
-            raise self.fault("$(( )) is not part of this shell: it does not calculate", start)
+            raise self.fault("$(( )) is not supported: the shell has no arithmetic", start)
         self._deeper(start)
         script = self.script(")")
         self._depth -= 1
@@ -189,14 +189,14 @@ class Words(Cursor):
     def _deeper(self, start: int) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self.fault(f"$( ) and ${{ }} stand inside each other at most {DEEPEST} deep", start)
+            raise self.fault(f"$( ) and ${{ }} can be nested at most {DEEPEST} levels deep", start)
 
     def _backquote(self) -> Exception:
-        return self.fault("backquotes are not part of this shell; write $(command), or put it in single quotes")
+        return self.fault("backquotes are not supported; write $(command), or put it in single quotes")
 
 
 class _Parts:
-    """The parts of a word as they are found; texts that mean the same way become one."""
+    """Collects the parts of a word; adjacent texts with the same quoting become one."""
 
     def __init__(self) -> None:
         self._found: list[Part] = []

@@ -1,4 +1,4 @@
-"""shell/* and bash: programs, run in the sandbox."""
+"""Commands shell/* and bash: run programs in the sandbox. The interactive session shell is in `doorward.shell`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bash."""
+"""The command bash: run a script in the sandbox."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from doorward.signatures import result_schema, signature_schema
 
 LARGEST_SCRIPT = 100_000
 _SECONDS = 3_600.0
-"""The script itself is stopped by the setting sandbox.wall_seconds; this only ends what even that does not."""
+"""A last resort. The setting sandbox.wall_seconds stops the script earlier."""
 
 bash_family = Family("", category="shell")
 
 Script = Annotated[
-    str, Meta(description="The script as bash reads it, at most 100,000 bytes", min_length=1, max_length=LARGEST_SCRIPT)
+    str, Meta(description="The bash script, at most 100,000 bytes", min_length=1, max_length=LARGEST_SCRIPT)
 ]
 
 Live = Annotated[
     bool,
-    Meta(description="Whether it writes straight into the workspace as it runs, which cannot be undone"),
+    Meta(description="Write directly to the workspace while it runs; this cannot be undone"),
 ]
 
 
 async def bash(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> Ran:
-    """Run a bash script in the workspace, inside the sandbox, and give what it wrote.
+    """Run a bash script in the workspace, inside the sandbox, and return its output.
 
-    What it changes is made in the workspace all at once, when it has ended, and can be taken back with `undo`.
-    Scripts that would plainly destroy something are refused before they start. That list is a help to whoever made a
-    mistake; what protects is the sandbox.
+    Its changes are applied to the workspace all at once when it ends, and can be reverted with `undo`. Scripts that
+    would obviously destroy something are refused before they start. That check catches mistakes; the sandbox is the
+    protection.
     """
     return await running.run(ctx, task(command, folder, live))
 
@@ -62,22 +62,22 @@ def task(command: str, folder: str, live: bool) -> running.Task:
 
 
 class Bash(Command):
-    """Refuses a destructive script with its parameters, so that nobody is asked to approve it."""
+    """Refuses a destructive script when its parameters are checked, so that it never waits for approval."""
 
     def check(self, params: Mapping[str, Any]) -> None:
         super().check(params)
         script = params["command"]
         if "\x00" in script:
-            raise BadParams("bash: the script holds a NUL byte, which no script can.")
+            raise BadParams("bash: the script contains a NUL byte, which is not valid in a script.")
         size = len(script.encode())
         if size > LARGEST_SCRIPT:
-            raise BadParams(f"bash: the script has {size} bytes; at most {LARGEST_SCRIPT} are valid.")
+            raise BadParams(f"bash: the script has {size} bytes; at most {LARGEST_SCRIPT} are allowed.")
         folder_inside(params.get("folder", "."))
         why = reason(script)
         if why:
             raise BadParams(
                 f"bash: the script is refused because it {why}.",
-                hint="Change only files of the workspace, and name them one by one.",
+                hint="Change only files in the workspace, and name each of them.",
             )
 
 
@@ -95,7 +95,7 @@ def _declared() -> Command:
             timeout=_SECONDS,
             undo=Undo(tree.KIND),
             examples=(
-                Example("how many lines of Python there are", {"command": "cat src/*.py | wc -l"}),
+                Example("count the lines of Python", {"command": "cat src/*.py | wc -l"}),
                 Example("count words in notes", {"command": "for f in *.md; do wc -w $f; done", "folder": "notes"}),
             ),
             related=("shell/script",),

@@ -1,4 +1,4 @@
-"""An entry of the catalogue as a command: parameters in, a program run, its result out."""
+"""The command of a catalogue entry: it runs a program in the sandbox."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from doorward.signatures import result_schema
 AREA = "shell"
 _LONGEST = 86_400.0
 _returns = functools.cache(functools.partial(result_schema, running.run))
-"""The one shape in which all programs end."""
-_NO_UNDO = NoUndo("what a program does on the network cannot be taken back")
+"""The result schema of all programs."""
+_NO_UNDO = NoUndo("what a program does on the network cannot be undone")
 
 
 _MOST_KNOWN = 1_000
 _known: dict[tuple[str, float], CatalogueCommand] = {}
-"""By the version of its entry and the setting that it depends on."""
+"""A cache, keyed by the version of the entry and the setting that it depends on."""
 
 
 class CatalogueCommand(Command):
-    """Its parameters are checked down to the last word before anything is decided, so that what cannot run is refused
-    and neither asked of a person nor recorded as begun."""
+    """A program of the catalogue. All its parameters are checked before the gate decides, so that a call that cannot
+    run is refused, and neither waits for approval nor is recorded as started."""
 
     def __init__(self, entry: Entry, settings: Settings) -> None:
         self.entry = entry
@@ -61,14 +61,14 @@ class CatalogueCommand(Command):
 
     @property
     def usage(self) -> str:
-        """Required is what must be given by name, unless all of it is given as typed, in `arguments`."""
+        """Required parameters are those to give by name, unless the whole command line is given as `arguments`."""
         return self._usage(required(self.entry))
 
     def check(self, params: Mapping[str, Any]) -> None:
         self.task(params)
 
     def task(self, params: Mapping[str, Any]) -> running.Task:
-        """What would run for these parameters; a refusal when they do not fit."""
+        """The program run for these parameters. Raise BadParams if they are not valid."""
         entry = self.entry
         given = params.get(ARGUMENTS)
         if given is None:
@@ -90,7 +90,7 @@ class CatalogueCommand(Command):
         )
 
     def _typed(self, params: Mapping[str, Any], given: list[str]) -> dict[str, Any]:
-        """The arguments as a person types them, as the parameters they mean."""
+        """Parse arguments as typed on a command line into parameters."""
         others = [key for key in params if key not in (ARGUMENTS, FOLDER, INPUT)]
         if others:
             raise BadParams(
@@ -106,7 +106,7 @@ class CatalogueCommand(Command):
             if name not in params:
                 raise BadParams(
                     f"{self.name}: parameter {name!r} is missing.",
-                    hint=f"Parameters: {self.usage}; or {ARGUMENTS} alone, with all of it as typed.",
+                    hint=f"Parameters: {self.usage}; or only {ARGUMENTS}, with the command line as typed.",
                 )
 
     async def _run(self, ctx: Context, /, **params: Any) -> Ran:
@@ -116,10 +116,10 @@ class CatalogueCommand(Command):
         return await running.foresee(ctx, await self._guarded(ctx, params))
 
     async def _guarded(self, ctx: Context, params: Mapping[str, Any]) -> running.Task:
-        """What runs here and now, once what can only be seen here and now does not forbid it."""
+        """The program run, after checks that need the current settings and workspace."""
         task = self.task(params)
         if task.network and not ctx.house.settings.sandbox.network:
-            raise NotPermitted(f"{self.name} needs the network, which the setting sandbox.network does not grant.")
+            raise NotPermitted(f"{self.name} needs the network, which the setting sandbox.network does not allow.")
         if self.entry.program == git.PROGRAM:
             makes_one = self.entry.prefix[:1] == ("init",)
             environment = await asyncio.to_thread(
@@ -134,12 +134,12 @@ class CatalogueCommand(Command):
             "argv": list(task.argv),
             "folder": task.folder,
             "workspace": "may be changed" if task.writes else "is read-only",
-            "note": "Nothing was run; a program's whole effect cannot be known without running it.",
+            "note": "Nothing was run. The full effect of a program cannot be known without running it.",
         }
 
 
 def commands(entries: Iterable[Entry], settings: Settings) -> tuple[list[Command], dict[str, str]]:
-    """The commands of a catalogue, and the other names that find them."""
+    """Build the commands of a catalogue, and their aliases."""
     made: list[Command] = []
     aliases: dict[str, str] = {}
     for entry in entries:
@@ -149,13 +149,13 @@ def commands(entries: Iterable[Entry], settings: Settings) -> tuple[list[Command
             raise TypeError(f"command {entry.name}: {error.message}") from error
         for alias in entry.aliases:
             if alias in aliases:
-                raise TypeError(f"the alias {alias!r} is given to {aliases[alias]!r} and to '{AREA}/{entry.name}'")
+                raise TypeError(f"the alias {alias!r} is used for both {aliases[alias]!r} and '{AREA}/{entry.name}'")
             aliases[alias] = f"{AREA}/{entry.name}"
     return made, aliases
 
 
 def _command(entry: Entry, settings: Settings) -> CatalogueCommand:
-    """The command of an entry: the one from before while the entry is as it was, so that who knew it knows it still."""
+    """The command of an entry. An unchanged entry keeps its command object, so that references to it stay valid."""
     key = (entry.version, settings.sandbox.wall_seconds)
     found = _known.get(key)
     if found is None:

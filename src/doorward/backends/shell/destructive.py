@@ -1,6 +1,6 @@
-"""Scripts that would plainly destroy something, known by what they say.
+"""Detect scripts that would obviously destroy something, by their text.
 
-A help to whoever made a mistake, in time to correct it: what protects is the sandbox.
+This catches mistakes before they run. It is not the protection: that is the sandbox.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _DEEPEST = 8
 
 
 def reason(script: str) -> str:
-    """Why a script is refused before it starts, as a clause; empty when nothing in it is known to destroy."""
+    """Why a script is refused before it starts, as a clause; empty if nothing destructive is found."""
     return _reason(script, 0)
 
 
 def _reason(script: str, depth: int) -> str:
     if depth > _DEEPEST:
-        return "runs scripts within scripts deeper than can be looked into"
+        return "nests scripts within scripts too deeply to check"
     try:
         pipelines = read(script)
     except (TooMuch, RecursionError):
-        return "is longer or nests deeper than can be looked into"
+        return "is too long or too deeply nested to check"
     return _of_pipelines(pipelines, depth)
 
 
@@ -79,7 +79,7 @@ def _of_pipelines(pipelines: Iterable[Pipeline], depth: int) -> str:
 
 
 def resolved(command: Simple) -> tuple[str, list[Word]]:
-    """The program that a command comes down to behind `sudo`, `env` and their like, and the words behind it."""
+    """The program that a command runs behind wrappers such as `sudo` and `env`, and its arguments."""
     words = list(command.words)
     while words and words[0].text in _RESERVED:
         words.pop(0)
@@ -115,16 +115,16 @@ def _removal(program: str, texts: list[str], folder: str) -> str:
     targets = [_absolute(text, folder) for text in texts if not text.startswith("-")]
     if program == "rm":
         if any(flag.startswith("--no-p") for flag in flags):
-            return "tells rm not to spare the root folder"
+            return "tells rm not to protect the root folder"
         recursive = any(
             flag.startswith("--r") if flag.startswith("--") else bool({"r", "R"} & set(flag)) for flag in flags
         )
         if recursive and any(_is_system(target) for target in targets):
-            return "removes the root folder or a folder of the system, with all that is in it"
+            return "removes the root folder or a system folder with everything in it"
     if program == "find" and any(_is_system(target) for target in targets[:1]):
         runs = [texts[place + 1] for place, text in enumerate(texts[:-1]) if text in ("-exec", "-execdir", "-ok")]
         if "-delete" in texts or any(posixpath.basename(name) in ("rm", "unlink", "shred") for name in runs):
-            return "removes what it finds in the root folder or a folder of the system"
+            return "removes files that it finds in the root folder or a system folder"
     return ""
 
 
@@ -140,7 +140,7 @@ def _rights(program: str, texts: list[str]) -> str:
                 modes.append(text.removeprefix("--mode=").removeprefix("-m"))
     elif program == "find" and "chmod" in [posixpath.basename(text) for text in texts]:
         modes = texts
-    return "gives everybody every right to files (chmod 777)" if any(_is_777(mode) for mode in modes) else ""
+    return "gives everybody all rights to files (chmod 777)" if any(_is_777(mode) for mode in modes) else ""
 
 
 def _is_777(mode: str) -> bool:
@@ -189,7 +189,7 @@ def _targets(command: Simple, program: str, texts: list[str]) -> Iterator[str]:
 
 
 def _fetched(command: Simple, program: str, words: list[Word]) -> str:
-    """A shell that is handed a download as a script: `bash -c "$(curl …)"`, `source <(curl …)`, `$(curl …)`."""
+    """Detect a shell that runs a download as a script: `bash -c "$(curl …)"`, `source <(curl …)`, `$(curl …)`."""
     runs = program in _SHELLS or program in (".", "source", "eval") or bool(_INTERPRETERS.fullmatch(program))
     handed: list[Word] = [*words, *command.fed] if runs else list(command.words[:1])
     if runs:
@@ -208,7 +208,7 @@ def _downloads(word: Word) -> bool:
 
 
 def _piped(pipeline: Pipeline, depth: int) -> str:
-    """What one command of a pipeline makes, run as a script by a later one."""
+    """Check scripts that one command of a pipeline writes and a later one runs."""
     downloads, said = False, ""
     for command in pipeline.commands:
         program, words = resolved(command)
@@ -229,7 +229,7 @@ def _piped(pipeline: Pipeline, depth: int) -> str:
 
 
 def _reads_its_script(program: str, texts: list[str]) -> bool:
-    """Whether it takes its standard input for a script."""
+    """Whether the program runs its standard input as a script."""
     if program in (".", "source"):
         return "/dev/stdin" in texts
     operands = [text for text in texts if not text.startswith("-") and text != "/dev/stdin"]
@@ -243,7 +243,7 @@ def _reads_its_script(program: str, texts: list[str]) -> bool:
 
 
 def _inner_script(command: Simple, program: str, texts: list[str], depth: int) -> str:
-    """Scripts that a command is given as a text."""
+    """Check scripts that a command gets as an argument."""
     scripts: list[str] = []
     if program in _SHELLS:
         behind = list(itertools.dropwhile(lambda text: not _is_short(text, "c"), texts))[1:]
@@ -259,7 +259,7 @@ def _inner_script(command: Simple, program: str, texts: list[str], depth: int) -
 
 
 def _is_short(text: str, letters: str) -> bool:
-    """Whether a word is a cluster of short options with one of these letters in it."""
+    """Whether a word is a cluster of short options that contains one of these letters."""
     return text.startswith("-") and not text.startswith("--") and any(letter in text[:50] for letter in letters)
 
 
@@ -270,7 +270,7 @@ def _absolute(path: str, folder: str) -> str:
 
 
 def _is_system(path: str) -> bool:
-    """Whether a path is the root folder, everything in it, or one of the system's own folders."""
+    """Whether a path is the root folder, everything in it, or a system folder."""
     if not path.startswith("/"):
         return False
     parts = [part for part in path.split("/") if part]

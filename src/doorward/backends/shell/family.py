@@ -1,4 +1,4 @@
-"""What the shell commands share: the family they belong to and the way they name a folder."""
+"""Shared parts of the shell commands: the family and parameter types."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from doorward.command import Family
 
 family = Family("shell", category="shell")
 
-SessionId = Annotated[str, Meta(description="A session of yours, as session/list shows it; empty: none", max_length=64)]
+SessionId = Annotated[str, Meta(description="One of your sessions, from session/list; empty for none", max_length=64)]
 
 StartFolder = Annotated[
     str,
     Meta(
-        description="The folder to start in, relative to the workspace; paths are relative to it",
+        description="The working folder, relative to the workspace; paths are relative to it",
         min_length=1,
         max_length=4096,
     ),

@@ -1,4 +1,4 @@
-"""shell/files."""
+"""The command shell/files."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from doorward.facts import Access, Effects, Safety, Tier
     undo=READS_ONLY,
     examples=[
         Example("everything below src with modes and sizes", {"path": "src", "recursive": True}),
-        Example("hidden files, too", {"hidden": True}),
+        Example("include hidden files", {"hidden": True}),
     ],
     related=["file/list", "file/stat"],
 )
 async def list_files(
     ctx: Context,
     path: FolderPath = ".",
-    recursive: Annotated[bool, Meta(description="Whether to go into the folders below, too")] = False,
+    recursive: Annotated[bool, Meta(description="Include the contents of subfolders")] = False,
     hidden: Hidden = False,
-    limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
+    limit: Annotated[int, Meta(description="Maximum number of entries", ge=1, le=10_000)] = 500,
 ) -> DetailedFolder:
-    """List a folder of the workspace with everything that is known of each entry: mode, owner, links, size, times."""
+    """List a folder of the workspace with all attributes of each entry: mode, owner, links, size, times."""
     shown = await listed(ctx, folder_inside(path), _in_detail, recursive=recursive, limit=limit, hidden=hidden)
     return cast("DetailedFolder", shown)
 

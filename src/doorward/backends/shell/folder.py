@@ -1,4 +1,4 @@
-"""shell/cd."""
+"""The command shell/cd."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from doorward.sandbox.view import WORKSPACE
     cost=1,
     timeout=5,
     undo=READS_ONLY,
-    examples=[Example("work in the folder src from now on", {"path": "src"})],
+    examples=[Example("change to the folder src", {"path": "src"})],
     related=["shell/context", "shell/script"],
 )
 async def change_folder(
@@ -35,10 +35,10 @@ async def change_folder(
     path: Annotated[str, Meta(description="The folder to go to", min_length=1, max_length=4096)] = WORKSPACE,
     folder: StartFolder = ".",
 ) -> Place:
-    """Check that a folder can be worked in, and tell what to pass as `folder` to work there.
+    """Check that a folder exists, and return the `folder` to pass to commands that work there.
 
-    Every program runs as a call of its own, so there is no current folder that lasts: what a call works in is part of
-    the call, and so of what a person approves. In a shell/script, `cd` holds for the steps behind it.
+    Every program runs as its own call, so no current folder is kept between calls: the folder is part of the call, and
+    of what a person approves. In a shell/script, `cd` applies to the steps that follow.
     """
     start = folder_inside(folder)
     there = folder_inside(inside(path, start) if start == "." else f"{start}/{inside(path, start)}")
@@ -50,4 +50,4 @@ def _look(ctx: Context, folder: str) -> None:
     with Root(ctx.workspace) as root:
         kind = root.entry(folder, follow=True).kind
     if kind != "folder":
-        raise BadParams(f"{folder!r} is a {kind}; give the path of a folder.")
+        raise BadParams(f"{folder!r} is a {kind}. Give the path of a folder.")

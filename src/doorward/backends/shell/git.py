@@ -1,8 +1,8 @@
-"""Git without its ways to run other programs: what a repository says is looked at first, and what it could say anyway
-is said otherwise by the environment.
+"""Run git without letting a repository start other programs.
 
-Three locks, each of which would do: the repository's configuration holds nothing but harmless keys; keys that start
-programs are overridden; and git finds no program to start, not even itself, on its PATH. Behind them is the sandbox.
+Three defences, each sufficient alone: the repository's configuration may hold only harmless keys; keys that start
+programs are overridden by the environment; and git finds no program to start, not even itself, on its PATH. Behind
+them is the sandbox.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OVERRIDES = {
     "advice.detachedHead": "false",
     "init.defaultBranch": "main",
 }
-"""In force over whatever a repository says."""
+"""These override the repository's configuration."""
 
 _ENVIRONMENT = {
     "PATH": _NOWHERE,
@@ -74,9 +74,9 @@ _ENVIRONMENT = {
 
 
 def guarded(workspace: Path, folder: str, caller: str, *, makes_one: bool) -> dict[str, str]:
-    """The environment for git in a folder of the workspace, once its repository has been looked at. It blocks.
+    """Check the repository of a folder, and return the environment for git there. This call blocks.
 
-    Without a repository there is nothing to do but to make one.
+    Without a repository, only `git init` can run (`makes_one`).
     """
     with Root(workspace) as root:
         found = _repository(root, folder)
@@ -84,14 +84,14 @@ def guarded(workspace: Path, folder: str, caller: str, *, makes_one: bool) -> di
             _check(root, found)
     if found is None and not makes_one:
         raise NotFound(
-            f"There is no git repository at {folder!r} or above it in the workspace; shell/git_init makes one."
+            f"There is no git repository at {folder!r} or above it in the workspace. Create one with shell/git_init."
         )
     environment = {**_ENVIRONMENT, "GIT_AUTHOR_NAME": caller, "GIT_CONFIG_COUNT": str(len(_OVERRIDES))}
     for number, (key, value) in enumerate(_OVERRIDES.items()):
         environment[f"GIT_CONFIG_KEY_{number}"] = key
         environment[f"GIT_CONFIG_VALUE_{number}"] = value
     if found is not None and not makes_one:
-        # Named outright, so that git uses the repository that was looked at and searches for no other.
+        # Set explicitly, so that git uses the repository that was checked and does not search for another.
         tree = posixpath.relpath(found, folder)
         environment["GIT_DIR"] = f"{tree}/.git"
         environment["GIT_WORK_TREE"] = tree
@@ -111,8 +111,8 @@ def _repository(root: Root, folder: str) -> str | None:
             continue
         if kind != "folder":
             raise CommandFailed(
-                f"{_join(place, '.git')} is a {kind} and leads elsewhere; only a repository whose .git is a folder in"
-                " the workspace is worked in."
+                f"{_join(place, '.git')} is a {kind} and leads elsewhere. git runs only in a repository whose .git is"
+                " a folder in the workspace."
             )
         return place
 
@@ -120,7 +120,7 @@ def _repository(root: Root, folder: str) -> str | None:
 def _check(root: Root, place: str) -> None:
     git = _join(place, ".git")
     if _has(root, f"{git}/commondir"):
-        raise CommandFailed(f"{git}/commondir leads to another repository; give it a repository of its own.")
+        raise CommandFailed(f"{git}/commondir leads to another repository. Use a separate repository.")
     for name in ("config", "config.worktree"):
         file = f"{git}/{name}"
         content = root.find(file, _LARGEST_CONFIG)
@@ -129,11 +129,11 @@ def _check(root: Root, place: str) -> None:
         try:
             strange = [key for key in gitconfig.keys(content.data) if not gitconfig.is_harmless(key)]
         except ValueError as error:
-            raise CommandFailed(f"{file} cannot be read with certainty, so git is not run: {error}.") from error
+            raise CommandFailed(f"{file} cannot be parsed reliably, so git is not run: {error}.") from error
         if strange:
             raise CommandFailed(
-                f"The repository's own configuration has {', '.join(strange[:5])}, which may start programs or lead"
-                f" elsewhere, so git is not run; take it out of {file}.",
+                f"The repository's configuration has {', '.join(strange[:5])}, which may start programs or lead"
+                f" elsewhere, so git is not run. Remove it from {file}.",
             )
 
 

@@ -1,7 +1,7 @@
-"""A repository's configuration file, read strictly: every key that git would see, or a refusal.
+"""A strict parser for a repository's configuration file: it finds every key that git would see, or raises an error.
 
-Git can be told by its configuration to run programs in some fifty ways, and every version adds some. So what is known
-to be harmless is listed here, and a repository that says anything else is not worked in.
+Git's configuration can start programs in some fifty ways, and every version adds more. So the harmless keys are listed
+here, and git does not run in a repository that has any other key.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(?P<value>.*))?")
 _WHOLE_SECTIONS = frozenset(
     {"advice", "author", "blame", "color", "column", "committer", "gc", "gui", "i18n", "index", "lfs", "pack", "status"}
 )
-"""Sections in which no key of any version starts a program or leads elsewhere."""
+"""Sections without any key, in any version, that starts a program or leads elsewhere."""
 
 _KEYS = {
     "apply": "ignorewhitespace whitespace",
@@ -63,7 +63,7 @@ _HARMLESS = {section: frozenset(keys.lower().split()) for section, keys in _KEYS
 
 
 def keys(text: bytes) -> Iterator[str]:
-    """Every `section.subsection.key` of a configuration file; ValueError for a line that git might read otherwise."""
+    """Yield every `section.subsection.key` of the file. Raise ValueError for a line that git might read differently."""
     try:
         lines = text.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
@@ -71,7 +71,7 @@ def keys(text: bytes) -> Iterator[str]:
     section = ""
     for number, line in enumerate(lines, 1):
         if any(ord(letter) < 32 and letter != "\t" for letter in line):
-            raise ValueError(f"line {number} holds a control character")
+            raise ValueError(f"line {number} contains a control character")
         rest = line.strip()
         while header := _HEADER.match(rest):
             section, rest = _section(header), rest[header.end() :].strip()
@@ -81,12 +81,12 @@ def keys(text: bytes) -> Iterator[str]:
         if found is None or not section:
             raise ValueError(f"line {number} is not understood")
         if rest.endswith("\\"):
-            raise ValueError(f"line {number} goes on in the next line, which is not read here")
+            raise ValueError(f"line {number} continues on the next line, which is not supported")
         yield f"{section}.{found['key'].lower()}"
 
 
 def is_harmless(key: str) -> bool:
-    """Whether a key is known to start no program and to lead nowhere else."""
+    """Whether a key is known not to start a program or lead elsewhere."""
     section, _, rest = key.partition(".")
     last = rest.rpartition(".")[2]
     return section in _WHOLE_SECTIONS or last in _HARMLESS.get(section, frozenset())

@@ -1,4 +1,4 @@
-"""shell/history."""
+"""The command shell/history."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from doorward.store import shell_history
 )
 async def history(
     ctx: Context,
-    limit: Annotated[int, Meta(description="At most so many, newest first", ge=1, le=500)] = 10,
+    limit: Annotated[int, Meta(description="Maximum number of commands, newest first", ge=1, le=500)] = 10,
     session: SessionId = "",
 ) -> PastCalls:
-    """List your own last shell commands and how they ended, newest first, as the ledger has them.
+    """List your last shell commands and their outcomes, newest first, from the ledger.
 
-    With a session, also the lines that were typed in it.
+    With a session, also list the lines typed in it.
     """
     past: PastCalls = {"items": await recent(ctx, limit)}
     if session:

@@ -1,4 +1,4 @@
-"""shell/info and shell/context."""
+"""Commands shell/info and shell/context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doorward.command import READS_ONLY, Example
 from doorward.facts import Access, Effects, Safety, Tier
 from doorward.sandbox.view import WORKSPACE, environment
 
-_TEMPORARY = "/tmp"  # noqa: S108 - what it is called in the sandbox, where each program has its own
+_TEMPORARY = "/tmp"  # noqa: S108 - the path inside the sandbox, where each program has its own
 _RECENT = 10
 
 
@@ -33,13 +33,13 @@ _RECENT = 10
     related=["shell/context", "system/status"],
 )
 async def info(ctx: Context, session: SessionId = "") -> Info:
-    """Tell how programs run here: their workspace, environment, limits and sandbox, and which commands there are."""
+    """Show how programs run here: workspace, environment, limits, sandbox and number of commands."""
     house = ctx.house
     level, limits, book = await house.sandbox.level(), house.settings.sandbox, house.catalogue
     shown: Info = {
         "workspace": WORKSPACE,
         "folder": ".",
-        "user": "a user of the sandbox's own, without rights outside it",
+        "user": "a separate user of the sandbox, without rights outside it",
         "environment": environment(_TEMPORARY),
         "sandbox": level.word,
         "missing": list(level.missing),
@@ -76,12 +76,12 @@ async def info(ctx: Context, session: SessionId = "") -> Info:
 )
 async def context(
     ctx: Context,
-    include_history: Annotated[bool, Meta(description="Whether to show your last shell commands")] = True,
-    include_env: Annotated[bool, Meta(description="Whether to show the environment of programs")] = False,
+    include_history: Annotated[bool, Meta(description="Include your last shell commands")] = True,
+    include_env: Annotated[bool, Meta(description="Include the environment of programs")] = False,
     folder: StartFolder = ".",
     session: SessionId = "",
 ) -> Surroundings:
-    """Tell what matters before running something: who and where you are, which shell commands you may run here."""
+    """Show the context for running a program: who and where you are, and which shell commands you may run here."""
     offered = [one for one in ctx.house.offered(ctx.caller, ctx.call.room) if isinstance(one, CatalogueCommand)]
     shown: Surroundings = {
         "caller": ctx.caller.id,
@@ -100,7 +100,7 @@ async def context(
 
 
 async def _in_session(ctx: Context, id: str, lines: int = 0) -> InSession:
-    """Where a session stands. Values of variables are not shown: a model is asked to look around with this."""
+    """Describe a session. The values of variables are left out, since models read this."""
     found = await ctx.house.sessions.look(ctx.caller, ctx.call.room, id)
     shown: InSession = {
         "session": found.id,

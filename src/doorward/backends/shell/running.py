@@ -1,4 +1,4 @@
-"""Running one program in the sandbox for a call, and what its end means."""
+"""Run one program in the sandbox for a call, and judge its exit."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from doorward.sandbox.program import Ended, Program
 from doorward.settings import Sandbox as Settings
 
 GRACE = 5.0
-"""Seconds that a command may take beyond its program: the sandbox stops the program first and keeps what it wrote."""
+"""Seconds that a command may run longer than its program, so that the sandbox stops the program first and keeps its
+output."""
 
 _LONGEST_COMPLAINT = 300
 _WHY_STOPPED = {
-    "processes": "it had more processes than a program may have (setting sandbox.processes)",
+    "processes": "it started too many processes (setting sandbox.processes)",
     "disk": "the workspace's disk has too little space left (setting sandbox.keep_free_bytes)",
 }
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """A program with what it may reach, and which ends of it are good."""
+    """A program run: its arguments, its access, and the exit codes that count as success."""
 
     argv: tuple[str, ...]
     folder: str
     writes: bool
     live: bool = False
-    """Whether it writes straight into the workspace, where its changes show at once and cannot be taken back."""
+    """Whether it writes directly to the workspace. Its changes are then visible at once and cannot be undone."""
     stdin: bytes = b""
     environment: Mapping[str, str] = {}
     network: bool = False
@@ -50,7 +51,7 @@ def with_environment(task: Task, environment: Mapping[str, str]) -> Task:
 
 
 async def run(ctx: Context, task: Task) -> Ran:
-    """Run it to its end, passing its output on as it is made. An end that is not good is raised, with its result."""
+    """Run a program to its end and stream its output. A failure is raised as an error that carries the result."""
     profile, program = _prepared(ctx, task)
     done = transaction.approved(ctx)
     if done is not None:
@@ -65,8 +66,8 @@ async def run(ctx: Context, task: Task) -> Ran:
 
 
 async def foresee(ctx: Context, task: Task) -> Foreseen | None:
-    """What it would change, tried on a copy; None where that cannot be."""
-    if task.network or not await _at_once(ctx, task):  # what reaches the network has done so before anybody decides
+    """Preview the changes of a program on a copy of the workspace; None if that is not possible."""
+    if task.network or not await _at_once(ctx, task):  # a trial run would reach the network before it is approved
         return None
     profile, program = _prepared(ctx, task)
     done = await transaction.attempt(ctx, profile, program, None)
@@ -74,7 +75,7 @@ async def foresee(ctx: Context, task: Task) -> Foreseen | None:
 
 
 async def _at_once(ctx: Context, task: Task) -> bool:
-    """Whether its changes are made all at once, at its end."""
+    """Whether its changes are applied all at once at its end."""
     return task.writes and not task.live and await ctx.house.sandbox.copies()
 
 
@@ -102,13 +103,13 @@ def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None 
     result = described(task.argv, ended)
     kept = ""
     if changes is not None and ended.stopped:
-        kept = " The workspace is as it was before."
+        kept = " The workspace is unchanged."
     elif changes is not None:
         result["changes"] = cast("Changed", tree.described(changes))
     elif task.writes:
-        result["undo"] = "no: it wrote straight into the workspace"
+        result["undo"] = "no: it wrote directly to the workspace"
     if ended.stopped == "time":
-        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, the most it may take."
+        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit."
         raise TimedOut(f"{most}{kept}", result=result)
     if ended.stopped:
         raise CommandFailed(f"{task.argv[0]} was stopped: {_WHY_STOPPED[ended.stopped]}.{kept}", result=result)
@@ -118,7 +119,7 @@ def _judged(task: Task, program: Program, ended: Ended, changes: Changes | None 
 
 
 def described(argv: tuple[str, ...], ended: Ended) -> Ran:
-    """How a program ended, as every command that runs one gives it."""
+    """Describe the end of a program. All commands that run a program return this."""
     return {
         "argv": list(argv),
         "exitCode": ended.exit_code,
@@ -142,7 +143,7 @@ def _limits(settings: Settings, memory_bytes: int | None) -> Limits:
 
 
 def _text(output: bytes) -> str:
-    """Output as text; bytes in it that are no text are shown as `\\x..`."""
+    """Output as text, with bytes that are not text shown as `\\x..`."""
     return output.decode("utf-8", "backslashreplace")
 
 
@@ -151,6 +152,6 @@ def _failure(program: str, ended: Ended) -> str:
     complaints = [line for line in _text(ended.stderr).splitlines() if line.strip()]
     if not complaints:
         return f"{program} {how}."
-    # Most programs say first what is wrong; a traceback says it last.
+    # Most programs print the cause first; a traceback has it last.
     cause = complaints[-1 if complaints[0].startswith("Traceback") else 0].strip()
     return f"{program} {how}: {cause[:_LONGEST_COMPLAINT]}{'…' if len(cause) > _LONGEST_COMPLAINT else ''}"

@@ -1,7 +1,7 @@
-"""A bash script taken apart as far as its text tells: commands, their words, where they write, what feeds them.
+"""A static parser for bash scripts: commands, their words, redirects and inputs.
 
-Whatever depends on the run (what a variable holds, what a loop does) is not known here. So this serves to warn of
-mistakes; it is not a wall, and nothing relies on it as one.
+Whatever depends on the run, such as the value of a variable or the course of a loop, is unknown here. So the parser
+serves to warn of mistakes. It is not a security boundary.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _DEEPEST = 20
 _MOST_PARTS = 5_000
 _LONGEST_BRACES = 200
 _LONGEST_VALUE = 500
-"""A variable that holds more is not followed, since values can double from line to line."""
+"""Longer values of variables are not tracked, since values can double from line to line."""
 _MOST_BRACES = 100
 
 
 class Word(NamedTuple):
     text: str
-    """Without its quotes; what is known of variables is filled in."""
+    """The text without quotes, with known variables filled in."""
     inner: tuple[Pipeline, ...] = ()
     """The scripts whose output is part of the word: `$(…)`, backticks, `<(…)`."""
 
@@ -44,7 +44,7 @@ class Simple(NamedTuple):
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...]
     fed: tuple[Word, ...]
-    """Texts that it reads as its input: here-documents and here-strings."""
+    """The texts of its standard input: here-documents and here-strings."""
 
 
 class Pipeline(NamedTuple):
@@ -52,11 +52,11 @@ class Pipeline(NamedTuple):
 
 
 class TooMuch(ValueError):
-    """The script is longer, or nests further, than anybody writes."""
+    """The script is too long or too deeply nested to parse."""
 
 
 class _Shared:
-    """What a script and the scripts inside it have in common."""
+    """State shared by a script and the scripts nested in it."""
 
     __slots__ = ("known", "parts")
 
@@ -71,7 +71,7 @@ class _Shared:
 
 
 def read(script: str) -> list[Pipeline]:
-    """The pipelines of a script in their order, those inside of others before them."""
+    """Parse a script into its pipelines in order. Nested pipelines come before the ones that contain them."""
     reader = _Reader(script.replace("\\\n", ""), _Shared(), 0)
     reader.script("")
     return reader.found
@@ -92,7 +92,7 @@ class _Reader:
         self._waiting: list[str] = []
 
     def script(self, until: str) -> None:
-        """Read up to an unpaired `until`, or to the end."""
+        """Parse up to an unpaired `until`, or to the end."""
         while self.at < len(self.text):
             here = self.text[self.at]
             if here == until:
@@ -141,7 +141,7 @@ class _Reader:
                     self.shared.known[assigned[1]] = assigned[2]
                 else:
                     self.shared.known.pop(assigned[1], None)
-                # An assignment is a command of its own as far as what runs inside it goes.
+                # Scripts nested in an assignment run on their own.
                 if word.inner:
                     self.found += word.inner
             else:
@@ -172,7 +172,7 @@ class _Reader:
             self._redirects.append(Redirect(operator[0], target))
 
     def _here_documents(self) -> None:
-        """The bodies that begin behind this line; they belong to the command that has just ended."""
+        """Read the bodies that begin after this line. They belong to the command that has just ended."""
         bodies = []
         for delimiter in self._waiting:
             lines = []
@@ -191,7 +191,7 @@ class _Reader:
             self.found[-1] = Pipeline((fed, *last[1:]))
 
     def word(self) -> list[Word]:
-        """The word that begins here; several when it spreads into them."""
+        """Read the word that begins here; it may expand to several words."""
         pieces: list[str] = []
         inner: list[Pipeline] = []
         spreads = True
@@ -280,7 +280,7 @@ class _Reader:
         return value if quoted or name not in self.shared.known else "\x00".join(value.split())
 
     def _nested(self, until: str) -> list[Pipeline]:
-        """A script inside this one, from here to its end."""
+        """Parse a nested script, from here to its end."""
         reader = _Reader(self.text, self.shared, self.depth + 1, self.at)
         reader.script(until)
         self.at = reader.at
@@ -308,7 +308,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _braces(text: str) -> list[str]:
-    """`a{b,c}` as ab and ac, as far as that stays a sensible number of words."""
+    """Expand `a{b,c}` to ab and ac, up to a sensible number of words."""
     words = [text]
     if "{" not in text or len(text) > _LONGEST_BRACES:
         return words

@@ -1,4 +1,4 @@
-"""What shell commands give back."""
+"""Result types of the shell commands."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from msgspec import Meta
 
 
 class Changed(TypedDict):
-    """What a program changed in the workspace: how many paths, and the names of the first."""
+    """The changes of a program in the workspace: their number and the first paths."""
 
     total: int
     created: NotRequired[list[str]]
     changed: NotRequired[list[str]]
     deleted: NotRequired[list[str]]
-    undo: NotRequired[Annotated[str, Meta(description="Why it cannot be taken back, when it cannot")]]
+    undo: NotRequired[Annotated[str, Meta(description="Why the changes cannot be undone, if they cannot")]]
     leftOut: NotRequired[Annotated[list[str], Meta(description="Pipes, sockets and devices, which were not kept")]]
 
 
 class Ran(TypedDict):
-    """How a program ended, as every command that runs one gives it."""
+    """The end of a program. All commands that run a program return this."""
 
-    argv: Annotated[list[str], Meta(description="The words of what ran")]
-    exitCode: Annotated[int | None, Meta(description="Null when it was stopped")]
-    stdout: Annotated[str, Meta(description="What it wrote, as far as it was kept")]
-    stderr: Annotated[str, Meta(description="What it complained of, as far as it was kept")]
-    stdoutBytes: Annotated[int, Meta(description="How many bytes it wrote in all")]
+    argv: Annotated[list[str], Meta(description="The command line that ran, as a list")]
+    exitCode: Annotated[int | None, Meta(description="The exit code; null if it was stopped")]
+    stdout: Annotated[str, Meta(description="Standard output; long output is cut")]
+    stderr: Annotated[str, Meta(description="Standard error; long output is cut")]
+    stdoutBytes: Annotated[int, Meta(description="The total number of bytes it wrote")]
     stderrBytes: int
     seconds: float
-    sandbox: Annotated[str, Meta(description="How well it was confined")]
+    sandbox: Annotated[str, Meta(description="The level of confinement")]
     changes: NotRequired[Changed]
-    undo: NotRequired[Annotated[str, Meta(description="Why it cannot be taken back, when it cannot")]]
+    undo: NotRequired[Annotated[str, Meta(description="Why the changes cannot be undone, if they cannot")]]
 
 
 class PastCall(TypedDict):
-    """One shell command that was run before."""
+    """One shell command that was run earlier."""
 
     call: str
     at: str
     command: str
-    params: Annotated[Any, Meta(description="The parameters; secrets are left out")]
+    params: Annotated[Any, Meta(description="The parameters, with secrets redacted")]
     status: str
     seconds: float
     note: str
@@ -47,19 +47,19 @@ class PastCall(TypedDict):
 
 class PastCalls(TypedDict):
     items: list[PastCall]
-    lines: NotRequired[Annotated[list[str], Meta(description="What was typed in the session, the last first")]]
+    lines: NotRequired[Annotated[list[str], Meta(description="The lines typed in the session, newest first")]]
 
 
 class InSession(TypedDict):
-    """Where a session of the shell stands."""
+    """The state of a shell session."""
 
     session: str
-    cwd: Annotated[str, Meta(description="Where it is in the tree of virtual files")]
-    home: Annotated[str, Meta(description="What ~ stands for")]
+    cwd: Annotated[str, Meta(description="The current folder in the virtual file system")]
+    home: Annotated[str, Meta(description="The folder that ~ stands for")]
     status: Annotated[int, Meta(description="The exit code of its last line")]
-    variables: Annotated[list[str], Meta(description="The names of what was set; session/show has the values")]
+    variables: Annotated[list[str], Meta(description="The names of the variables; session/show has the values")]
     aliases: dict[str, str]
-    lines: NotRequired[Annotated[list[str], Meta(description="What was typed in it, the last first")]]
+    lines: NotRequired[Annotated[list[str], Meta(description="The lines typed in it, newest first")]]
 
 
 class Limits(TypedDict):
@@ -78,10 +78,10 @@ class Info(TypedDict):
     folder: str
     user: str
     environment: dict[str, str]
-    sandbox: Annotated[str, Meta(description="How well programs are confined: full, degraded or off")]
-    missing: Annotated[list[str], Meta(description="What the sandbox lacks on this machine")]
+    sandbox: Annotated[str, Meta(description="The confinement of programs: full, degraded or off")]
+    missing: Annotated[list[str], Meta(description="Parts of the sandbox that are missing on this machine")]
     limits: Limits
-    commands: Annotated[int, Meta(description="How many programs the catalogue has")]
+    commands: Annotated[int, Meta(description="The number of programs in the catalogue")]
     notInstalled: list[str]
     problem: Annotated[str | None, Meta(description="What is wrong with the catalogue")]
     session: NotRequired[InSession]
@@ -104,5 +104,5 @@ class Surroundings(TypedDict):
 
 
 class Place(TypedDict):
-    folder: Annotated[str, Meta(description="What to pass as folder to work there")]
+    folder: Annotated[str, Meta(description="The value to pass as `folder` to work there")]
     next: str

@@ -1,7 +1,6 @@
-"""vfs/*: one tree of virtual files over files, records, executions and the house itself.
+"""The virtual file tree and its commands vfs/*: workspace files, records, executions and server state in one tree.
 
-Every look and every change is a call inside the one that wants it, by the command that shows or changes the same
-thing without the tree.
+Every read and every change is an inner call of the command that does the same without the tree.
 """
 
 from __future__ import annotations

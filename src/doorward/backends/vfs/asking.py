@@ -1,7 +1,7 @@
-"""A call inside a call, for commands that do all their work by others: the result, or the error that came of it.
+"""Inner calls for commands that do all their work by other commands: return the result or raise the error.
 
-Whatever a virtual file shows or changes, another command shows or changes, asked for by the same caller in the same
-room. So nothing can be reached by way of the tree that could not be reached without it.
+Each inner call is made by the same caller in the same room, so the virtual tree gives no access that the caller would
+not have without it.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ _BY_CODE: dict[str, type[DoorwardError]] = {leaf.code: leaf for leaf in errors.l
 
 
 class Waits(CommandFailed):
-    """An inner call waits for a person; what stands behind it was not done."""
+    """An inner call is waiting for approval; later steps were not run."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.ticket = outcome.ticket
         self.command = outcome.command
         super().__init__(
-            f"{outcome.command} waits for a person's approval, ticket {outcome.ticket}; it was not done yet.",
-            hint=f"Once it is approved, ask for {outcome.command} again with that ticket; it then runs as shown.",
+            f"{outcome.command} is waiting for approval, ticket {outcome.ticket}; it was not run yet.",
+            hint=f"When it is approved, run {outcome.command} again with this ticket; it then runs as shown.",
             rule=outcome.rule,
             result={"ticket": outcome.ticket, "command": outcome.command},
         )
 
 
 async def asked(ctx: Context, command: str, /, **params: Any) -> Any:
-    """What a call inside this one gives; what it refuses or fails with is raised as it is."""
+    """Make an inner call and return its result; a refusal or failure is raised unchanged."""
     return result_of(await ctx.house.ask(ctx.call, command, params))
 
 
 async def done_by(ctx: Context, command: str, /, **params: Any) -> tuple[Any, str]:
-    """The same, with the id of the inner call, by which a change can be taken back."""
+    """Make an inner call; return its result and its id, which undo needs."""
     outcome = await ctx.house.ask(ctx.call, command, params)
     return result_of(outcome), outcome.call
 

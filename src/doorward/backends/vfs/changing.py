@@ -1,4 +1,4 @@
-"""vfs/write, vfs/append, vfs/make, vfs/remove, vfs/copy and vfs/move."""
+"""The commands vfs/write, vfs/append, vfs/make, vfs/remove, vfs/copy and vfs/move."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doorward.backends.vfs.tree import Tree
 from doorward.command import Example
 from doorward.facts import Access, Effects, Safety, Tier
 
-Encoding = Annotated[Literal["utf-8", "base64"], Meta(description="How content is given: as text, or as base64")]
+Encoding = Annotated[Literal["utf-8", "base64"], Meta(description="Encoding of content: text or base64")]
 _CHANGES = Effects.READ | Effects.WRITE
 _REPLACES = _CHANGES | Effects.DESTROY
 
@@ -37,20 +37,18 @@ _REPLACES = _CHANGES | Effects.DESTROY
 async def write(
     ctx: Context,
     path: VirtualPath,
-    content: Annotated[str, Meta(description="The whole new content; of a record, a JSON object")],
+    content: Annotated[str, Meta(description="The whole new content; for a record, a JSON object")],
     encoding: Encoding = "utf-8",
-    create_parents: Annotated[bool, Meta(description="Whether missing folders of the path are made")] = True,
+    create_parents: Annotated[bool, Meta(description="Whether to create missing parent folders")] = True,
     expected_digest: Annotated[
         Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] | None,
-        Meta(
-            description="SHA-256 of the file as you last saw it (empty: it must not exist yet); refused when it differs"
-        ),
+        Meta(description="SHA-256 of the file as you last read it (empty: it must not exist); refused when it differs"),
     ] = None,
 ) -> VirtualChange:
-    """Write a whole virtual file: a file by file/write, a record of /data by data/create or data/update.
+    """Write a whole virtual file: a file by file/write, a record below /data by data/create or data/update.
 
-    Fields that a written record leaves out are taken away; those that the house keeps (id, version, times) stay, and
-    a version that is given must be the present one.
+    Fields that a record's new content omits are removed. The fields id, version and times are kept by the server; if
+    the content has a version, it must be the current one.
     """
     tree = Tree(ctx)
     return await tree.write(
@@ -74,13 +72,11 @@ async def write(
 async def append(
     ctx: Context,
     path: VirtualPath,
-    content: Annotated[str, Meta(description="What to put behind what is there")],
+    content: Annotated[str, Meta(description="The content to append")],
     encoding: Encoding = "utf-8",
-    new_line: Annotated[bool, Meta(description="Whether it begins a line of its own, also where the last is open")] = (
-        False
-    ),
+    new_line: Annotated[bool, Meta(description="Whether to start a new line if the last line has no end")] = (False),
 ) -> VirtualChange:
-    """Put something behind what a file holds, or make the file. Refused when it changed in the very moment."""
+    """Append to a file, or create it. Refused when the file is changed at the same time."""
     tree = Tree(ctx)
     return await tree.write(tree.absolute(path), content, encoding=encoding, append="line" if new_line else True)
 
@@ -101,9 +97,11 @@ async def append(
 async def make(
     ctx: Context,
     path: VirtualPath,
-    create_parents: Annotated[bool, Meta(description="Also the folders above; then it may exist already")] = True,
+    create_parents: Annotated[
+        bool, Meta(description="Create parent folders too; an existing folder is no error")
+    ] = True,
 ) -> VirtualChange:
-    """Make a folder of files."""
+    """Create a folder."""
     tree = Tree(ctx)
     return await tree.make(tree.absolute(path), parents=create_parents)
 
@@ -127,9 +125,9 @@ async def make(
 async def remove(
     ctx: Context,
     paths: Paths,
-    recursive: Annotated[bool, Meta(description="Whether folders go with all that is in them")] = False,
+    recursive: Annotated[bool, Meta(description="Whether to remove folders with their contents")] = False,
 ) -> Changes:
-    """Remove files, folders or records. All must exist, or none is removed; files together are one call."""
+    """Remove files, folders or records. When one does not exist, none is removed; several files are one call."""
     tree = Tree(ctx)
     return {"items": await tree.remove([tree.absolute(path) for path in paths], recursive=recursive)}
 
@@ -154,9 +152,9 @@ async def copy(
     ctx: Context,
     source: VirtualPath,
     target: VirtualPath,
-    recursive: Annotated[bool, Meta(description="Whether a folder goes with all that is in it")] = False,
+    recursive: Annotated[bool, Meta(description="Whether to copy a folder with its contents")] = False,
 ) -> Changes:
-    """Copy a virtual file, or a folder of files. Into a folder that exists it goes under its own name."""
+    """Copy a virtual file or a folder. If the target is an existing folder, the copy goes into it."""
     tree = Tree(ctx)
     return {"items": await tree.copy(tree.absolute(source), tree.absolute(target), recursive=recursive)}
 
@@ -175,6 +173,6 @@ async def copy(
     works_by_calls=True,
 )
 async def move(ctx: Context, source: VirtualPath, target: VirtualPath) -> Changes:
-    """Move or rename a file or folder. Into a folder that exists it goes under its own name."""
+    """Move or rename a file or folder. If the target is an existing folder, the source goes into it."""
     tree = Tree(ctx)
     return {"items": await tree.copy(tree.absolute(source), tree.absolute(target), move=True)}

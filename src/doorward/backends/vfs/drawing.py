@@ -1,4 +1,4 @@
-"""A part of the tree as people draw it, with branches."""
+"""Draw a folder of the virtual tree with branches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from doorward.visible import visible
 
 
 def drawn(start: str, items: Sequence[Item], depth: int, limit: int) -> tuple[str, bool]:
-    """The lines of a tree, and whether some were left out."""
+    """The drawn lines, and whether some were left out."""
     inside: dict[str, list[Item]] = {}
     for one in items:
         inside.setdefault(one["path"].rpartition("/")[0] or "/", []).append(one)
@@ -27,7 +27,7 @@ def drawn(start: str, items: Sequence[Item], depth: int, limit: int) -> tuple[st
 
 
 def _backwards(items: list[Item]) -> list[tuple[Item, bool]]:
-    """In the order of names, from the end, since the last put down is the first taken up; with which is the last."""
+    """The items in reverse order of names, for a stack, each with whether it is the last of its folder."""
     ordered = sorted(items, key=lambda one: one["name"], reverse=True)
     return [(one, at == 0) for at, one in enumerate(ordered)]
 

@@ -1,4 +1,4 @@
-"""What all commands of virtual files share: the family they belong to and the way they name files."""
+"""The family of the vfs/* commands, and the parameters that they share."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from doorward.command import Family, NoUndo
 
 family = Family("vfs", category="files")
 
-BY_ITS_CALLS = NoUndo("each change is made by a call inside it, and undo takes that one back by its execution")
-"""Why a command that acts only by calls inside its own has no undo of its own."""
+BY_ITS_CALLS = NoUndo("each change is an inner call; undo takes the execution of that call")
+"""The reason why a command that acts only by inner calls has no undo of its own."""
 
 _WHERE = "such as /workspace/notes/today.md, ~/todo.md, /data/rooms/general or /system/status"
 
 VirtualPath = Annotated[
     str,
     Meta(
-        description=f"A file or folder, {_WHERE}; a relative one is below /workspace",
+        description=f"A file or folder, {_WHERE}; a relative path starts at /workspace",
         min_length=1,
         max_length=4096,
     ),

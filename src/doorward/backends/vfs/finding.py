@@ -1,4 +1,4 @@
-"""vfs/find and vfs/tree."""
+"""The commands vfs/find and vfs/tree."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ from doorward.recipes.globs import compile_glob
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,3}))?\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
-Size = Annotated[
-    str, Meta(description="In bytes, or such as 10k, 1MB or 2.5G (each 1024 of the one before)", max_length=30)
-]
+Size = Annotated[str, Meta(description="In bytes, or such as 10k, 1MB or 2.5G (units of 1024)", max_length=30)]
 When = Annotated[
     str, Meta(description="A time: 2026-11-16, 2026-11-16T08:00:00Z, or an age such as 30m, 12h, 7d", max_length=40)
 ]
@@ -55,22 +53,25 @@ async def find(
     ctx: Context,
     path: VirtualPath = "/workspace",
     name: Annotated[
-        str, Meta(description="Only names that fit, such as *.py; with a slash, paths below the folder", max_length=500)
+        str,
+        Meta(
+            description="A name pattern, such as *.py; with a slash, it matches paths below the folder", max_length=500
+        ),
     ] = "",
     kind: Annotated[Literal["any", "file", "folder"], Meta(description="Only files, or only folders")] = "any",
     larger: Size = "",
     smaller: Size = "",
     newer: When = "",
     older: When = "",
-    sort: Annotated[Literal["name", "size", "time"], Meta(description="What to order by")] = "name",
-    descending: Annotated[bool, Meta(description="Whether the largest or newest come first")] = False,
-    ignore_case: Annotated[bool, Meta(description="Whether large and small letters of names are the same")] = False,
+    sort: Annotated[Literal["name", "size", "time"], Meta(description="The sort key")] = "name",
+    descending: Annotated[bool, Meta(description="Whether the largest or newest comes first")] = False,
+    ignore_case: Annotated[bool, Meta(description="Whether the name pattern ignores case")] = False,
     hidden: Hidden = False,
-    limit: Annotated[int, Meta(description="The most to give", ge=1, le=10_000)] = 200,
+    limit: Annotated[int, Meta(description="Maximum results", ge=1, le=10_000)] = 200,
 ) -> Found:
-    """Find virtual files by name, kind, size and time, ordered, with their sizes and times.
+    """Find virtual files by name, kind, size and time, sorted, with their sizes and times.
 
-    `larger`, `smaller`, `newer` and `older` leave out what has no size or no known time.
+    `larger`, `smaller`, `newer` and `older` exclude entries without a known size or time.
     """
     tree = Tree(ctx)
     start = tree.absolute(path)
@@ -113,12 +114,12 @@ async def find(
 async def tree(
     ctx: Context,
     path: VirtualPath = "/workspace",
-    depth: Annotated[int, Meta(description="How many folders deep", ge=1, le=50)] = 5,
-    folders_only: Annotated[bool, Meta(description="Whether to leave out files")] = False,
+    depth: Annotated[int, Meta(description="Maximum depth in folders", ge=1, le=50)] = 5,
+    folders_only: Annotated[bool, Meta(description="Whether to omit files")] = False,
     hidden: Hidden = False,
-    limit: Annotated[int, Meta(description="The most lines to draw", ge=1, le=5_000)] = 500,
+    limit: Annotated[int, Meta(description="Maximum lines", ge=1, le=5_000)] = 500,
 ) -> Drawn:
-    """Draw a part of the virtual tree as people draw it, with how many folders and files it has."""
+    """Draw a folder of the virtual tree with branches, and count its folders and files."""
     whole = Tree(ctx)
     start = whole.absolute(path)
     met = await walked(whole, start, hidden=hidden)
@@ -141,13 +142,13 @@ _ORDER: dict[str, Callable[[Item], tuple[int | str, str]]] = {
 
 
 def _named(glob: str, start: str, ignore_case: bool) -> Callable[[Item], bool]:
-    """Without a slash a glob is about the last name, else about the path below where the search began."""
+    """A filter by name pattern. Without a slash it matches the last name, otherwise the path below the start."""
     if not glob:
         return lambda _: True
     try:
         fits = compile_glob(glob.lower() if ignore_case else glob)
     except ValueError as error:
-        raise BadParams(f"The name is no valid glob: {error}; given {shortened(glob)}.") from error
+        raise BadParams(f"The name is not a valid pattern: {error}; given {shortened(glob)}.") from error
     whole = "/" in glob
 
     def named(one: Item) -> bool:
@@ -184,9 +185,9 @@ def _time(newer: str, older: str, now: float) -> Callable[[Item], bool]:
 
 
 def size_of(text: str) -> int:
-    """Bytes as people write them: 300, 10k, 1.5 MB."""
+    """Parse a size such as 300, 10k or 1.5 MB into bytes."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise BadParams(f"A size is written in bytes, or such as 10k, 1MB or 2.5G; given {shortened(text)}.")
+        raise BadParams(f"Invalid size. Give bytes, or such as 10k, 1MB or 2.5G; given {shortened(text)}.")
     whole, fraction, unit = found.groups()
     return int(float(f"{whole}.{fraction or 0}") * 1024 ** _UNITS[unit.lower()])

@@ -1,4 +1,4 @@
-"""A part of the virtual tree, and what all parts have in common: what one cannot do it refuses, in words."""
+"""The base class of mounts, the top-level folders of the virtual tree, and helpers for their results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from doorward.errors import BadParams, NotFound
 
 LINES = 2_000
 FIXED = "system"
-"""How the note of something begins that only the house itself changes."""
+"""The beginning of the note of an entry that only the server changes."""
 _MOST_NAMED = 20
 
 Appends = bool | Literal["line"]
-"""Whether something goes behind what is there; as a line, on one of its own."""
+"""Whether to append; "line" starts a new line if necessary."""
 Parts = tuple[str, ...]
-"""The names below the root of a part, one by one; none for the root itself."""
+"""The names of a path below the root of a mount; empty for the root itself."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a listing goes."""
+    """The options of a listing."""
 
     recursive: bool = False
     limit: int = 500
@@ -34,17 +34,17 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """Which lines of a text are wanted: from one on, or the last so many."""
+    """The lines of a text to read: from `offset` on, or the last `tail` lines."""
 
     offset: int = 1
     limit: int | None = None
     tail: int | None = None
     encoded: bool = False
-    """Whether the whole is wanted as base64."""
+    """Whether to read the whole content as base64."""
 
 
 class Mount:
-    """One part of the tree; each access to it is a call inside the one that wants it."""
+    """One top-level folder of the tree; each access is an inner call."""
 
     def __init__(self, ctx: Context, root: str) -> None:
         self.ctx = ctx
@@ -75,8 +75,8 @@ class Mount:
 
     def fixed(self, parts: Parts, done: str) -> BadParams:
         return BadParams(
-            f"{self.path(parts)} cannot be {done}: {self.root} only shows how things are; files are written below"
-            " /workspace, your home and /tmp, and records below /data."
+            f"{self.path(parts)} cannot be {done}: {self.root} is read-only; write files below /workspace, your home"
+            " and /tmp, and records below /data."
         )
 
 
@@ -107,18 +107,18 @@ def of_kind(kind: str) -> Kind:
 
 
 def missing(path: str, known: Sequence[str] = ()) -> NotFound:
-    """That there is no such file, and what there is instead."""
+    """The error for a missing file, with the names that exist."""
     shown = ", ".join(known[:_MOST_NAMED]) + (", …" if len(known) > _MOST_NAMED else "")
     parent = path.rpartition("/")[0] or "/"
-    return NotFound(f"There is no {shortened(path)}.{f' In {parent} there are: {shown}.' if known else ''}")
+    return NotFound(f"There is no {shortened(path)}.{f' {parent} contains: {shown}.' if known else ''}")
 
 
 def is_folder(path: str) -> BadParams:
-    return BadParams(f"{path} is a folder; vfs/list shows what is in it.")
+    return BadParams(f"{path} is a folder; vfs/list shows its contents.")
 
 
 def sliced(path: str, text: str, span: Span) -> Content:
-    """A text that was made for the occasion, whole or by lines, as a file would be read."""
+    """Read a generated text like a file, whole or by lines."""
     raw = text.encode()
     if span.encoded:
         whole = base64.b64encode(raw).decode()
@@ -126,7 +126,7 @@ def sliced(path: str, text: str, span: Span) -> Content:
     lines = text.splitlines(keepends=True)
     first = max(1, len(lines) - span.tail + 1) if span.tail is not None else span.offset
     if first > max(1, len(lines)):
-        raise BadParams(f"offset is {first}, but {path} has {len(lines)} lines; give at most that.")
+        raise BadParams(f"offset is {first}, but {path} has {len(lines)} lines; the maximum is {max(1, len(lines))}.")
     limit = span.tail if span.tail is not None else LINES if span.limit is None else span.limit
     shown = lines[first - 1 : first - 1 + limit]
     last = first - 1 + len(shown)

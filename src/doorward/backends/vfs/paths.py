@@ -1,4 +1,4 @@
-"""Paths of the virtual tree: one spelling for each, and names that hold what a path cannot."""
+"""Paths of the virtual tree: normalization, and escaping of record keys as file names."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ LONGEST = 4096
 
 
 def absolute(path: str, cwd: str = START, home: str = "") -> str:
-    """The one spelling of a path: from the top, without `.`, `..`, `~` and needless slashes.
+    """Normalize a path: absolute, without `.`, `..`, `~` and repeated slashes.
 
-    Above the top is the top, as everywhere with such trees.
+    As in Unix, the parent of the root is the root.
     """
     if not path:
         raise BadParams("The path is empty; give one such as /workspace/notes/today.md.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in path):
-        raise BadParams(f"The path holds a control character or half a character; give plain text, not {path[:80]!a}.")
+        raise BadParams(f"The path contains a control character or lone surrogate; give plain text, not {path[:80]!a}.")
     if len(path.encode()) > LONGEST:
-        raise BadParams(f"The path has {len(path.encode())} bytes; at most {LONGEST} are valid: {shortened(path)}.")
+        raise BadParams(f"The path has {len(path.encode())} bytes; the maximum is {LONGEST}; given {shortened(path)}.")
     if home and (path == "~" or path.startswith("~/")):
         path = home + path[1:]
     whole = path if path.startswith("/") else f"{cwd}/{path}"
@@ -48,7 +48,7 @@ def parent_of(path: str) -> str:
 
 
 def as_name(key: str | int | float) -> str:
-    """A record's key as the name of a file: what could not stand in a path is written as `%2F`."""
+    """Escape a record's key as a file name: characters that a path cannot contain become such as `%2F`."""
     text = str(key)
     if text in (".", ".."):
         return text.replace(".", "%2E")
@@ -59,5 +59,5 @@ def as_name(key: str | int | float) -> str:
 
 
 def as_key(name: str) -> str:
-    """The key that such a name stands for."""
+    """Unescape a file name to a record's key."""
     return unquote(name) if "%" in name else name

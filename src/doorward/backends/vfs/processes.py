@@ -1,4 +1,4 @@
-"""/proc: the caller's executions, each a folder that says where it stands and what it wrote."""
+"""The mount /proc: the caller's executions, each a folder with command, status and output."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Processes(Mount):
         return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
 
     async def _output(self, execution: str) -> str:
-        """What it wrote or gave, as far as it is kept and no longer than can be read at once."""
+        """The output of an execution, as far as it is kept, truncated to what can be read at once."""
         text, offset = "", 0
         while len(text) < _LONGEST:
             try:

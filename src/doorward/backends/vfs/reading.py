@@ -1,4 +1,4 @@
-"""vfs/list, vfs/read and vfs/stat."""
+"""The commands vfs/list, vfs/read and vfs/stat."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from doorward.facts import Access, Effects, Safety, Tier
 async def list_(
     ctx: Context,
     path: VirtualPath = "/workspace",
-    recursive: Annotated[bool, Meta(description="Whether to go into the folders below, too")] = False,
+    recursive: Annotated[bool, Meta(description="Whether to include the folders below")] = False,
     hidden: Hidden = False,
-    limit: Annotated[int, Meta(description="The most entries to give", ge=1, le=10_000)] = 500,
+    limit: Annotated[int, Meta(description="Maximum entries", ge=1, le=10_000)] = 500,
 ) -> Listed:
-    """List a folder of the virtual tree: files, your home, collections and records, executions, the house itself.
+    """List a folder of the virtual tree: files, your home, collections and records, executions, server state.
 
-    /workspace, /home/<user> and /tmp are files; /data/<collection>/<id> are records; /system and /proc tell how the
-    house and what runs in it stand. Each look is a call of its own, by the command that shows the same.
+    /workspace, /home/<user> and /tmp are files; /data/<collection>/<id> are records; /system is the state of the
+    server and /proc are your executions. Each access is an inner call of the command that shows the same.
     """
     tree = Tree(ctx)
     return await tree.items(tree.absolute(path), Look(recursive=recursive, limit=limit, hidden=hidden))
@@ -69,24 +69,25 @@ async def list_(
 async def read(
     ctx: Context,
     path: VirtualPath,
-    offset: Annotated[int, Meta(description="The first line to show, counted from 1", ge=1, le=2**53)] = 1,
+    offset: Annotated[int, Meta(description="The first line to read, counted from 1", ge=1, le=2**53)] = 1,
     limit: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000)] | None,
-        Meta(description=f"How many lines to show; {LINES} when not given"),
+        Meta(description=f"Number of lines to read; default {LINES}"),
     ] = None,
     tail: Annotated[
-        Annotated[int, Meta(ge=1, le=100_000)] | None, Meta(description="Only so many lines from the end, instead")
+        Annotated[int, Meta(ge=1, le=100_000)] | None,
+        Meta(description="Number of lines to read from the end, instead of offset and limit"),
     ] = None,
     encoding: Annotated[
-        Literal["utf-8", "base64"], Meta(description="utf-8 for text; base64 for a whole file of any bytes")
+        Literal["utf-8", "base64"], Meta(description="utf-8 for text; base64 for the whole file as bytes")
     ] = "utf-8",
 ) -> Content:
     """Read a virtual file as text, whole or by lines: a file, a record as JSON, the output of an execution, the log."""
     encoded = encoding == "base64"
     if (encoded or tail is not None) and (offset != 1 or limit is not None):
-        raise BadParams("offset and limit count lines from the start; leave them out with tail and with base64.")
+        raise BadParams("offset and limit count lines from the start; omit them with tail and with base64.")
     if encoded and tail is not None:
-        raise BadParams("tail counts lines of text; leave it out with base64.")
+        raise BadParams("tail counts lines of text; omit it with base64.")
     tree = Tree(ctx)
     return await tree.read(tree.absolute(path), Span(offset=offset, limit=limit, tail=tail, encoded=encoded))
 
@@ -105,6 +106,6 @@ async def read(
     works_by_calls=True,
 )
 async def stat(ctx: Context, path: VirtualPath) -> Item:
-    """Tell what a virtual path is: kind, size, when it last changed and, for files of the workspace, its digest."""
+    """Show the kind, size and time of the last change of a virtual path and, for workspace files, its digest."""
     tree = Tree(ctx)
     return await tree.item(tree.absolute(path))

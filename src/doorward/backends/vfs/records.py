@@ -1,4 +1,4 @@
-"""/data: collections as folders, and their records as files of JSON, by the commands for data."""
+"""The mount /data: collections as folders and records as JSON files, through data/* commands."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from doorward.store.system_collections import SYSTEM
 SCHEMA = ".schema"
 _PAGE = 1_000
 _OF_EACH = 1_000
-"""How many records of each collection are shown where all collections are."""
+"""Maximum records per collection in a recursive listing of /data."""
 _ITS_OWN = ("id", "version", "createdAt", "updatedAt", "createdBy")
-"""Fields that the house keeps of a record; whoever writes one cannot set them."""
+"""Fields of a record that the server sets; writers cannot set them."""
 _WHEN = ("updatedAt", "editedAt", "at", "createdAt", "loadedAt")
 
 
@@ -68,15 +68,15 @@ class Records(Mount):
             if len(items) > look.limit:
                 break
         cut = cut or len(items) > look.limit
-        note = f"only the first {_OF_EACH} records of a collection, and {look.limit} in all, are shown" if cut else ""
+        note = f"only the first {_OF_EACH} records of a collection, and {look.limit} in total, are shown" if cut else ""
         return listed(self.root, items[: look.limit], cut=cut, note=note)
 
     async def _records(self, parts: Parts, look: Look) -> Listed:
-        """The records by pages, as many as are wanted; a collection may have millions."""
+        """List records page by page up to the limit; a collection may have millions."""
         collection, path = as_key(parts[0]), self.path(parts)
         items: list[Item] = [file(below(path, SCHEMA))] if look.hidden else []
         key, cursor = "", None
-        note = f"{FIXED}, only shown" if collection in SYSTEM else ""
+        note = f"{FIXED}, read-only" if collection in SYSTEM else ""
         while len(items) < look.limit:
             more: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
             page = await asked(
@@ -90,11 +90,11 @@ class Records(Mount):
             cursor = page["cursor"]
             if cursor is None or not page["items"]:
                 return listed(path, items)
-        note = f"only the first {look.limit} records are shown; data/count counts them, data/list filters and orders"
+        note = f"only the first {look.limit} records are shown; use data/count or data/list for the rest"
         return listed(path, items, cut=True, note=note)
 
     async def _key(self, parts: Parts, record: Mapping[str, Any]) -> str:
-        """The field that tells records apart. Most have an `id`; of others the collection says it."""
+        """The key field of the records. Most have an `id`; for others the collection declares it."""
         if "id" in record:
             return "id"
         return str((await self._described(parts))["key"])
@@ -103,7 +103,7 @@ class Records(Mount):
         try:
             return await asked(self.ctx, "data/describe", collection=as_key(parts[0]))
         except NotPermitted:
-            await asked(self.ctx, "data/list", collection=as_key(parts[0]), limit=1)  # which says as well that it is
+            await asked(self.ctx, "data/list", collection=as_key(parts[0]), limit=1)  # raises if it does not exist
             return {"key": "id"}
 
     async def read(self, parts: Parts, span: Span) -> Content:
@@ -122,7 +122,7 @@ class Records(Mount):
         return _written(record), record
 
     async def _one(self, parts: Parts) -> Mapping[str, Any]:
-        """A record by its name. A name of digits may stand for a number."""
+        """Read a record by its name. A name of digits may be a numeric key."""
         collection, key = as_key(parts[0]), as_key(parts[1])
         try:
             found: Mapping[str, Any] = await asked(self.ctx, "data/read", collection=collection, id=key)
@@ -138,7 +138,7 @@ class Records(Mount):
         if len(parts) != 2 or parts[1] == SCHEMA:
             raise self.fixed(parts, "written")
         if append or encoding != "utf-8" or digest is not None:
-            raise BadParams(f"{self.path(parts)} is a record, which is written whole, as JSON text; give all of it.")
+            raise BadParams(f"{self.path(parts)} is a record; write it as a whole, as JSON text.")
         wanted = as_record(self.path(parts), content)
         fields = {name: value for name, value in wanted.items() if name not in _ITS_OWN}
         collection, key = as_key(parts[0]), as_key(parts[1])
@@ -162,14 +162,13 @@ class Records(Mount):
 
     async def make(self, parts: Parts, *, parents: bool) -> VirtualChange:
         raise BadParams(
-            f"{self.path(parts)} cannot be made as a folder: a collection is defined with its schema, by"
-            " collection/define."
+            f"{self.path(parts)} cannot be created as a folder; collection/define creates a collection with its schema."
         )
 
     async def remove(self, many: Sequence[Parts], *, recursive: bool) -> list[VirtualChange]:
         for parts in many:
             if len(parts) != 2 or parts[1] == SCHEMA:
-                raise BadParams(f"{self.path(parts)} is no record; a whole collection is removed by collection/drop.")
+                raise BadParams(f"{self.path(parts)} is not a record; collection/drop removes a whole collection.")
         found = [await self._one(parts) for parts in many]
         done: list[VirtualChange] = []
         for parts, record in zip(many, found, strict=True):
@@ -179,7 +178,7 @@ class Records(Mount):
             except DoorwardError as error:
                 if not done:
                     raise
-                told = f"{len(done)} of {len(many)} records were removed; then {self.path(parts)}: {error.message}"
+                told = f"{len(done)} of {len(many)} records were removed; {self.path(parts)} failed: {error.message}"
                 raise CommandFailed(told, result={"items": done}) from error
             done.append({"path": self.path(parts), "did": "removed", "command": "data/delete", "execution": call})
         return done
@@ -195,11 +194,11 @@ def _written(value: Any) -> str:
 
 
 def as_record(path: str, content: str) -> dict[str, Any]:
-    """The fields that a text which is written into a record gives it."""
+    """Parse the text written to a record into its fields."""
     try:
         wanted = strictjson.loads(content)
     except strictjson.NotJson as error:
-        raise BadParams(f"{path} is a record, which is written as JSON: {error}.") from error
+        raise BadParams(f"{path} is a record and must be written as JSON: {error}.") from error
     if not isinstance(wanted, dict):
-        raise BadParams(f'{path} is a record, which is written as a JSON object such as {{"title": "Milk"}}.')
+        raise BadParams(f'{path} is a record and must be written as a JSON object such as {{"title": "Milk"}}.')
     return wanted

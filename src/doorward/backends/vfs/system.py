@@ -1,4 +1,4 @@
-"""/system: how the house stands, by the commands that tell it; shown is what the caller may ask for here."""
+"""The mount /system: server state as files, filled by the commands that the caller may run here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMMANDS, _DESCRIBE = "commands", "help/describe"
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """A file that one command fills."""
+    """A file whose content is the result of a command."""
 
     command: str
     note: str
@@ -39,20 +39,20 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 _FILES = {
-    "approvals": _Told("approval/list", "what waits for people, and what they decided"),
-    "log": _Told("debug/logs", "the end of the log, one JSON object a line", {"tailLines": _LOG_LINES}),
-    "models": _Told("model/list", "what can be thought with"),
-    "people": _Told("user/list", "who there is"),
-    "rooms": _Told("room/list", "the rooms you see"),
-    "servers": _Told("mcp/servers", "MCP servers behind this house"),
-    "status": _Told("system/status", "version, load, and what is not as it should be"),
+    "approvals": _Told("approval/list", "waiting and decided approvals"),
+    "log": _Told("debug/logs", "the last lines of the log, one JSON object per line", {"tailLines": _LOG_LINES}),
+    "models": _Told("model/list", "the available models"),
+    "people": _Told("user/list", "people and agents"),
+    "rooms": _Told("room/list", "the rooms you can see"),
+    "servers": _Told("mcp/servers", "upstream MCP servers"),
+    "status": _Told("system/status", "version, load and problems"),
 }
 _FOLDERS = {
-    "personas": (_Told("persona/list", "AIs that live here"), "persona/show"),
+    "personas": (_Told("persona/list", "the personas of this server"), "persona/show"),
     "recipes": (_Told("recipe/list", "the rules of rooms"), "recipe/show"),
 }
-"""Folders whose files are what one command lists, each shown by another."""
-_OWN = {"me": "who you are here", "version": "the version of Doorward"}
+"""Folders with the command that lists their files and the command that shows one."""
+_OWN = {"me": "your current identity", "version": "the version of Doorward"}
 
 
 class System(Mount):
@@ -87,7 +87,7 @@ class System(Mount):
         return [await self.item(parts)]
 
     def _top(self) -> list[Item]:
-        """What this caller may look at here."""
+        """The entries that this caller may read here."""
         found = [file(below(self.root, name), note=note) for name, note in _OWN.items()]
         found += [file(below(self.root, name), note=one.note) for name, one in _FILES.items() if self._may(one.command)]
         for name, (one, _) in _FOLDERS.items():
@@ -101,7 +101,7 @@ class System(Mount):
         return self.ctx.may(command).allowed
 
     def _commands(self, parts: Parts) -> list[Item]:
-        """The commands that are offered here, by areas; one without an area is a file beside them."""
+        """The offered commands, in one folder per area; a command without an area is a file next to them."""
         ruling = self.ctx.may(_DESCRIBE)
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule)
@@ -157,7 +157,7 @@ class System(Mount):
             told = await asked(self.ctx, _DESCRIBE, command=name)
         except UnknownCommand as error:
             if len(parts) == 1:
-                self._commands(parts)  # an area is a folder, and what is neither is said to be missing
+                self._commands(parts)  # an area is a folder; anything else raises that it is missing
                 raise is_folder(self.path((_COMMANDS, *parts))) from error
             raise missing(self.path((_COMMANDS, *parts))) from error
         lines = [told["name"], "", told["description"], "", f"usage: {told['name']} {told['usage']}"]

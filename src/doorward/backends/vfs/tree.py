@@ -1,4 +1,4 @@
-"""The one tree of virtual files: which part of it a path lies in, and what goes across parts."""
+"""The virtual file tree: it finds the mount of a path, and handles operations across mounts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tree:
         return paths.absolute(path, cwd, self.home)
 
     def at(self, path: str) -> tuple[Mount | None, Parts]:
-        """The part that a path (in its one spelling) lies in, and where in it; None for the top and /home."""
+        """The mount of an absolute path and the names below its root; None for the root and /home."""
         first, *rest = path.strip("/").split("/")
         if path in ("/", HOMES):
             return None, ()
@@ -57,7 +57,7 @@ class Tree:
         return self._mounts[first], tuple(rest)
 
     def real(self, path: str) -> str | None:
-        """The path below the workspace that a virtual one stands for; None where it is no file of the workspace."""
+        """The workspace path of a virtual path; None when it is not a workspace file."""
         mount, parts = self.at(path)
         return mount.real(parts) if isinstance(mount, Workspace) else None
 
@@ -75,7 +75,7 @@ class Tree:
     async def read(self, path: str, span: Span) -> Content:
         mount, parts = self.at(path)
         if mount is None:
-            raise BadParams(f"{path} is a folder; vfs/list shows what is in it.")
+            raise BadParams(f"{path} is a folder; vfs/list shows its contents.")
         return await mount.read(parts, span)
 
     async def write(
@@ -96,7 +96,7 @@ class Tree:
         return await mount.make(parts, parents=parents)
 
     async def remove(self, many: Sequence[str], *, recursive: bool = False) -> list[VirtualChange]:
-        """Remove all of these; all are looked at before the first is touched."""
+        """Remove these paths; all are checked before the first is removed."""
         files: list[str] = []
         others: dict[str, tuple[Mount, list[Parts]]] = {}
         for path in dict.fromkeys(many):
@@ -106,17 +106,17 @@ class Tree:
             else:
                 others.setdefault(mount.root, (mount, []))[1].append(parts)
         if len(others) + bool(files) > 1:
-            raise BadParams("These lie in different parts of the tree; remove files and records by calls of their own.")
+            raise BadParams("The paths are in different parts of the tree; remove files and records in separate calls.")
         for mount, each in others.values():
             return await mount.remove(each, recursive=recursive)
         return await self._remove_files(files, recursive=recursive)
 
     async def _remove_files(self, many: Sequence[str], *, recursive: bool) -> list[VirtualChange]:
-        """One file by the command for that; else all of them by one call, so that people are asked once."""
+        """Remove one file by file/delete, several by one call of shell/rm, so that it takes one approval."""
         found = await self._looked_at(many)
         for path, one in zip(many, found, strict=True):
             if one["kind"] == "folder" and not recursive:
-                raise BadParams(f"{path} is a folder; give recursive to remove it with all that is in it.")
+                raise BadParams(f"{path} is a folder; set recursive to remove it with its contents.")
         real = [self.real(path) or "." for path in many]
         if len(many) == 1 and found[0]["kind"] == "file":
             command = "file/delete"
@@ -128,7 +128,7 @@ class Tree:
         return [{"path": path, "did": "removed", "command": command, "execution": call} for path in many]
 
     async def _looked_at(self, many: Sequence[str]) -> list[Item]:
-        """What each of these files is. Of more than a few, one look at the folder that holds them all tells it."""
+        """The items of these paths. For more than a few, it lists their common folder in one call."""
         known: dict[str, Item] = {}
         if len(many) > _FEW:
             around = posixpath.commonpath([paths.parent_of(path) for path in many])
@@ -140,17 +140,17 @@ class Tree:
     async def copy(
         self, source: str, target: str, *, recursive: bool = False, move: bool = False
     ) -> list[VirtualChange]:
-        """Copy or move one thing. Into a folder that exists it goes under its own name."""
+        """Copy or move a file or folder. If the target is an existing folder, it goes into that folder."""
         came, _ = self.part(source)
         went, _ = self.part(target)
         if isinstance(came, Workspace) and isinstance(went, Workspace):
             return await self._by_program(source, target, recursive=recursive, move=move)
         if move:
             raise BadParams(
-                f"{source} and {target} lie in different parts of the tree; copy it, look at the copy, then remove it."
+                f"{source} and {target} are in different parts of the tree; copy it, check the copy, then remove it."
             )
         if (await self.item(source))["kind"] == "folder":
-            raise BadParams(f"{source} is a folder, and {target} lies in another part of the tree; copy file by file.")
+            raise BadParams(f"{source} is a folder, and {target} is in another part of the tree; copy file by file.")
         target = await self._into(source, target)
         content = (await self.read(source, Span(encoded=True)))["content"]
         try:
@@ -177,7 +177,7 @@ class Tree:
         return [did]
 
     async def _into(self, source: str, target: str) -> str:
-        """Where a copy goes: below the target when that is a folder."""
+        """The path of a copy: below the target when that is a folder."""
         try:
             kind = (await self.item(target))["kind"]
         except NotFound:
@@ -185,7 +185,7 @@ class Tree:
         return paths.below(target, paths.name_of(source)) if kind == "folder" else target
 
     async def ready(self, path: str) -> None:
-        """See to it that the folder of the workspace which /tmp or one's home stands for is there, to write into."""
+        """Create the workspace folder behind /tmp or the caller's home, if it does not exist yet."""
         mount, _ = self.at(path)
         if isinstance(mount, Workspace) and mount.comes_and_goes and "mode" not in await mount.item(()):
             await mount.make((), parents=True)
@@ -193,5 +193,5 @@ class Tree:
     def part(self, path: str) -> tuple[Mount, Parts]:
         mount, parts = self.at(path)
         if mount is None:
-            raise BadParams(f"{path} is the top of the tree, which stays as it is; name something below it.")
+            raise BadParams(f"{path} is the root of the tree and cannot be changed; name something below it.")
         return mount, parts

@@ -1,4 +1,4 @@
-"""Going through a whole part of the tree, with few calls and within bounds."""
+"""Walk a folder of the virtual tree recursively, with few calls and within limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_CALLS = 60
 
 
 class Walked(msgspec.Struct):
-    """What was met, and whether that is all."""
+    """The visited items, and whether some were left out."""
 
     items: list[Item] = []
     cut: bool = False
@@ -23,11 +23,11 @@ class Walked(msgspec.Struct):
 
     @property
     def note(self) -> str:
-        return "" if not self.cut else f"only {len(self.items)} entries were looked at; name a smaller folder"
+        return "" if not self.cut else f"only {len(self.items)} entries were checked; name a smaller folder"
 
 
 async def walked(tree: Tree, path: str, *, hidden: bool) -> Walked:
-    """Everything below a path. One call mostly does; where files are more than that gives, it goes on in parts."""
+    """All items below a path. One call is usually enough; larger workspaces are listed folder by folder."""
     found = Walked(items=[])
     await _walk(tree, path, hidden, found)
     return found

@@ -1,4 +1,4 @@
-"""/workspace, /tmp and one's home: folders of the workspace, by the commands for files."""
+"""The mounts /workspace, /tmp and the caller's home: workspace folders, through file/* commands."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LIST, _STAT, _READ, _WRITE, _MAKE = "file/list", "file/stat", "file/read", "fil
 
 
 class Workspace(Mount):
-    """A folder of the workspace, shown under a name of its own in the tree."""
+    """A workspace folder, mounted under its own name in the tree."""
 
     def __init__(self, ctx: Context, root: str, real: str, *, comes_and_goes: bool = False) -> None:
-        """With `comes_and_goes` the folder counts as there, and empty, until something is written into it."""
+        """With `comes_and_goes` a missing folder counts as empty, and is created on the first write."""
         super().__init__(ctx, root)
         self._real = real
         self.comes_and_goes = comes_and_goes
 
     def real(self, parts: Parts) -> str:
-        """The path as commands for files and programs know it: relative to the workspace."""
+        """The path relative to the workspace, for file commands and programs."""
         whole = "/".join((self._real, *parts) if self._real else parts)
         return whole or "."
 
@@ -98,7 +98,7 @@ class Workspace(Mount):
         }
 
     async def _behind(self, parts: Parts, content: str, encoding: str, *, line: bool) -> tuple[str, str, str]:
-        """What a file holds once something stands behind it, and its digest before, so that nothing is lost."""
+        """The new content of a file after an append, and its previous digest, to detect concurrent changes."""
         try:
             present = await asked(self.ctx, _READ, path=self.real(parts), encoding="base64")
         except NotFound:
@@ -116,8 +116,8 @@ class Workspace(Mount):
         return {"path": self.path(parts), "did": "made", "command": _MAKE, "execution": call}
 
     async def remove(self, many: Sequence[Parts], *, recursive: bool) -> list[VirtualChange]:
-        """Only the root comes here; the tree removes files of all folders together."""
-        raise BadParams(f"{self.path(many[0])} itself stays; name what is in it.")
+        """Refuse to remove the root; the tree removes the files of all mounts together."""
+        raise BadParams(f"{self.path(many[0])} itself cannot be removed; name something in it.")
 
     def _shown(self, facts: Any) -> Item:
         inside = facts["path"] if not self._real else facts["path"].removeprefix(self._real).removeprefix("/")

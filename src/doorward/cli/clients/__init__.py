@@ -1,1 +1,1 @@
-"""The MCP clients that `doorward connect` knows: where each keeps its configuration, and how it is changed."""
+"""The MCP clients that `doorward connect` supports, and how their configuration files are edited."""

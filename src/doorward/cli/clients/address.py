@@ -1,4 +1,4 @@
-"""The address of this home's server, to write down for clients that come over the network."""
+"""The URL of this home's server, for MCP clients that connect over HTTP."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from doorward.home import Home
 from doorward.settings import load
 
 _PATIENCE = 1.0
-"""Seconds in which a server that runs takes a connection."""
+"""Seconds to wait for a connection to the server."""
 _LONGEST = 300
 
 
 def running(home: Home) -> str:
-    """Where the server that runs says it is, such as `http://127.0.0.1:8642`; empty when none answers there.
+    """Return the URL of the running server, such as `http://127.0.0.1:8642`, or an empty string.
 
-    One that was killed leaves its address behind, so the address is tried.
+    A killed server leaves its address file behind, so the address is tested.
     """
     try:
         with open(home.address, encoding="ascii") as file:
@@ -33,14 +33,14 @@ def running(home: Home) -> str:
 
 
 def configured(home: Home) -> str:
-    """Where the settings put the server; empty when they let it take any free port."""
+    """Return the server's URL from the settings; empty when they allow any free port."""
     server = load(home.settings).server
     host = near(server.host)
     return f"http://{f'[{host}]' if ':' in host else host}:{server.port}" if server.port else ""
 
 
 def either(home: Home) -> str:
-    """The one or the other, where it only serves to recognise an entry; empty when neither is known."""
+    """Return the running or the configured URL, to recognise our own entries; empty when neither is known."""
     try:
         return running(home) or configured(home)
     except DoorwardError:

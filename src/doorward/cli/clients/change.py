@@ -1,4 +1,4 @@
-"""One change of a client's configuration: worked out, shown, and made with a copy of what was before."""
+"""One edit of an MCP client's configuration file: computed, shown as a diff, and written with a backup."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from doorward.upstream.ourselves import is_ours
 _LARGEST = 64 * 1024 * 1024
 _BACKUP = ".before-doorward-"
 _WIDEST = 200
-"""Longer lines of a difference are cut; some clients keep their whole configuration in one."""
+"""Longer lines of a diff are truncated; some clients keep their whole configuration on one line."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a file holds, and what it should hold; None where there is no file."""
+    """The text of a file before and after the edit; None when the file does not exist."""
 
     file: Path
     before: str | None
@@ -41,7 +41,7 @@ class Change(msgspec.Struct, frozen=True):
         return self.before == self.after
 
     def shown(self, token: str = "") -> str:
-        """The difference as people read it: without the token that goes into the file, and others' that are near."""
+        """Return the diff for people, with our token and other secrets masked."""
         found = difflib.unified_diff(
             (self.before or "").splitlines(),
             (self.after or "").splitlines(),
@@ -59,14 +59,14 @@ class Change(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
     def make(self, mode: int = 0o666) -> Path | None:
-        """Make the change whole or not at all; gives the copy of the file as it was, if there was one.
+        """Write the edit atomically, and return the backup if the file existed.
 
-        `mode` is for a new file. One that somebody changed since it was read is left alone.
+        `mode` applies to a new file. Raises if the file has changed since it was read.
         """
         real = _real(self.file)
         found = _read(real)
         if found != self.before:
-            raise Conflict(f"{self.file} was changed by somebody else meanwhile; nothing was written. Run this again.")
+            raise Conflict(f"{self.file} was changed by another program; nothing was written. Run this again.")
         try:
             backup = None if found is None else _copy(real, found)
             if self.after is None:
@@ -80,13 +80,13 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def connecting(client: Client, file: Path, name: str, entry: Mapping[str, Any], server: str = "") -> Change:
-    """The change that brings this entry into the file. An entry of that name which is not ours is left alone."""
+    """Compute the edit that adds or updates our entry. Raises if the name belongs to a foreign entry."""
     before = _read(_real(file))
     editor = _editor(client)
     try:
         there = editor.entries(before or "", client.container).get(name)
         if there is not None:
-            _check_ours(file, name, there, server, "give ours another name with --name NAME")
+            _check_ours(file, name, there, server, "choose another name with --name NAME")
             entry = merged(there, entry)
         return Change(file, before, editor.set_entry(before or "", client.container, name, entry))
     except Unreadable as error:
@@ -94,7 +94,7 @@ def connecting(client: Client, file: Path, name: str, entry: Mapping[str, Any], 
 
 
 def removing(client: Client, file: Path, name: str, server: str = "") -> Change:
-    """The change that takes the entry out: back to the very bytes from before, where nothing else changed since."""
+    """Compute the edit that removes our entry. Restores the exact original bytes if nothing else has changed."""
     before = _read(_real(file))
     editor = _editor(client)
     try:
@@ -103,7 +103,7 @@ def removing(client: Client, file: Path, name: str, server: str = "") -> Change:
         raise _refused(file, error) from error
     if before is None or there is None:
         return Change(file, before, before)
-    _check_ours(file, name, there, server, "say which entry is ours with --name NAME")
+    _check_ours(file, name, there, server, "name Doorward's entry with --name NAME")
 
     def leads_here(earlier: str) -> bool:
         with contextlib.suppress(Unreadable):
@@ -123,7 +123,7 @@ def removing(client: Client, file: Path, name: str, server: str = "") -> Change:
 
 
 def present(client: Client, file: Path, server: str = "") -> list[str]:
-    """The names of the entries of ours that the file holds already."""
+    """Return the names of Doorward's entries in the file."""
     try:
         held = _editor(client).entries(_read(_real(file)) or "", client.container)
     except Unreadable as error:
@@ -133,7 +133,7 @@ def present(client: Client, file: Path, server: str = "") -> list[str]:
 
 def _check_ours(file: Path, name: str, there: Any, server: str, instead: str) -> None:
     if not is_ours(there, server):
-        raise Conflict(f"{file} was left alone: its entry {name!r} is not one of Doorward's; {instead}.")
+        raise Conflict(f"{file} was not changed: its entry {name!r} does not belong to Doorward; {instead}.")
 
 
 def _editor(client: Client) -> ModuleType:
@@ -142,19 +142,21 @@ def _editor(client: Client) -> ModuleType:
 
 def _refused(file: Path, error: Unreadable) -> Unusable:
     if isinstance(error, Unchangeable):
-        return Unusable(f"{file} was left alone: {error}.")
-    return Unusable(f"{file} was left alone, since it cannot be read: {error}.", hint="Mend the file, then try again.")
+        return Unusable(f"{file} was not changed: {error}.")
+    return Unusable(
+        f"{file} was not changed, because it cannot be parsed: {error}.", hint="Fix the file and try again."
+    )
 
 
 def _real(file: Path) -> Path:
-    """The file itself, where the path leads to it through a symlink: the link stays one."""
+    """Resolve symlinks, so that an edit replaces the file and keeps the link."""
     try:
         real = Path(os.path.realpath(file, strict=False))
         leads_nowhere = file.is_symlink() and not os.path.exists(file)
     except OSError as error:
         raise Unusable(f"{file} cannot be followed: {error.strerror}.") from error
     if leads_nowhere:
-        raise Unusable(f"{file} was left alone: it is a link to {real}, and there is no such file.")
+        raise Unusable(f"{file} was not changed: it is a link to {real}, which does not exist.")
     return real
 
 
@@ -163,7 +165,7 @@ def _read(real: Path) -> str | None:
         descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise Unusable(f"{real} was left alone: it must be a file, and is something else.")
+            raise Unusable(f"{real} was not changed: it is not a regular file.")
         with open(descriptor, "rb") as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
@@ -171,22 +173,22 @@ def _read(real: Path) -> str | None:
     except OSError as error:
         raise Unusable(f"{real} cannot be read: {error.strerror}.") from error
     if len(data) > _LARGEST:
-        raise Unusable(f"{real} is larger than {_LARGEST} bytes, and was left alone.")
+        raise Unusable(f"{real} was not changed: it is larger than {_LARGEST} bytes.")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise Unusable(f"{real} was left alone, since it is not UTF-8 text: byte {error.start} is wrong.") from error
+        raise Unusable(f"{real} was not changed: it is not UTF-8 text, byte {error.start} is invalid.") from error
 
 
 def _copies(real: Path) -> list[Path]:
-    """The copies of a file from before our changes, the newest first."""
+    """Return the backups of a file, newest first."""
     with contextlib.suppress(OSError):
         return sorted((one for one in real.parent.iterdir() if one.name.startswith(real.name + _BACKUP)), reverse=True)
     return []
 
 
 def _copy(real: Path, text: str) -> Path:
-    """A copy beside the file, under a name that is free, for the same eyes only."""
+    """Write a backup beside the file, with the same permissions."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     for number in range(1_000):
         copy = real.with_name(f"{real.name}{_BACKUP}{stamp}{f'-{number:03}' if number else ''}")
@@ -198,11 +200,11 @@ def _copy(real: Path, text: str) -> Path:
             os.fchmod(out.fileno(), stat.S_IMODE(real.stat().st_mode))
             out.write(text.encode())
         return copy
-    raise Unusable(f"There are too many copies beside {real} already; remove some.")
+    raise Unusable(f"There are too many backups beside {real}; delete some.")
 
 
 def _replace(real: Path, text: str, mode: int) -> None:
-    """The new bytes under the old name, at once, with the old owner and mode."""
+    """Replace the file atomically, keeping its owner and mode."""
     partial = real.with_name(f"{real.name}.{os.getpid()}.partial")
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)

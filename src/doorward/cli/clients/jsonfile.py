@@ -1,4 +1,4 @@
-"""One entry of a JSON configuration: set or taken out, with every other byte left as it is."""
+"""Sets or removes one entry of a JSON configuration file, leaving every other byte unchanged."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from doorward.edited.jsontext import Member, Node, parse, unreadable
 
 
 def entries(text: str, container: str) -> dict[str, Any]:
-    """All entries as they stand in the text; one that is there twice makes it unreadable."""
+    """Return all entries. Raises when a name occurs twice."""
     if not text.strip("\ufeff \t\r\n"):
         return {}
     held = _only(text, parse(text), container)
     found: dict[str, Any] = {}
     for one in (held.node.members if held is not None else None) or []:
         if one.key in found:
-            raise unreadable(text, one.start, f"{one.key!r} is there twice")
+            raise unreadable(text, one.start, f"{one.key!r} occurs twice")
         found[one.key] = one.node.value
     return found
 
 
 def entry(text: str, container: str, name: str) -> Any:
-    """The entry as it stands in the text, or None."""
+    """Return the entry, or None."""
     return entries(text, container).get(name)
 
 
 def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) -> str:
-    """The text with this entry, in the style of the rest."""
+    """Return the text with this entry set, in the style of the rest."""
     if not text.strip("\ufeff \t\r\n"):
         return json.dumps({container: {name: value}}, indent=2, ensure_ascii=False) + "\n"
     root = _object(text, parse(text), "the file")
@@ -46,7 +46,7 @@ def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) ->
 
 
 def remove_entry(text: str, container: str, name: str) -> str:
-    """The text without this entry."""
+    """Return the text without this entry."""
     held = _only(text, _object(text, parse(text), "the file"), container)
     inside = None if held is None else _object(text, held.node, f"{container!r}")
     ours = None if inside is None else _only(text, inside, name)
@@ -57,13 +57,13 @@ def remove_entry(text: str, container: str, name: str) -> str:
 
 def _object(text: str, node: Node, what: str) -> Node:
     if node.members is None:
-        raise unreadable(text, node.start, f"{what} must hold a JSON object")
+        raise unreadable(text, node.start, f"{what} must be a JSON object")
     return node
 
 
 def _only(text: str, node: Node, key: str) -> Member | None:
-    """The member of that name; one that is there twice cannot be changed safely."""
+    """Return the member with that key. Raises when it occurs twice, because no edit is safe then."""
     found = [one for one in node.members or [] if one.key == key]
     if len(found) > 1:
-        raise unreadable(text, found[1].start, f"{key!r} is there twice")
+        raise unreadable(text, found[1].start, f"{key!r} occurs twice")
     return found[0] if found else None

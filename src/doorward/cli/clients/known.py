@@ -1,4 +1,4 @@
-"""The clients that `doorward connect` knows: how an entry for Doorward looks in the file of each."""
+"""The MCP clients that `doorward connect` supports, and the format of Doorward's entry for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scope = Literal["user", "project"]
 
 
 class Stdio(msgspec.Struct, frozen=True):
-    """Doorward as a program that the client starts."""
+    """An entry that starts Doorward as a program (stdio)."""
 
     command: str
     args: list[str]
@@ -27,7 +27,7 @@ class Stdio(msgspec.Struct, frozen=True):
 
 
 class Http(msgspec.Struct, frozen=True):
-    """Doorward as a server at an address. The token is in a variable unless a person wanted it in the file."""
+    """An entry that connects over HTTP. The token comes from a variable, unless the person wants it in the file."""
 
     url: str
     token: str = ""
@@ -41,9 +41,9 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     stdio: Callable[[Stdio], dict[str, Any]]
     http: Callable[[Http], dict[str, Any]] | None = None
     programs: tuple[str, ...] = ()
-    """Programs by which one sees that the client is installed."""
+    """Executables whose presence shows that the client is installed."""
     then: str
-    """What a person does next."""
+    """What to do next, for the person."""
 
     @property
     def id(self) -> str:
@@ -73,14 +73,14 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
         if scope == "user":
             return self.user(machine)
         if self.project is None:
-            raise BadParams(f"{self.title} has no configuration for single projects; leave out --scope project.")
+            raise BadParams(f"{self.title} has no per-project configuration; omit --scope project.")
         return self.project(machine)
 
     def entry(self, way: Stdio | Http) -> dict[str, Any]:
         if isinstance(way, Stdio):
             return self.stdio(way)
         if self.http is None:
-            raise BadParams(f"{self.title} starts programs from this file and takes no addresses; leave out --http.")
+            raise BadParams(f"{self.title} does not support HTTP servers in this file; omit --http.")
         return self.http(way)
 
 
@@ -96,44 +96,44 @@ CLIENTS = (
         stdio=lambda way: way.entry(type="stdio"),
         http=lambda way: {"type": "http", "url": way.url, "headers": way.headers(f"${{{TOKEN}}}")},
         programs=("claude",),
-        then="Start Claude Code anew and type /mcp to see it.",
+        then="Restart Claude Code and type /mcp to see it.",
     ),
     Client(
         place=client_file("claude-desktop"),
         stdio=lambda way: way.entry(),
-        then="Quit Claude Desktop and start it anew.",
+        then="Quit and restart Claude Desktop.",
     ),
     Client(
         place=client_file("cursor"),
         stdio=lambda way: way.entry(),
         http=lambda way: {"url": way.url, "headers": way.headers(f"${{env:{TOKEN}}}")},
         programs=("cursor",),
-        then="Start Cursor anew, and switch Doorward on where it lists MCP servers.",
+        then="Restart Cursor and enable Doorward in its list of MCP servers.",
     ),
     Client(
         place=client_file("vscode"),
         stdio=lambda way: way.entry(type="stdio"),
         http=lambda way: {"type": "http", "url": way.url, "headers": way.headers(f"${{env:{TOKEN}}}")},
         programs=("code",),
-        then="Run the command «MCP: List Servers» in VS Code, and start Doorward there.",
+        then="Run the command «MCP: List Servers» in VS Code and start Doorward there.",
     ),
     Client(
         place=client_file("codex"),
         stdio=lambda way: way.entry(),
         http=_codex_http,
         programs=("codex",),
-        then="Start Codex anew and type /mcp to see it.",
+        then="Restart Codex and type /mcp to see it.",
     ),
     Client(
         place=client_file("gemini"),
         stdio=lambda way: way.entry(),
         http=lambda way: {"httpUrl": way.url, "headers": way.headers(f"${TOKEN}")},
         programs=("gemini",),
-        then="Start Gemini CLI anew and type /mcp to see it.",
+        then="Restart Gemini CLI and type /mcp to see it.",
     ),
 )
 GENERIC = "generic"
-"""Any other client: the entry is printed, in the form that most of them read."""
+"""Any other client: the entry is printed in the most common format."""
 
 
 def known(id: str) -> Client:

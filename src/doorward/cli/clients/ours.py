@@ -1,4 +1,4 @@
-"""What of an entry of ours in a client's configuration is ours: the rest belongs to the person who wrote it."""
+"""Updates Doorward's entry in a client's configuration, keeping what the person added to it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 _ADDRESSED = ("url", "httpUrl", "bearer_token_env_var")
-"""Keys that we write in one of several ways: those of the other ways go."""
+"""Keys for HTTP entries. Those that the new entry does not use are removed."""
 _SHARED = {"env": "DOORWARD_HOME", "headers": "Authorization", "http_headers": "Authorization"}
-"""The keys that hold one value of ours beside those that a person put there."""
+"""Keys that hold one value of ours beside the person's own."""
 _OF_ONE_KIND = (
     "type",
     "command",
@@ -21,11 +21,11 @@ _OF_ONE_KIND = (
     "http_headers",
     "env_http_headers",
 )
-"""Keys that mean something only to a program that is started, or only to an address."""
+"""Keys that apply only to stdio or only to HTTP entries."""
 
 
 def merged(there: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of ours brought up to date: what the person added stays, unless it has no meaning any more."""
+    """Merge the new entry into the existing one. The person's additions stay, unless they no longer apply."""
     gone = {*_ADDRESSED} - entry.keys()
     if ("command" in there) != ("command" in entry):
         gone |= {*_OF_ONE_KIND}
@@ -45,7 +45,7 @@ def merged(there: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _added(args: list[Any]) -> list[Any]:
-    """What a person added to the command line, such as `--as reviewer`: all behind `mcp` except the room."""
+    """Return the arguments a person added, such as `--as reviewer`: all after `mcp` except the room."""
     rest, added = args[args.index("mcp") + 1 :] if "mcp" in args else [], []
     while rest:
         one, *rest = rest

@@ -1,4 +1,4 @@
-"""One table of a TOML configuration: set or taken out, with every other byte left as it is."""
+"""Sets or removes one table of a TOML configuration file, leaving every other byte unchanged."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def entries(text: str, container: str) -> dict[str, Any]:
-    """All tables as they stand in the text."""
+    """Return all tables."""
     inside = _read(text).get(container)
     return inside if isinstance(inside, dict) else {}
 
 
 def entry(text: str, container: str, name: str) -> Any:
-    """The table as it stands in the text, or None."""
+    """Return the table, or None."""
     return entries(text, container).get(name)
 
 
 def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) -> str:
-    """The text with this table: in the place of the one that is there, or at the end."""
+    """Return the text with this table, replacing the existing one or appended."""
     there = entry(text, container, name)
     if there == value:
         return text
@@ -50,7 +50,7 @@ def set_entry(text: str, container: str, name: str, value: Mapping[str, Any]) ->
 
 
 def remove_entry(text: str, container: str, name: str) -> str:
-    """The text without this table."""
+    """Return the text without this table."""
     if entry(text, container, name) is None:
         return text
     begin, end = _block(text, container, name)
@@ -68,7 +68,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _checked(text: str, changed: str, container: str, name: str, value: Any) -> str:
-    """Make sure that nothing but our table is different, however strangely the file is written."""
+    """Parse the edited text and verify that only our table differs. Raises otherwise."""
     expected = _read(text)
     known = container in expected
     inside = expected.setdefault(container, {})
@@ -84,22 +84,22 @@ def _checked(text: str, changed: str, container: str, name: str, value: Any) -> 
     except Unreadable as error:
         if adding:
             raise Unchangeable(
-                f"it writes {container} as an inline table, which cannot be added to; write it as [{container}.NAME]"
-                " tables, or take the entry from --print"
+                f"{container} is an inline table, which cannot be extended; write it as [{container}.NAME] tables, or"
+                " copy the entry from --print"
             ) from error
         found = {}
     found.setdefault(container, {})
     if found != expected:
-        raise Unchangeable(f"{container}.{name} is not written as one plain table; edit it by hand, or see --print")
+        raise Unchangeable(f"{container}.{name} is not one plain table; edit it by hand, or see --print")
     return changed
 
 
 def _block(text: str, container: str, name: str) -> tuple[int, int]:
-    """From where to where our table reaches, without the empty lines and comments that lead to the next one."""
+    """Return the start and end of our table, without the blank lines and comments before the next one."""
     headers = [*_headers(text), (len(text), [""])]
     ours = [place for place, (_, path) in enumerate(headers) if path[:2] == [container, name]]
     if not ours or headers[ours[0]][1] != [container, name] or ours != list(range(ours[0], ours[-1] + 1)):
-        raise Unchangeable(f"{container}.{name} is not written as one plain table; edit it by hand, or see --print")
+        raise Unchangeable(f"{container}.{name} is not one plain table; edit it by hand, or see --print")
     begin, end = headers[ours[0]][0], headers[ours[-1] + 1][0]
     lines = text[begin:end].splitlines(keepends=True)
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
@@ -108,7 +108,7 @@ def _block(text: str, container: str, name: str) -> tuple[int, int]:
 
 
 def _headers(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Where each `[table]` begins, and its path."""
+    """Yield the start and the path of each `[table]` header."""
     depth, fresh = 0, 0
     for piece in _PIECES.finditer(text):
         sign = piece[0]
@@ -146,4 +146,4 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(_value(one) for one in value) + "]"
     if isinstance(value, str | bool | int | float):
         return json.dumps(value, ensure_ascii=False)
-    raise Unchangeable(f"it holds a {type(value).__name__} where Doorward's entry is; edit that entry by hand")
+    raise Unchangeable(f"Doorward's entry contains a {type(value).__name__}; edit that entry by hand")

@@ -1,1 +1,1 @@
-"""The console: a page in the browser that speaks to the REST door, and what lets a browser in."""
+"""The console's server side: its static files, its login and its event stream. The rest of it uses the REST door."""

@@ -1,7 +1,7 @@
-"""Letting a browser in and out: by a link or a password, and from then on by a cookie and what its page keeps.
+"""Login and logout of browsers: by a link or a password, then by a cookie and a CSRF proof.
 
-What these do is for `rooms/accounts.py`, which records each attempt. The cookie is HttpOnly, so no script of the page
-reads it, and SameSite=Strict, so no page of another site sends it. The proof is told once, in the answer of the login.
+`Accounts` does the work and records each attempt. The cookie is HttpOnly, so no script can read it, and
+SameSite=Strict, so no page of another site can send it. The proof is sent once, in the answer to the login.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doorward.rooms.browsers import Browser
 from doorward.rooms.people import LOCAL
 
 LARGEST_BODY = 16_384
-"""Nobody vouches for whoever sends these, so little of them is read."""
+"""The sender is not authenticated, so only a small body is read."""
 
 
 class Entering:
@@ -33,14 +33,14 @@ class Entering:
         self._people = services.people
 
     async def session(self, request: Request) -> Response:
-        """Whether this browser is logged in, and as whom. Nobody is refused: the page shows the way in then."""
+        """Whether this browser is logged in, and as whom. This never refuses: the page then shows the login."""
         reading.query(request, [])
         reading.of_our_page(request)
         browser, note = self._present(request)
         return as_json(self._session(browser) if browser is not None else ConsoleSession(False, __version__, note))
 
     async def login(self, request: Request) -> Response:
-        """In by a link's code, or by a password."""
+        """Log in with a link's code or with a password."""
         reading.query(request, [])
         reading.accepts(request, [reading.JSON])
         reading.of_our_page(request)
@@ -54,7 +54,7 @@ class Entering:
             attempt = Attempt("auth/login", DOOR, address, given.tenant or LOCAL, given.user)
             entrance = await self._accounts.enter(attempt, given.password, agent, before)
         else:
-            raise BadParams("The body must have either `code`, or `user` and `password`.")
+            raise BadParams("The body must have either `code` or both `user` and `password`.")
         response = as_json(self._session(entrance.browser, entrance.proof))
         response.set_cookie(
             reading.cookie_name(request),
@@ -71,7 +71,7 @@ class Entering:
         reading.query(request, [])
         shown = await self._governed.vouched(request, "auth/logout")
         if not shown.browser:
-            raise BadParams("Only a browser that is logged in to the console logs out here; a token is revoked.")
+            raise BadParams("Only a browser session can log out here. To end a token, revoke it.")
         browser = self._browsers.known(shown.browser, shown.proof)
         await self._accounts.leave(Attempt("auth/logout", DOOR, reading.address(request)), browser)
         response = as_json(LoggedOut(True))
@@ -79,7 +79,7 @@ class Entering:
         return response
 
     def _present(self, request: Request) -> tuple[Browser | None, str]:
-        """The session that a request shows both secrets of; or why its cookie is none."""
+        """The browser session whose cookie and proof the request carries, or None and the reason."""
         note = ""
         for secret in reading.cookies(request):
             try:

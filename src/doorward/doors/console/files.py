@@ -1,7 +1,7 @@
-"""The files of the console, read once and sent as they are: no template, no build, nothing of other servers.
+"""The console's static files: read once, served unchanged, without a build step or other servers.
 
-The name of the folder they are served from is made of what is in them, so a browser keeps them for good and never mixes
-two versions; only the page itself is asked for anew.
+The URL of their folder contains a hash of their content. So a browser caches them for good and never mixes two
+versions; it revalidates only the page itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""What the page may load and do. Nothing in it turns text into markup or script, and nothing is allowed to."""
+"""The Content-Security-Policy. The page never turns text into markup or script, and the policy forbids it."""
 
 OF_FILES = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
 OF_PAGE = {
@@ -48,7 +48,7 @@ OF_PAGE = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
 }
-"""What binds the page binds the files it loads, so these are not sent again with each of them."""
+"""Headers of the page only. They also govern the files that the page loads."""
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -59,15 +59,15 @@ _TYPES = {
 }
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _HERE = b"{static}"
-"""Stands in the page for the folder of its files."""
+"""Placeholder in the page for the URL of the static folder."""
 _PRELOAD = b"{preload}"
-"""Stands in the page for the modules that are fetched at once, and not only when another names them."""
+"""Placeholder in the page for the preload links of its first modules."""
 _FIRST = ("app.js", "pages/rooms.js")
 _IMPORT = re.compile(rb'^(?:import|export)\b[^;]*?from\s+"([^"]+)"', re.MULTILINE)
 
 
 class File:
-    """One file as it is sent: its bytes, the same made smaller, and the tag by which a browser knows it."""
+    """A static file: its bytes, compressed bytes and ETag."""
 
     def __init__(self, content: bytes, kind: str, headers: Mapping[str, str] = OF_FILES) -> None:
         self.content = content
@@ -87,7 +87,7 @@ class File:
 
 
 class Files:
-    """Everything below `/console`; `routes` is what a server adds to its own."""
+    """The routes below `/console`, and the redirects to it."""
 
     def __init__(self, folder: Path = STATIC) -> None:
         read = {
@@ -113,14 +113,14 @@ class Files:
         ]
 
     async def _show(self, request: Request) -> Response:
-        """The page: whatever the path is, it shows what belongs there by itself."""
+        """Serve the page. Its script routes the path."""
         return self._page.answer(request, "no-cache")
 
     async def _file(self, request: Request) -> Response:
         name = str(request.path_params["path"])
         found = self._files.get(name)
         if found is None or request.path_params["version"] != self.version:
-            raise HttpProblem("no_such_path", f"There is no file {name[:200]!r} of this version of the console.")
+            raise HttpProblem("no_such_path", f"This version of the console has no file {name[:200]!r}.")
         return found.answer(request, _FOR_GOOD)
 
     async def _icon(self, request: Request) -> Response:
@@ -128,7 +128,7 @@ class Files:
 
 
 def _needed(read: Mapping[str, bytes]) -> list[str]:
-    """The modules that the page needs before it shows its first room, by who imports whom."""
+    """The modules that the page needs for its first room, following imports."""
     needed: dict[str, None] = {}
     waiting = list(_FIRST)
     while waiting:

@@ -1,7 +1,7 @@
-"""One stream for one page: what happens in the house, and everything in the room that the page shows.
+"""The console's event stream: events of all rooms, and everything in the room that the page shows.
 
-A browser opens few connections to one server, so a page has this one. The id of each event holds the place in both, and
-whoever comes again with it is told what is behind those places, after a restart as well.
+A browser opens few connections to one server, so a page uses a single stream. The id of each event holds the position
+in both parts. A page that reconnects with it gets what came after, even after a restart of the server.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from doorward.recent import Numbered
 from doorward.rooms.live import Notice
 
 SILENCE = 10.0
-"""Seconds after which a page is told that the stream is alive. Comments would not reach it, and a connection can be
-dead without a word, as after a laptop slept."""
+"""Seconds between keep-alive events. A page does not see SSE comments, and a connection can be dead unnoticed, such as
+after a laptop slept."""
 _RECHECK = 5.0
-"""Seconds after which it is asked again whether somebody may still listen."""
+"""Seconds between checks that the caller may still listen."""
 _TOGETHER = 0.1
-"""Seconds in which events of the house are gathered. What is said in the room goes at once, and takes them along."""
+"""Seconds in which events are batched. Room messages are sent at once, together with the events so far."""
 _MOST_WAITING = 500
 _PLACE = re.compile(r"([\w-]{0,64})/([0-9]{0,18})")
 
@@ -54,7 +54,7 @@ class Telling:
         since = request.headers.get("last-event-id", "") or query.get("since", "")
         place = _PLACE.fullmatch(since or "/")
         if place is None:
-            raise BadParams(f"since is the id of an event of this stream; given {since[:80]!r}.")
+            raise BadParams(f"since must be the id of an event of this stream; given {since[:80]!r}.")
         begun = await self._streams.begun(credential, "", "", place[1])
         who = principal_of(self._governed.gate.caller(credential))
         room, at = query.get("room", ""), _Place(place[1], place[2])
@@ -111,7 +111,7 @@ class Telling:
 
 
 class _Place:
-    """Where a page is in both, and how it is told of both: events of the house by one name for all."""
+    """The position of a page in both parts of the stream. Events outside the room share one event name."""
 
     def __init__(self, happened: str, revision: str) -> None:
         self._happened = happened
@@ -119,7 +119,7 @@ class _Place:
 
     @property
     def known(self) -> int | None:
-        """The revision of the room behind which the page wants to hear everything."""
+        """The room revision that the page has; None when it has none."""
         return int(self._revision) if self._revision else None
 
     def of_house(self, frames: Iterable[Frame]) -> bytes:
@@ -139,12 +139,12 @@ class _Place:
 
 
 def _none_after(following: Following | None) -> Following | None:
-    """Follow the room no more."""
+    """Stop following the room."""
     if following is not None:
         following.leave()
     return None
 
 
 def _refused(error: DoorwardError) -> bytes:
-    """The room is closed to the page; it goes on hearing of the house."""
+    """An event that says that the page may not follow the room. Other events continue."""
     return framed("room-error", {"code": error.code, "detail": error.message, "hint": error.hint})

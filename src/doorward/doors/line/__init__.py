@@ -1,1 +1,1 @@
-"""The line door: one request in JSON a line, one answer a line, over TCP."""
+"""The line door: a TCP protocol with one JSON request a line and one JSON answer a line."""

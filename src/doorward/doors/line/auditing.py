@@ -1,7 +1,7 @@
-"""The audit log of the line door: one line of JSON for each call, for whoever reviews with other tools than ours.
+"""The audit log of the line door: one line of JSON for each call, for external tools.
 
-It stands beside the ledger, which is what can be verified: a line is written after the record is stored, and one that
-cannot be written is said in the log and harms no call.
+It supplements the ledger, which is the verifiable record. A line is written after the record is stored. If writing
+fails, a warning is logged and the call still succeeds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class AuditLog:
         except OSError as error:
             raise Unusable(
                 f"The audit log {file} cannot be opened: {error.strerror}.",
-                hint="It is named by the setting line.audit_log or the environment variable USHELL_MCP_AUDIT_LOG.",
+                hint="Change the setting line.audit_log or the environment variable USHELL_MCP_AUDIT_LOG.",
             ) from error
         self._size = os.fstat(self._descriptor).st_size
 
@@ -52,7 +52,7 @@ class AuditLog:
         os.close(self._descriptor)
 
     def _put_aside(self) -> None:
-        """The file becomes `.1`, what was `.1` becomes `.2`, and the oldest goes."""
+        """Rotate: the file becomes `.1`, `.1` becomes `.2`, and the oldest is dropped."""
         for number in range(_KEPT - 1, 0, -1):
             with contextlib.suppress(FileNotFoundError):
                 os.replace(f"{self._file}.{number}", f"{self._file}.{number + 1}")
@@ -63,5 +63,5 @@ class AuditLog:
 
 
 def _open(file: Path) -> int:
-    """For its owner only, and not through a symlink that somebody else may have put there."""
+    """Open with access for the owner only, and never through a symlink that somebody else may have planted."""
     return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

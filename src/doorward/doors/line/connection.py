@@ -1,7 +1,7 @@
-"""One connection of the line door: lines in, lines out, and an end for whoever is silent, slow or gone.
+"""A connection of the line door: reads requests, runs calls, sends answers and closes idle or slow clients.
 
-A connection costs no task of its own. Calls run in a few tasks, each of which takes the next waiting call when it has
-done one; questions about calls go past those that wait.
+A connection needs no task of its own. A few worker tasks run its calls, each taking the next waiting call when it is
+free. Status and cancel requests do not wait behind calls.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from doorward.settings import Settings
 log = logging.getLogger(__name__)
 
 _MOST_AT_ONCE = 64
-"""However many places a session has, one connection carries no more calls at a time."""
+"""Calls that one connection runs at a time, whatever the limits of its session."""
 _MOST_WAITING = 64
-"""So many calls wait in a connection before no more of its lines are read."""
+"""Waiting calls of a connection; at this number reading pauses."""
 _MOST_QUESTIONS = 8
 _HIGH_WATER = 262_144
-"""So many bytes of answers wait in a connection before no more of its requests are looked at."""
+"""Bytes of unsent answers; at this number no further request is handled."""
 
 
 class Connection(asyncio.Protocol):
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
         self._lines = Lines(self._line.request_bytes)
         self._arrived: deque[bytes | TooLong] = deque()
         self._behind = False
-        """Whether lines have arrived that were not looked at, since the answers to others come first."""
+        """Whether received lines wait because earlier answers must be sent first."""
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._notify: Notify = "slow"
@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=_HIGH_WATER)
         if not theirs or not self._join(self):
             most = self._line.clients
-            self._close(Overloaded(f"{most} clients are connected, and no more are taken.", hint="Try again later."))
+            self._close(Overloaded(f"All {most} client connections are in use.", hint="Try again later."))
             return
         self._visitor = Visitor(self._line, self._openness, theirs[0])
         if self._openness.is_open:
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
             self._start(self._look(theirs[:2], ours[:2]))
 
     async def _look(self, theirs: tuple[str, int], ours: tuple[str, int]) -> None:
-        """Nothing is read before it is known who is at the other end. The table may be long, so a thread reads it."""
+        """Identify the other end before anything is read. A thread does it, because the kernel's table may be long."""
         await asyncio.to_thread(self._visitor.look, theirs, ours)
         self._transport.resume_reading()
 
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Take what arrived, but no faster than its answers leave: a short request can have a very long one."""
+        """Handle received lines, but no faster than answers are sent: a short request can have a very long answer."""
         while self._arrived and not self._stalled and self._out_bytes < _HIGH_WATER:
             self._take(self._arrived.popleft())
         if self._arrived and not self._behind:
@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
         self._shut_if_over()
 
     def _begins_well(self, data: bytes) -> bool:
-        """Whoever speaks something else first is not read on: a web page could else put requests into what it sends."""
+        """Close a connection that starts with another protocol. Otherwise a web page could hide requests in its own."""
         start = data.lstrip(b" \t\r\n")
         if not start:
             return True
@@ -123,11 +123,11 @@ class Connection(asyncio.Protocol):
         if start.startswith(b"{"):
             return True
         if start[:2] == b"\x16\x03" and not self._tls:
-            what = "The client speaks TLS, and this door does not"
+            what = "The client uses TLS, but this door has no certificate"
         else:
-            what = "The first line is no request"
+            what = "The first line is not a request"
         shape = '{"id":"1","method":"list_tools","params":{}}'
-        self._close(BadParams(f"{what}; a request is one line of JSON such as {shape}."))
+        self._close(BadParams(f"{what}. Send one line of JSON such as {shape}."))
         return False
 
     def _take(self, line: bytes | TooLong) -> None:
@@ -137,7 +137,9 @@ class Connection(asyncio.Protocol):
             if frames.may_show_token(line.beginning):
                 self._visitor.refuse()
             most = self._line.request_bytes
-            self._send(frames.refusal(None, BadParams(f"The line is too long; a request has at most {most} bytes.")))
+            self._send(
+                frames.refusal(None, BadParams(f"The line is too long. A request may have at most {most} bytes."))
+            )
             return
         id = None
         try:
@@ -153,7 +155,7 @@ class Connection(asyncio.Protocol):
         except DoorwardError as fault:
             self._send(frames.refusal(id, fault))
         except Exception:
-            log.exception("a request broke")
+            log.exception("a request failed with a defect")
             self._send(frames.refusal(id, Broken(DEFECT)))
 
     def _handle(self, asked: Asked) -> None:
@@ -166,14 +168,16 @@ class Connection(asyncio.Protocol):
         elif asked.method == "call_tool":
             self._begin(self._desk.pending(client, asked, self._notify))
         elif self._questions >= _MOST_QUESTIONS:
-            raise Overloaded(f"{self._questions} questions about executions wait for their answers; no more are taken.")
+            raise Overloaded(
+                f"{self._questions} requests about executions are still being answered. Wait for one of them."
+            )
         else:
             ask = self._desk.status if asked.method == "get_execution_status" else self._desk.cancel
             self._questions += 1
             self._start(self._answer(asked, ask(client, asked)))
 
     def _initialize(self, asked: Asked) -> None:
-        """Who shows a token and is refused, whatever the reason, must not go on as somebody without one."""
+        """Identify the client. One whose token is refused, for any reason, must not continue without a token."""
         if asked.token:
             self._visitor.refuse()
         answer, self._notify = self._desk.initialize(self._visitor, asked)
@@ -185,7 +189,7 @@ class Connection(asyncio.Protocol):
         except BadLine as fault:
             self._send(frames.refusal(asked.id, fault))
         except Exception:
-            log.exception("a request broke")
+            log.exception("a request failed with a defect")
             self._send(frames.refusal(asked.id, Broken(DEFECT)))
         finally:
             self._questions -= 1
@@ -202,7 +206,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     async def _work(self, pending: Pending) -> None:
-        """Run a call, and then whichever waits longest, until none does."""
+        """Run a call, then the waiting calls, oldest first."""
         try:
             while True:
                 pending.task = asyncio.current_task()
@@ -227,7 +231,7 @@ class Connection(asyncio.Protocol):
             if not pending.withdrawn:
                 return pending
             self._desk.forget(pending)
-            self._send(frames.refusal(pending.id, Withdrawn(f"{pending.tool} was cancelled before it began.")))
+            self._send(frames.refusal(pending.id, Withdrawn(f"{pending.tool} was cancelled before it started.")))
         return None
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -239,12 +243,12 @@ class Connection(asyncio.Protocol):
         self._tasks.discard(task)
         self._heard = self._loop.time()
         if not task.cancelled() and task.exception() is not None:
-            log.error("a connection broke", exc_info=task.exception())
+            log.error("a connection failed with a defect", exc_info=task.exception())
             self._transport.abort()
         self._shut_if_over()
 
     def eof_received(self) -> bool:
-        """The end of input is no goodbye: whoever sends a line and closes its side still wants the answer."""
+        """Stay open after the end of input: a client that sends a line and closes its side still wants the answer."""
         if self._closing:
             return False
         self._arrived.append(self._lines.last())
@@ -260,7 +264,7 @@ class Connection(asyncio.Protocol):
             self._shut()
 
     def tick(self, now: float) -> None:
-        """Called several times a second: pass news on, and end what takes too long."""
+        """Send due notifications, and stop what takes too long. Called several times a second."""
         if self._stalled:
             self._watch_reading(now)
             return
@@ -272,30 +276,28 @@ class Connection(asyncio.Protocol):
                 self._desk.stop_in_time(pending)
         if self._half_since and now - self._half_since > self._line.arrival_seconds:
             seconds = self._line.arrival_seconds
-            self._close(TimedOut(f"The rest of a line did not come within {seconds:g} s; the connection is closed."))
+            self._close(TimedOut(f"A line was incomplete after {seconds:g} s. The connection is closed."))
         elif not self._tasks and now - self._heard > self._line.idle_seconds:
             seconds = self._line.idle_seconds
-            self._close(TimedOut(f"Nothing was asked for {seconds:g} s; the connection is closed."))
+            self._close(TimedOut(f"No request for {seconds:g} s. The connection is closed."))
 
     def silence(self, now: float) -> float:
-        """For how many seconds nothing was asked and nothing runs; none while something does."""
+        """Seconds without a request; 0 while a call runs."""
         return 0.0 if self._tasks else now - self._heard
 
     def give_way(self, now: float) -> None:
-        """Somebody else needs this place."""
+        """Close this idle connection, because another client needs its place."""
         seconds = self.silence(now)
-        message = (
-            f"Nothing was asked for {seconds:.1f} s, and another client needs the place; the connection is closed."
-        )
-        self._close(Overloaded(message, hint="Connect again when there is something to ask."))
+        message = f"No request for {seconds:.1f} s, and another client needs the place. The connection is closed."
+        self._close(Overloaded(message, hint="Connect again for the next request."))
 
     def _watch_reading(self, now: float) -> None:
-        """A client that reads slowly is waited for; one that does not read at all is given up."""
+        """Wait for a client that reads slowly, and close one that does not read at all."""
         unread = self._transport.get_write_buffer_size()
         if unread < self._unread:
             self._unread, self._moved = unread, now
         elif now - self._moved > self._line.arrival_seconds:
-            log.warning("a line client did not read its answers, and was closed")
+            log.warning("closed a line client that did not read its answers")
             self._transport.abort()
 
     def pause_writing(self) -> None:
@@ -313,13 +315,13 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _send(self, lines: bytes) -> None:
-        """Lines of one moment go out together."""
+        """Queue lines; those of one loop iteration are written together."""
         if self._closing:
             return
         if self._line.debug:
             log.info("line door: sent %d bytes", len(lines))
         if self._stalled and self._transport.get_write_buffer_size() + self._out_bytes > self._line.unread_bytes:
-            log.warning("a line client left %d bytes unread, and was closed", self._line.unread_bytes)
+            log.warning("closed a line client that left %d bytes unread", self._line.unread_bytes)
             self._transport.abort()
             return
         if not self._out:
@@ -335,7 +337,7 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._go_on)
 
     def _close(self, fault: DoorwardError) -> None:
-        """Say why, and close."""
+        """Send the reason, then close."""
         self._send(frames.farewell(fault))
         self._shut()
 
@@ -350,7 +352,7 @@ class Connection(asyncio.Protocol):
         self._partings.begin(self._transport, may_send=not self._ended)
 
     async def stop(self) -> None:
-        """The door closes: calls are cancelled, and leave their record."""
+        """Close at shutdown: cancel the calls, which are recorded."""
         tasks = list(self._tasks)
         self._close(Withdrawn("Doorward is stopping."))
         await asyncio.gather(*tasks, return_exceptions=True)

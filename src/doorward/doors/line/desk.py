@@ -1,4 +1,7 @@
-"""What each method of the line door means, in terms of the gate. Everything that runs, runs through `Gate.handle`."""
+"""The methods of the line door: initialize, list_tools, call_tool, get_execution_status and cancel_execution.
+
+Every call runs through `Gate.handle`.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ _CALL_KINDS = {"tool": str, "args": dict, "ticket": str, "summary": bool, "dry_r
 _EXECUTION = "execution"
 _SUGGEST = "help/suggest"
 _MOST_SHOWN = 20_000
-"""How many characters of its output so far the status of an execution holds."""
+"""Characters of partial output in the status of an execution."""
 
 
 class Desk:
-    """One for the door: it knows the house, and keeps what outlasts connections."""
+    """The methods, and the state that outlives connections. There is one instance for the door."""
 
     def __init__(self, gate: Gate, services: Services, audit: AuditLog | None) -> None:
         self._gate = gate
@@ -47,8 +50,8 @@ class Desk:
         self._audit = audit
 
     def client(self, visitor: Visitor, asked: Asked, room: str = "") -> Client:
-        """The client that a request comes from. The gate says later whether it may; but a token that is not good takes
-        the connection its voice at once, before the next line of it is read."""
+        """The client that sent a request. The gate decides later what it may do, but an invalid token refuses the
+        connection at once, before its next line is read."""
         client = visitor.client(asked, room)
         if not asked.token:
             return client
@@ -60,7 +63,7 @@ class Desk:
         return client if client.room else msgspec.structs.replace(client, room=self._rooms.meant(caller))
 
     def initialize(self, visitor: Visitor, asked: Asked) -> tuple[bytes, Notify]:
-        """Who the client is from now on, and what it can expect."""
+        """Set the client of the connection, and describe the server and its limits."""
         params = asked.params
         frames.known(params, asked.id, "initialize", ("token", "room", "notify", "client"))
         room = frames.fields(params, asked.id, {"room": str}).get("room", "")
@@ -103,18 +106,18 @@ class Desk:
         return frames.response(asked.id, self._tools.listed(offered))
 
     def _offered(self, caller: Caller, room: str) -> list[Command]:
-        """What is offered and belongs into a list of tools."""
+        """The commands that a list of tools shows to the caller."""
         return [command for command in self._gate.offered(caller, room) if not command.unlisted]
 
     def pending(self, client: Client, asked: Asked, notify: Notify) -> Pending:
-        """A call as it is asked for, not yet begun."""
+        """A call that has not started."""
         params, id = asked.params, asked.id
         frames.known(params, id, "call_tool", _CALL)
         given = frames.fields(params, id, _CALL_KINDS)
         name, ticket = given.get("tool", ""), given.get("ticket", "")
         if not name and not ticket:
             raise BadLine(
-                'call_tool needs the name of a `tool`, such as {"tool":"pwd","args":{}}, or a `ticket`; '
+                'call_tool needs a `tool`, such as {"tool":"pwd","args":{}}, or a `ticket`; '
                 f"given {'an empty name' if params.get('tool') == '' else ', '.join(params) or 'nothing'}.",
                 id,
             )
@@ -140,7 +143,7 @@ class Desk:
         return made
 
     async def run(self, pending: Pending) -> bytes:
-        """Pass a call through the gate; its answer as lines, the last news of it first."""
+        """Run a call through the gate. Returns its last notifications and its answer, as lines."""
         loop = asyncio.get_running_loop()
         pending.began = loop.time()
         execution = ""
@@ -155,9 +158,11 @@ class Desk:
                 raise
             if execution:
                 return frames.refusal(pending.id, Cancelled(f"{pending.tool} was cancelled."))
-            return frames.refusal(pending.id, Withdrawn(f"{pending.tool} was cancelled before it began; nothing ran."))
+            return frames.refusal(
+                pending.id, Withdrawn(f"{pending.tool} was cancelled before it started. Nothing ran.")
+            )
         except Exception:
-            log.exception("a request broke")
+            log.exception("a request failed with a defect")
             return frames.refusal(pending.id, Broken(DEFECT))
         finally:
             self._ids.close(pending, execution)
@@ -171,25 +176,25 @@ class Desk:
         return news + results.answer(pending.id, pending.tool, outcome, pending.style)
 
     def _suggested(self, outcome: Outcome) -> Outcome:
-        """A suggestion with commands called as this door's users know them, and as text the line before all else."""
+        """A suggestion with this door's tool names; its text begins with the suggested line."""
         said, known = dict(outcome.result), self._services.registry
         others = [self._shown(name) for name in said["alternatives"]]
         if said["command"] in known:
             tool = self._tools.name(known[said["command"]])
             line = tool + said["suggestion"].removeprefix(said["command"])
             said |= {"suggestion": line, "tool": tool, "args": said["params"], "alternatives": others}
-        parts = [said["suggestion"], said["explanation"], f"Others that fit: {', '.join(others)}." if others else ""]
+        parts = [said["suggestion"], said["explanation"], f"Alternatives: {', '.join(others)}." if others else ""]
         return msgspec.structs.replace(outcome, result=said, text="\n".join(filter(None, parts)))
 
     def stop_in_time(self, pending: Pending) -> None:
-        """End a call that has had all the time this door gives one."""
+        """Cancel a call that has reached this door's time limit."""
         execution = self._services.executions.get(pending.execution) if pending.execution else None
         if execution is not None and not pending.out_of_time:
             pending.out_of_time = True
-            execution.cancel(f"the line door, which gives a call {self._settings.call_seconds:g} s")
+            execution.cancel(f"the line door's limit of {self._settings.call_seconds:g} s for a call")
 
     def note(self, asked: Asked) -> None:
-        """A request for the log: its arguments as the ledger has them, and that there was a token, but not which."""
+        """Log a request, with its arguments redacted as in the ledger and without its token."""
         params = redact.params(asked.params)
         tool, args = asked.params.get("tool"), asked.params.get("args")
         if isinstance(tool, str) and isinstance(args, dict):
@@ -200,7 +205,7 @@ class Desk:
         log.info("line door: %s %s %s%s", asked.id, asked.method, params, token)
 
     def forget(self, pending: Pending) -> None:
-        """A call that never came to the gate."""
+        """Forget a call that never reached the gate."""
         self._ids.close(pending, "")
 
     async def status(self, client: Client, asked: Asked) -> bytes:
@@ -239,19 +244,19 @@ class Desk:
             if found.task is not None:
                 found.task.cancel()
             result = {"execution_id": str(found.id), "tool": found.tool, "status": "cancelled", "success": True}
-            return frames.response(asked.id, result | {"message": f"{found.tool} was cancelled before it began."})
+            return frames.response(asked.id, result | {"message": f"{found.tool} was cancelled before it started."})
         execution = found.execution if isinstance(found, Pending) else found
         outcome = await self._ask(client, "execution/cancel", execution)
         if outcome.status != "done":
             return self._refused(asked.id, "cancel_execution", outcome)
         said = outcome.result
         tool = self._shown(said["command"])
-        message = f"{tool} was cancelled." if said["ended"] else f"{tool} is being stopped and has not ended yet."
+        message = f"{tool} was cancelled." if said["ended"] else f"{tool} is being cancelled but has not ended yet."
         result = {"execution_id": said["execution"], "tool": tool, "status": said["state"], "success": said["ended"]}
         return frames.response(asked.id, result | {"message": message})
 
     async def _ask(self, client: Client, command: str, execution: str, **more: Any) -> Outcome:
-        """A question about a call has a place of its own: the calls that it is about may hold all others."""
+        """Run a command about a call, in a session of its own, because the calls may use up the client's session."""
         return await self._gate.handle(
             Request(
                 command=command,
@@ -268,7 +273,7 @@ class Desk:
         given = asked.params.get("execution_id")
         if type(given) is not int and (not isinstance(given, str) or not 0 < len(given) <= frames.LONGEST_ID):
             raise BadLine(
-                f"{asked.method} needs the `execution_id` that a result named, or the id of your own request; "
+                f"{asked.method} needs an `execution_id` from a result, or the id of one of your requests; "
                 f"given {frames.kind(given) if 'execution_id' in asked.params else 'none'}.",
                 asked.id,
             )
@@ -281,13 +286,15 @@ class Desk:
         return found
 
     def _withdrawn(self, pending: Pending) -> bool:
-        """Whether a cancelled task was cancelled for this call alone."""
+        """Whether the task was cancelled for this call only."""
         return pending.withdrawn and pending.task is not None and pending.task.uncancel() == 0
 
     def _out_of_time(self, outcome: Outcome) -> Outcome:
-        """A call that this door stopped, with what it had written until then."""
+        """The outcome of a call that reached this door's time limit, with its output so far."""
         seconds = self._settings.call_seconds
-        message = f"{outcome.command} was stopped after {seconds:g} s, the most a call through the line door may take."
+        message = (
+            f"{outcome.command} was cancelled after {seconds:g} s, the time limit for calls through the line door."
+        )
         stopped = msgspec.structs.replace(outcome, code="timed_out", message=message, retry="later")
         execution = self._services.executions.get(outcome.call)
         if execution is None or execution.written is None:
@@ -323,5 +330,5 @@ class Desk:
 def _notify(params: dict[str, Any], id: Id, otherwise: Notify) -> Notify:
     given = params.get("notify", otherwise)
     if given not in NOTIFY:
-        raise BadLine(f"`notify` is {', '.join(NOTIFY)}; given {frames.told(given)}.", id)
+        raise BadLine(f"`notify` must be one of {', '.join(NOTIFY)}; given {frames.told(given)}.", id)
     return NOTIFY[NOTIFY.index(given)]

@@ -1,4 +1,4 @@
-"""The door itself: where it listens, who is inside, and how it closes."""
+"""The line door's listener: its connections, its TLS settings and its shutdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from doorward.settings import Line, Settings
 _LONGEST_TICK = 0.1
 _SHORTEST_TICK = 0.005
 _LAST_WORDS = 0.3
-"""Seconds that clients are given at the end to hear that it has come."""
+"""Seconds at shutdown to send clients the reason."""
 
 
 class Door:
@@ -52,7 +52,7 @@ class Door:
         await self._partings.end(_LAST_WORDS)
 
     def _join(self, connection: Connection) -> bool:
-        """Take a connection in, if there is room for it or whoever has been silent longest can give way."""
+        """Accept a connection if there is room, or if the longest idle one can be closed for it."""
         if len(self._inside) >= self._settings.line.clients and not self._made_room():
             return False
         self._inside.add(connection)
@@ -61,7 +61,8 @@ class Door:
         return True
 
     def _made_room(self) -> bool:
-        """Clients that do not close when they have their answer, as some of `nc`, must not shut the door to others."""
+        """Close the longest idle connection. Clients that stay open after their answer, such as `nc`, must not lock out
+        others."""
         now = asyncio.get_running_loop().time()
         silent = max(self._inside, key=lambda one: one.silence(now))
         if silent.silence(now) < self._settings.line.give_way_seconds:
@@ -76,7 +77,7 @@ class Door:
         self._ticking = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
 
     def _tick(self) -> None:
-        """One timer for all connections, and none while there is no connection."""
+        """Check all connections. One timer serves all, and none runs while there is no connection."""
         now = asyncio.get_running_loop().time()
         for connection in list(self._inside):
             connection.tick(now)
@@ -89,7 +90,7 @@ class Door:
 async def opened(
     gate: Gate, services: Services, environment: Mapping[str, str] = os.environ
 ) -> AsyncIterator[tuple[str, int]]:
-    """Listen for as long as the context lasts; gives the address and the port."""
+    """Listen while the context is open. Yields the address and the port."""
     line = services.settings.line
     another = how_to_take_another_port(line, environment)
     _check_port(services.settings, another)
@@ -116,21 +117,21 @@ async def opened(
 
 
 def _check_port(settings: Settings, another: str) -> None:
-    """Refuse the port of the HTTP door: the sentence of whoever listens would blame this very process."""
+    """Refuse the port of the HTTP door. Otherwise the error would name this very process as the one that uses it."""
     line, server = settings.line, settings.server
     overlaps = line.host == server.host or is_everywhere(line.host) or is_everywhere(server.host)
     if line.port and line.port == server.port and overlaps:
         raise Unusable(
-            f"The HTTP door and the line door were both given port {line.port} (settings server.port and line.port);"
-            " each needs one of its own.",
-            hint=f"Take another for the line door: {another} {line.port + 1 if line.port < 65_535 else 0}",
+            f"The HTTP door and the line door have the same port {line.port} (settings server.port and line.port)."
+            " Each needs its own port.",
+            hint=f"Choose another port for the line door: {another} {line.port + 1 if line.port < 65_535 else 0}",
         )
 
 
 def _secure(line: Line) -> ssl.SSLContext | None:
     if not line.certificate:
         if line.key:
-            raise Unusable("The setting line.key names a key, but line.certificate names no certificate.")
+            raise Unusable("The setting line.key needs line.certificate, which is not set.")
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -140,12 +141,12 @@ def _secure(line: Line) -> ssl.SSLContext | None:
         reason = getattr(error, "strerror", None) or str(error)
         raise Unusable(
             f"The line door's certificate {line.certificate} cannot be used: {reason}.",
-            hint="The settings line.certificate and line.key name PEM files that belong together.",
+            hint="Set line.certificate and line.key to a matching pair of PEM files.",
         ) from error
     return context
 
 
 def _tick_seconds(line: Line) -> float:
-    """Often enough for the shortest of the times that are watched."""
+    """The tick interval, short enough for the shortest time limit."""
     shortest = min(line.idle_seconds / 4, line.arrival_seconds / 4, line.call_seconds / 4, line.progress_seconds / 2)
     return max(_SHORTEST_TICK, min(_LONGEST_TICK, shortest, line.quiet_seconds or _LONGEST_TICK))

@@ -1,4 +1,4 @@
-"""The environment variables of the line door, each over the setting it stands for."""
+"""Environment variables that override settings of the line door."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NUMBERS = {
     "USHELL_MCP_MAX_CLIENTS": ("clients", int, "a whole number from 1 to 10000"),
     "USHELL_MCP_TIMEOUT": ("idle_seconds", float, "seconds, more than 0 and at most 86400"),
     "USHELL_MCP_CMD_TIMEOUT": ("call_seconds", float, "seconds, more than 0 and at most 86400"),
-    "USHELL_MCP_RATE_LIMIT": ("calls", int, "a whole number from 1 on, of calls in 10 seconds"),
+    "USHELL_MCP_RATE_LIMIT": ("calls", int, "a whole number of calls in 10 seconds, at least 1"),
 }
 _AUDIT_LOG = "USHELL_MCP_AUDIT_LOG"
 NAMES = (*_SWITCHES, *_NUMBERS, _AUDIT_LOG)
 
 
 def overridden(line: Line, environment: Mapping[str, str]) -> Line:
-    """The settings with what the environment says put over them; an empty variable says nothing."""
+    """The settings with the environment's overrides. An empty variable counts as unset."""
     changes: dict[str, Any] = {}
     for name in NAMES:
         given = environment.get(name, "").strip()
@@ -43,7 +43,7 @@ def overridden(line: Line, environment: Mapping[str, str]) -> Line:
 
 
 def how_to_take_another_port(line: Line, environment: Mapping[str, str]) -> str:
-    """What to change when the port is taken, up to the number: the variable if that set it, else the setting."""
+    """The hint for choosing another port, without the number: the variable if it set the port, else the setting."""
     if environment.get(_PORT, "").strip() == str(line.port):
         return f"set the environment variable {_PORT} to"
     return "doorward.toml, [line] port ="
@@ -56,13 +56,13 @@ def _switch(name: str, given: str) -> bool:
 
 
 def _number(name: str, given: str, field: str, kind: type, valid: str) -> Any:
-    """A number that the setting takes, too: its own type says which those are."""
+    """Parse a number and check it against the type of the setting."""
     try:
         if not given.isascii() or "_" in given:
             raise ValueError
         value = kind(given)
         msgspec.convert({field: value}, Line)
-    except ValueError as error:  # also what msgspec says of a value that does not fit
+    except ValueError as error:  # msgspec.ValidationError is one as well
         raise Unusable(
             f"The environment variable {name} must be {valid}; given {given[:80]!r}.", hint=f"Change or unset {name}."
         ) from error

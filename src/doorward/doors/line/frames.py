@@ -1,7 +1,6 @@
-"""Lines on the wire: a request as it must be, and the three kinds of lines that are sent.
+"""Messages of the line protocol: requests in; responses, errors and notifications out.
 
-A line that came in is refused when anything about it is doubtful: an unknown key may be a misspelt one, and two readers
-of one text must never read two things.
+A doubtful line is refused: an unknown key may be a typo, and two parsers must never read one line differently.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One request, well formed."""
+    """A well-formed request."""
 
     id: Id
     method: str
@@ -33,17 +32,17 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class BadLine(BadParams):
-    """A line that is no request. Its id is told where there is one, so that the client knows which line it was."""
+    """A line that is not a valid request. Its id, if any, tells the client which line it was."""
 
     def __init__(self, message: str, id: Id | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.id = id
         self.shows_token = False
-        """Whether the client meant to show a token with it, as far as can be told."""
+        """Whether the line seems to contain a token."""
 
 
 def read(line: bytes) -> Asked:
-    """The request in a line, or a sentence that says what is wrong with it."""
+    """Parse a request. Raises `BadLine` when the line is not valid."""
     try:
         body = strictjson.loads(line)
     except strictjson.NotJson as error:
@@ -51,7 +50,7 @@ def read(line: bytes) -> Asked:
         fault.shows_token = may_show_token(line)
         raise fault from error
     if not isinstance(body, dict):
-        raise BadLine(f"A request is a JSON object; given {told(body)}.", hint=_SHAPE)
+        raise BadLine(f"A request must be a JSON object; given {told(body)}.", hint=_SHAPE)
     try:
         return _asked(body)
     except BadLine as fault:
@@ -63,7 +62,7 @@ def read(line: bytes) -> Asked:
 
 
 def may_show_token(line: bytes) -> bool:
-    """Whether a line that cannot be read may have shown a token."""
+    """Whether a line that cannot be parsed may contain a token."""
     return b'"token"' in line
 
 
@@ -71,56 +70,58 @@ def _asked(body: dict[str, Any]) -> Asked:
     id = body.get("id")
     if type(id) is not int and (not isinstance(id, str) or not 0 < len(id) <= LONGEST_ID):
         raise BadLine(
-            f"A request has an `id`, a text of 1 to {LONGEST_ID} characters or a whole number; "
+            f"`id` must be a string of 1 to {LONGEST_ID} characters or an integer; "
             f"given {told(id) if 'id' in body else 'none'}.",
             hint=_SHAPE,
         )
     for key in body:
         if key not in _KEYS:
-            raise BadLine(f"A request has no {shortened(key)}; valid: {', '.join(_KEYS)}.", id)
+            raise BadLine(f"Unknown key {shortened(key)}. A request has {', '.join(_KEYS)}.", id)
     method, params = body.get("method"), body.get("params")
     if method not in METHODS:
         given = told(method) if "method" in body else "none"
-        raise BadLine(f"There is no such method; valid: {', '.join(METHODS)}; given {given}.", id)
+        raise BadLine(f"Unknown method; valid: {', '.join(METHODS)}; given {given}.", id)
     if params is not None and not isinstance(params, dict):
-        raise BadLine(f"`params` is an object; given {told(params)}.", id)
+        raise BadLine(f"`params` must be an object; given {told(params)}.", id)
     params = params or {}
     if method != "initialize" and "token" not in body and "room" not in body:
         return Asked(id, method, params)
     beside, own = _token(body, id), _token(params, id) if method == "initialize" else ""
     if beside and own and beside != own:
-        raise BadLine("Two different tokens are shown, beside `method` and in `params`; show one.", id)
+        raise BadLine("The tokens beside `method` and in `params` differ. Send only one.", id)
     return Asked(id, method, params, beside or own, fields(body, id, _ROOM).get("room", ""))
 
 
 def _token(shown: dict[str, Any], id: Id) -> str:
-    """A token as it must be. An empty one does not mean that there is none: it may be a variable that was not set."""
+    """The token, or "" when the key is missing. An empty token is an error, because a variable may be unset."""
     token = shown.get("token", _NO_TOKEN)
     if token is _NO_TOKEN:
         return ""
     if not isinstance(token, str) or not token.strip():
-        raise BadLine(f"`token` is a text that is not empty, or is left out; given {kind(token)}.", id)
+        raise BadLine(f"`token` must be a non-empty string, or be left out; given {kind(token)}.", id)
     return token
 
 
 def fields(params: dict[str, Any], id: Id, kinds: dict[str, type]) -> dict[str, Any]:
-    """Those of the parameters that have a kind to be checked, each of that kind."""
+    """The parameters named in `kinds`, each checked for its type."""
     found = {}
     for key, kind in kinds.items():
         value = params.get(key)
         if value is None:
             continue
         if type(value) is not kind:
-            raise BadLine(f"`{key}` is {_KINDS[kind]}; given {told(value)}.", id)
+            raise BadLine(f"`{key}` must be {_KINDS[kind]}; given {told(value)}.", id)
         found[key] = value
     return found
 
 
 def known(params: dict[str, Any], id: Id, method: str, valid: tuple[str, ...]) -> None:
-    """Refuse parameters that a method does not have, since one of them may be a misspelt one."""
+    """Refuse unknown parameters, because one may be a typo."""
     for key in params:
         if key not in valid:
-            raise BadLine(f"{method} has no parameter {shortened(key)}; valid: {', '.join(valid) or 'none'}.", id)
+            raise BadLine(
+                f"Unknown parameter {shortened(key)}. {method} takes {', '.join(valid) or 'no parameters'}.", id
+            )
 
 
 def response(id: Id, result: Any) -> bytes:
@@ -132,12 +133,12 @@ def error(id: Id | None, body: dict[str, Any]) -> bytes:
 
 
 def refusal(id: Id | None, fault: DoorwardError) -> bytes:
-    """An error of the door itself, in the words that outcomes use."""
+    """An error of the door itself, with the fields of an outcome."""
     return error(id, _body(fault, "failed" if isinstance(fault, Failed) else "refused", fault.effect))
 
 
 def farewell(fault: DoorwardError) -> bytes:
-    """Why a connection ends. It answers no call, so nothing ran for it."""
+    """The reason why a connection is closed. It answers no call, so nothing ran."""
     return error(None, _body(fault, "refused", "none"))
 
 
@@ -160,7 +161,7 @@ def notification(event: str, message: str, more: dict[str, Any]) -> bytes:
 
 
 def told(value: Any) -> str:
-    """What was given, for a sentence: as JSON has it, so that null is null."""
+    """A given value for an error message, as JSON."""
     if isinstance(value, str):
         return shortened(value)
     text = _encode(value).decode()
@@ -168,15 +169,15 @@ def told(value: Any) -> str:
 
 
 def kind(value: Any) -> str:
-    """What kind of thing was given, where the thing itself may be a secret."""
+    """The type of a given value, for an error message, when the value may be secret."""
     if value is None or isinstance(value, bool):
         return told(value)
     if isinstance(value, str):
-        return "a text" if value else "an empty text"
+        return "a string" if value else "an empty string"
     return "a number" if isinstance(value, int | float) else "a list" if isinstance(value, list) else "an object"
 
 
 _LONGEST_TOLD = 80
 _NO_TOKEN: Any = object()
-_KINDS = {str: "a text", bool: "true or false", dict: "an object"}
+_KINDS = {str: "a string", bool: "true or false", dict: "an object"}
 _SHAPE = 'A request is one line such as {"id":"1","method":"list_tools","params":{}}.'

@@ -1,4 +1,4 @@
-"""The ids that clients gave to their requests, and the calls they belong to; so a second connection finds them, too."""
+"""Request ids of clients and the calls they name, so that a second connection can refer to them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _MOST = 2_000
 
 
 class Ids:
-    """The newest calls of all clients. An id that a client uses again means the newer call."""
+    """The newest calls of all clients. A reused id names the newer call."""
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str, Id], Pending] = {}
         self._ended: OrderedDict[tuple[str, Id], str] = OrderedDict()
 
     def open(self, pending: Pending) -> None:
-        """With the same id for two calls at once on one connection, nobody could tell whose answer is whose.
+        """Add a call. Two running calls of one connection cannot share an id: their answers would be ambiguous.
 
-        Programs without a token are one client, and cannot know of each other's ids.
+        Other connections may reuse it. Programs without a token are one client and do not know each other's ids.
         """
         key = (pending.client.session, pending.id)
         other = self._pending.get(key)
         if other is not None and other.client is pending.client:
             raise Conflict(
-                f"The id {shortened(pending.id)} is that of {other.tool[:80] or 'a call'}, which still runs for you; "
-                "give each call an id of its own, or wait for that one."
+                f"The id {shortened(pending.id)} is in use by {other.tool[:80] or 'a call'}, which is still running. "
+                "Use another id, or wait for that call."
             )
         self._pending[key] = pending
 
     def close(self, pending: Pending, execution: str) -> None:
-        """It is over; its execution, if there was one, can still be asked about."""
+        """Mark a call as ended. Its execution, if any, can still be queried."""
         key = (pending.client.session, pending.id)
         if self._pending.get(key) is pending:
             del self._pending[key]
@@ -46,12 +46,12 @@ class Ids:
                 self._ended.popitem(last=False)
 
     def find(self, session: str, id: Any) -> Pending | str:
-        """The call that a client means: one that still waits or runs, or the id of an execution."""
+        """The pending call with this id, or else the id of an execution."""
         key = (session, id)
         return self._pending.get(key) or self._ended.get(key) or str(id)
 
     def execution(self, session: str, id: Any) -> Any:
-        """The execution in the place of a client's own id, where it is one."""
+        """Replace a client's request id by its execution, if it names one."""
         if not isinstance(id, str | int):
             return id
         found = self.find(session, id)

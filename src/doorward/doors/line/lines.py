@@ -1,4 +1,4 @@
-"""Bytes as they come in, cut into lines; a line that is too long is told of once and never kept whole."""
+"""Splits received bytes into lines. An oversized line is reported once and never stored whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class TooLong(msgspec.Struct, frozen=True):
-    """Stands for a line that is too long."""
+    """Stands for an oversized line."""
 
     beginning: bytes
 
@@ -20,7 +20,7 @@ class Lines:
         self._most = most
         self._rest = b""
         self._skipping = False
-        """Whether what comes belongs to a line that was too long, and that was said already."""
+        """Whether the next bytes belong to an oversized line that was already reported."""
 
     def feed(self, data: bytes) -> Iterator[bytes | TooLong]:
         """The lines that this piece completes."""
@@ -40,10 +40,10 @@ class Lines:
 
     @property
     def half(self) -> bool:
-        """Whether the rest of a line is still to come."""
+        """Whether a line is incomplete."""
         return self._skipping or bool(self._rest)
 
     def last(self) -> bytes:
-        """What stands behind the last line break, when nothing more will come."""
+        """The text after the last line break, at the end of input."""
         rest, self._rest, self._skipping = self._rest, b"", False
         return rest

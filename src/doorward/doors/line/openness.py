@@ -1,4 +1,4 @@
-"""Whether programs of the owner's account may come in without a token, at this moment."""
+"""Decides whether programs of the owner's account may connect without a token."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from doorward.events import ServersLoaded
 log = logging.getLogger(__name__)
 
 _LOOSE = "programs may reach the network or run unconfined"
-_NETWORKED = "a server that Doorward starts may use the network"
+_NETWORKED = "an MCP server that Doorward starts may use the network"
 
 
 class Openness:
-    """Whoever reaches the network reaches this door too, as a process of the very account that needs no token.
+    """Access without a token, as the settings and the running programs allow it.
 
-    So everybody needs one while programs may reach it or run unconfined, and while a server has it: from the moment
-    that the file of servers says so until the last process of such a server is gone.
+    A sandboxed program with network access could connect here as a process of the owner's account. So a token is
+    required while programs may use the network or run unconfined, and while an MCP server may use the network: from
+    the moment that the servers file says so until the last process of that server has ended.
     """
 
     def __init__(self, services: Services) -> None:
@@ -35,7 +36,7 @@ class Openness:
 
     @property
     def why_shut(self) -> str:
-        """Why everybody needs a token although `line.open` is set, as a clause; empty when that is not so."""
+        """Why a token is required although `line.open` is set, as a clause; else empty."""
         if not self._open:
             return ""
         if self._loose:
@@ -44,24 +45,24 @@ class Openness:
 
     @property
     def warning(self) -> str:
-        """What people should be told of it; empty when the door is as the settings have it."""
+        """A warning for people; empty when the door follows its settings."""
         why = self.why_shut
         if not why:
             return ""
         which = f" ({', '.join(self._servers[:10])})" if why == _NETWORKED and self._servers else ""
-        return f"The line door takes only clients that show a token, since {why}{which}."
+        return f"The line door requires a token because {why}{which}."
 
     def say(self, _: ServersLoaded | None = None) -> None:
-        """Write down what holds now, if that is not what was written last."""
+        """Log the current state if it differs from the one logged last."""
         warning = self.warning
         if warning == self._said:
             return
-        log.warning("%s", warning or "The line door takes programs of this account without a token again.")
+        log.warning("%s", warning or "Programs of this account may use the line door without a token again.")
         self._said = warning
 
     @property
     def _servers(self) -> tuple[str, ...]:
-        """The ids of those with the network; the file is read far less often than a client asks."""
+        """The ids of servers with network access, cached until the servers file is read again."""
         now = self._services.servers.servers
         if now is not self._known:
             self._known, self._networked = now, now.networked

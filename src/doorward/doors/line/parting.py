@@ -1,7 +1,7 @@
-"""The end of a connection, so that what was said last arrives.
+"""Graceful close of connections, so that the last message arrives.
 
-Closing a connection while something that it was sent is still unread resets it, and a reset can take the last words
-away. So the own side is ended first, whatever still comes is thrown away for a moment, and only then it is closed.
+Closing a connection with unread input resets it, and a reset can discard the last message. So our side is closed first,
+further input is discarded for a moment, and only then the connection is closed.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import asyncio
 import contextlib
 
 _MOMENT = 1.0
-"""Seconds that the other side is given to hear what was said and to close."""
+"""Seconds that the other side has to read the last message and close."""
 _MOST = 64
-"""So many connections part in this way at once; one more is closed at once, or partings could fill the house."""
+"""Connections that close gracefully at a time. Further ones are closed at once, so that they cannot pile up."""
 _MOST_THROWN = 1_048_576
-"""Whoever sends more bytes than this after the end is not listened to any longer."""
+"""Bytes discarded after the end of a connection; with more it is closed."""
 
 
 class Partings:
-    """The connections of one door that are about to end."""
+    """The closing connections of one door."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        """Seconds after which whoever does not read the last words is given up."""
+        """Seconds after which a client that does not read the last message is aborted."""
         self._timers: dict[asyncio.Transport, asyncio.TimerHandle] = {}
         self._thrown: dict[asyncio.Transport, int] = {}
         self._none = asyncio.Event()
 
     def begin(self, transport: asyncio.Transport, *, may_send: bool) -> None:
-        """Everything is said and on its way; `may_send` tells whether the other side has not ended its own."""
+        """Start closing, after the last message is written. `may_send`: whether the other side can still send."""
         if transport.is_closing() or not may_send or not transport.can_write_eof() or len(self._thrown) >= _MOST:
             self._close(transport)
             return
         try:
             transport.write_eof()
-        except OSError:  # the other side has reset the connection, so nobody listens
+        except OSError:  # the other side has reset the connection
             transport.abort()
             return
         self._thrown[transport] = 0
@@ -42,7 +42,7 @@ class Partings:
         transport.resume_reading()
 
     def throw_away(self, transport: asyncio.Transport, data: bytes) -> None:
-        """Something came after the end. What it is does not matter, only that it does not go on for ever."""
+        """Discard input that arrives after the end, up to a limit."""
         thrown = self._thrown.get(transport, 0) + len(data)
         if thrown > _MOST_THROWN:
             self._close(transport)
@@ -50,7 +50,7 @@ class Partings:
             self._thrown[transport] = thrown
 
     def over(self, transport: asyncio.Transport) -> None:
-        """The connection is gone."""
+        """Forget a connection that is gone."""
         self._thrown.pop(transport, None)
         timer = self._timers.pop(transport, None)
         if timer is not None:
@@ -59,7 +59,7 @@ class Partings:
             self._none.set()
 
     async def end(self, seconds: float) -> None:
-        """The door closes, and waits so long at most for those who are about to go."""
+        """At shutdown, wait at most this long for closing connections, then abort the rest."""
         self._none.clear()
         if self._timers:
             with contextlib.suppress(TimeoutError):
@@ -69,7 +69,7 @@ class Partings:
             transport.abort()
 
     def _close(self, transport: asyncio.Transport) -> None:
-        """Close, and abort later what cannot be closed since what was said is not read."""
+        """Close, and abort later if the client does not read the last message."""
         timer = self._timers.pop(transport, None)
         if timer is not None:
             timer.cancel()

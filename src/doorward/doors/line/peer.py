@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection from this machine, as the kernel's table of connections tells it."""
+"""The account at the other end of a local connection, from the kernel's connection table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LOCAL, _REMOTE, _ACCOUNT, _INODE = 1, 2, 7, 9
 
 
 def account(peer: Address, ours: Address, tables: tuple[Path, ...] = TABLES) -> int | None:
-    """The account whose process holds the other end; None when it is not of this machine, or cannot be told.
+    """The user id of the process at the other end; None when it is on another machine or unknown.
 
-    An end that its process has closed is nobody's any more: the kernel shows it as root's, and so it counts as unknown.
+    A socket that its process has closed counts as unknown, because the kernel shows it as root's.
     """
     wanted = (_plain(peer), _plain(ours))
     for fields in _entries(tables):
@@ -28,7 +28,7 @@ def _entries(tables: tuple[Path, ...]) -> Iterator[list[str]]:
     for table in tables:
         try:
             lines = table.read_text().splitlines()[1:]
-        except OSError:  # no such table: then nobody is found in it
+        except OSError:  # this machine has no such table
             continue
         yield from (fields for fields in map(str.split, lines) if len(fields) > _INODE)
 
@@ -40,7 +40,7 @@ def _plain(address: Address) -> tuple[str, int]:
 
 
 def _read(text: str) -> tuple[str, int]:
-    """An address as the table has it: words of 32 bits in the machine's own order, and the port."""
+    """Parse an address of the table: 32-bit words in the machine's byte order, and the port."""
     host, _, port = text.partition(":")
     words = [int(host[n : n + 8], 16).to_bytes(4, sys.byteorder) for n in range(0, len(host), 8)]
     return _plain((str(ipaddress.ip_address(b"".join(words))), int(port, 16)))

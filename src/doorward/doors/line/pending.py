@@ -1,8 +1,7 @@
-"""One call on its way: what its client is told while it runs, and when.
+"""A pending call, and the notifications that its client gets while it runs.
 
-A call that ends at once is answered by its response alone, so that a client that reads one line for each request needs
-to know of nothing else. Only a call that takes longer is told of, and then of everything: that it started, what it
-wrote so far, how long it has been running, and how it ended, all of it before its response.
+A call that ends quickly gets only its response, so a client may read exactly one line for each request. A slow call
+also gets notifications before its response: that it started, its output, its elapsed time and how it ended.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from doorward.model import Outcome, Request
 
 Notify = Literal["slow", "all", "none"]
 NOTIFY: tuple[Notify, ...] = ("slow", "all", "none")
-"""`slow` is for calls that take a while, `all` for every call, `none` for none."""
+"""Which calls send notifications: slow ones, all, or none."""
 _LONGEST_PIECE = 8_192
 
 
@@ -51,9 +50,9 @@ class Pending:
         self.style = style
         self.notify = notify
         self.began = 0.0
-        """When it was handed to the gate, by the clock of the event loop; 0 while it waits for that."""
+        """When it was passed to the gate, by the event loop's clock; 0 while it waits."""
         self.execution = ""
-        """As the gate named it; empty until then."""
+        """The id that the gate gave it; empty until then."""
         self.task: asyncio.Task[None] | None = None
         self.out_of_time = False
         self.withdrawn = False
@@ -64,7 +63,7 @@ class Pending:
         self._doing: Progress | None = None
 
     def hear(self, notice: Notice) -> None:
-        """A notice from the gate, kept until it is time to pass it on."""
+        """Store a notice from the gate until it is due."""
         if isinstance(notice, Started):
             self.execution = notice.execution
             self._waits = notice.queued
@@ -76,7 +75,7 @@ class Pending:
             self._doing = notice
 
     def news(self, now: float, quiet: float, every: float) -> bytes:
-        """The notifications that are due now, as lines."""
+        """The notifications that are due, as lines."""
         if self.notify == "none" or not self.execution:
             return b""
         lines = []
@@ -91,7 +90,7 @@ class Pending:
         if self._doing is not None:
             said, self._doing = self._doing, None
             more = {"fraction": said.fraction, "elapsed_time": elapsed}
-            lines.append(self._line("tool_progress", said.message or f"{self.tool} goes on.", more))
+            lines.append(self._line("tool_progress", said.message or f"{self.tool} is running.", more))
         elif now - self._spoke >= every and not lines:
             more = {"elapsed_time": elapsed}
             lines.append(self._line("tool_progress", f"{self.tool} has been running for {elapsed:.1f} s.", more))
@@ -100,7 +99,7 @@ class Pending:
         return b"".join(lines)
 
     def last_news(self, outcome: Outcome, now: float) -> bytes:
-        """How it ended, for a client that was told that it started."""
+        """The final notification, for a client that was notified of the start."""
         lines = []
         if not self._told:
             if self.notify != "all" or not self.execution:
@@ -117,11 +116,11 @@ class Pending:
         return b"".join(lines)
 
     def _started(self) -> bytes:
-        message = f"{self.tool} waits for its turn." if self._waits else f"{self.tool} has started."
+        message = f"{self.tool} is queued." if self._waits else f"{self.tool} has started."
         return self._line("tool_started", message, {})
 
     def _output(self) -> list[bytes]:
-        """What it wrote since it was last told of: pieces of one stream joined, and cut to a handy length."""
+        """The output since the last notification: joined by stream, then split to a bounded length."""
         written, self._written = self._written, []
         lines = []
         for stream, text in _joined(written):

@@ -1,4 +1,4 @@
-"""Outcomes as answers of this door: what a program printed where there is one, and what a model reads elsewhere."""
+"""Outcomes as answers of the line door: a program's output, or the text that a model reads."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import msgspec
 from doorward.command import Blocks
 from doorward.doors.line import frames
 from doorward.doors.line.frames import Id
-from doorward.gate import present
+from doorward.gate import result_text
 from doorward.model import Outcome
 
 LONGEST_SUMMARY = 500
 _LARGEST_DATA = 1_000_000
-"""A result of more bytes than this comes as text alone."""
+"""A result larger than this many bytes is sent as text only."""
 _encode = msgspec.json.Encoder().encode
 _MARK = "\n[… {} characters left out …]\n"
 
 
 class Style:
-    """How results are written for one call."""
+    """Output options of one call."""
 
     __slots__ = ("most", "summaries")
 
     def __init__(self, most: int, summaries: bool) -> None:
         self.most = most
-        """How many characters of output an answer holds."""
+        """Characters of output in an answer."""
         self.summaries = summaries
 
 
 def answer(id: Id, tool: str, outcome: Outcome, style: Style) -> bytes:
-    """The one line that ends a call: a response when it was done, an error when it was refused, failed or waits."""
+    """The line that ends a call: a response when it is done, an error when it is refused, failed or waiting."""
     if outcome.status == "done":
         return frames.response(id, {"tool": tool, **_shown(outcome, style), "execution_id": outcome.call})
     return frames.error(id, refusal(tool, outcome, style))
 
 
 def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
-    """Everything that is known of a call that did not do what it was asked."""
+    """The error body of a call that is refused, failed or waiting."""
     body: dict[str, Any] = {
         "code": outcome.code,
         "message": outcome.message,
@@ -56,15 +56,15 @@ def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
         body["retry_after"] = round(outcome.retry_after, 3)
     if outcome.status == "parked":
         body["hint"] = (
-            f"A person looks with `doorward approvals show {outcome.ticket}` and says yes with "
-            f"`doorward approvals approve {outcome.ticket}`; once it is approved, send call_tool with "
+            f"A person can review it with `doorward approvals show {outcome.ticket}` and approve it with "
+            f"`doorward approvals approve {outcome.ticket}`. When it is approved, send call_tool with "
             f'{{"ticket":"{outcome.ticket}"}}.'
         )
         body["expires_at"] = outcome.result["expiresAt"]
-    elif present.is_programs(outcome.result):
+    elif result_text.is_program_result(outcome.result):
         body |= _program(outcome.result, outcome.call, style)
     elif type(outcome.result) is Blocks:
-        words = present.in_words(outcome.result)
+        words = result_text.render_blocks(outcome.result)
         body["output"] = summary(words) if style.summaries else words[: style.most]
         if len(words) > len(body["output"]):
             body["output_characters"] = len(words)
@@ -72,7 +72,7 @@ def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
 
 
 def summary(text: str) -> str:
-    """A text in at most 500 characters: all of it, or its beginning and its end with what is left out counted."""
+    """At most 500 characters: the whole text, or its beginning and end with the omitted characters counted."""
     if len(text) <= LONGEST_SUMMARY:
         return text
     room = LONGEST_SUMMARY - len(_MARK.format(len(text)))
@@ -82,7 +82,7 @@ def summary(text: str) -> str:
 
 
 def _shown(outcome: Outcome, style: Style) -> dict[str, Any]:
-    if present.is_programs(outcome.result):
+    if result_text.is_program_result(outcome.result):
         return _program(outcome.result, outcome.call, style)
     shown: dict[str, Any] = {"output": summary(outcome.text) if style.summaries else outcome.text}
     if outcome.truncated:
@@ -96,7 +96,7 @@ def _shown(outcome: Outcome, style: Style) -> dict[str, Any]:
 
 
 def _program(result: dict[str, Any], call: str, style: Style) -> dict[str, Any]:
-    """What a program printed, without the line break at its end, and how it ended."""
+    """A program's output without its final line break, and its exit."""
     stdout, stderr = result["stdout"], result.get("stderr", "")
     shown: dict[str, Any] = {}
     if style.summaries:
@@ -112,14 +112,14 @@ def _program(result: dict[str, Any], call: str, style: Style) -> dict[str, Any]:
         shown["changes"] = result["changes"]
     if result.get("sandbox", "full") != "full":
         shown["sandbox"] = result["sandbox"]
-    lost = present.not_kept(result)
+    lost = result_text.describe_truncation(result)
     if lost:
         shown["not_kept"] = lost
     return shown
 
 
 def _cut(text: str, stream: str, call: str, most: int) -> str:
-    """As much as an answer may hold; the rest is kept for a while, and the text says how to read it."""
+    """Truncate a text. The rest is kept for a while, and the text says how to read it."""
     if len(text) <= most:
         return text.removesuffix("\n")
     return (

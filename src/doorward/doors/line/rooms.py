@@ -1,4 +1,4 @@
-"""The room that a client acts in: the one it named, that of its token, or that of the settings."""
+"""The room of a client: the one it named, its token's room, or the default room of the settings."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ class ClientRooms:
         self._usual = usual
 
     def meant(self, caller: Caller) -> str:
-        """The room of somebody who names none."""
+        """The room of a caller that names none."""
         return caller.acts_in("") or self._usual
 
     def check(self, caller: Caller, room: str) -> None:
-        """Say so at once when a room is closed to a client, rather than offer nothing."""
+        """Raise an error when the client may not enter the room, instead of offering it no tools."""
         try:
             self._gate.enter(caller, room)
         except NotPermitted as fault:
             raise NotPermitted(
                 fault.message,
                 rule=fault.rule,
-                hint="Name one of yours as `room`, or use a token that is good for the one you mean.",
+                hint="Use one of your own rooms as `room`, or a token that is valid for this room.",
             ) from fault

@@ -1,4 +1,4 @@
-"""Commands as this door's users know them: short names, hints for agents, and the spellings that they use."""
+"""Commands as tools of the line door: short names, metadata for agents, and alternative parameter names."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ POPULAR = frozenset(
     }
     | {"shell/script", "help/search"}
 )
-"""What people reach for first."""
+"""Commands that the tool list marks as popular."""
 
 _PROGRAMS = "shell/"
 _MOST_LISTS = 16
 _FILES = ("paths", "path", "files", "file")
-"""What different tools call the files they are about, and what people call them at any tool."""
+"""Interchangeable names of a file parameter."""
 
 
 class Tools:
-    """What is offered, as bytes that are made once for each different offer, and the way back from a name."""
+    """Tool lists, encoded once for each set of commands, and the lookup of a command by its tool name."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._lists: OrderedDict[tuple[Command, ...], bytes] = OrderedDict()
 
     def listed(self, offered: list[Command]) -> msgspec.Raw:
-        """The tools for these commands as JSON. A changed catalogue or recipe gives another offer, and a new text."""
+        """The tools for these commands as JSON. A changed catalogue or recipe gives another set, and a new list."""
         key = tuple(offered)
         text = self._lists.get(key)
         if text is None:
@@ -51,14 +51,14 @@ class Tools:
         return msgspec.Raw(text)
 
     def name(self, command: Command) -> str:
-        """The bare name where it means this command (`ls`), else the one of function-calling APIs (`data_list`)."""
+        """The bare name (`ls`) if it resolves to this command, else the function-calling name (`data_list`)."""
         bare = command.name.removeprefix(_PROGRAMS)
         if bare != command.name and self.find(bare) is command:
             return bare
         return command.wire
 
     def find(self, name: str) -> Command | None:
-        """The command meant by a name, as far as this door must know it; whether there is one, the gate says."""
+        """The command with this name, or None. The gate reports unknown commands."""
         try:
             return self._registry.resolve(name, ())
         except UnknownCommand:
@@ -84,7 +84,7 @@ class Tools:
 
 
 def arguments(command: Command, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments in this door's spellings as the command has them. What stays unknown is left for the gate to refuse."""
+    """Translate arguments to the command's own parameter names. The gate refuses those that stay unknown."""
     properties = command.schema["properties"]
     found: dict[str, Any] = {}
     for key, value in given.items():
@@ -96,7 +96,7 @@ def arguments(command: Command, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(command: Command, properties: Mapping[str, Any], key: str, value: Any) -> str:
-    """`include_history` is includeHistory, `path` is one of paths or files, and `execution_id` is the execution."""
+    """`include_history` is includeHistory, `path` may be paths or files, and `execution_id` is execution."""
     if key in properties:
         return "paths" if command.name == "shell/find" and key == "path" and _is_a_place(value) else key
     others = [camel(key), f"{camel(key)}s", camel(key.removesuffix("_id"))]
@@ -106,7 +106,7 @@ def _meant(command: Command, properties: Mapping[str, Any], key: str, value: Any
 
 
 def _is_a_place(value: Any) -> bool:
-    """What `path` means to whoever asks `find` through this door; a pattern over whole paths has signs of one in it."""
+    """Whether `path` of `find` is a folder to search rather than a pattern, which has wildcards."""
     return isinstance(value, str) and not any(sign in value for sign in "*?[")
 
 

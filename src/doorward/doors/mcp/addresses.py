@@ -1,4 +1,4 @@
-"""The addresses of resources, and which of them a caller is listed: those whose command it is offered."""
+"""Resource URIs, and the resources that a caller sees in lists: those whose command it may run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGES = re.compile(r"doorward://rooms/([a-z0-9][a-z0-9_-]{0,62})/messages")
 LONGEST = 8_192
 JSON = "application/json"
 SHOWN = 100
-"""How many messages or entries a resource shows: the newest."""
+"""How many of the newest messages or ledger entries a resource holds."""
 
 
 def file_uri(path: str, *, folder: bool = False) -> str:
@@ -30,16 +30,16 @@ def file_uri(path: str, *, folder: bool = False) -> str:
 
 
 def addressed(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of a folder with its address, or with a word why it has none: some names no command can be given."""
+    """A folder entry with its URI, or with a note why it has none: commands do not accept some names."""
     if "note" in item:
         return dict(item)
     try:
         normal(item["path"])
     except BadParams:
-        return {**item, "note": "this name holds control characters, so it has no address"}
+        return {**item, "note": "this name has control characters, so it has no URI"}
     uri = file_uri(item["path"], folder=item["type"] == "folder")
     if len(uri) > LONGEST:
-        return {**item, "note": f"its address would be longer than {LONGEST} characters"}
+        return {**item, "note": f"its URI would be longer than {LONGEST} characters"}
     return {**item, "uri": uri}
 
 
@@ -48,7 +48,7 @@ def messages_uri(room: str) -> str:
 
 
 def command_for(uri: str) -> str | None:
-    """The command that reads this resource; None when there is no such resource."""
+    """The command that reads this resource; None if there is no such resource."""
     if uri == LEDGER:
         return "data/list"
     if MESSAGES.fullmatch(uri):
@@ -76,14 +76,14 @@ def _resources(room: str) -> list[Resource]:
         Resource(
             uri=FILES,
             name="workspace",
-            title="The workspace",
-            description="The files and folders at the top of the workspace, with the address of each",
+            title="Workspace",
+            description="Files and folders at the top of the workspace, each with its URI",
             mime_type=JSON,
         ),
         Resource(
             uri=messages_uri(room),
             name=f"{room}-messages",
-            title=f"What was said in {room}",
+            title=f"Messages in {room}",
             description=f"The newest {SHOWN} messages of this room",
             mime_type=JSON,
         ),
@@ -91,7 +91,7 @@ def _resources(room: str) -> list[Resource]:
             uri=LEDGER,
             name="ledger",
             title="Your calls",
-            description=f"Your own newest {SHOWN} entries in the ledger: what you asked and how it ended",
+            description=f"Your newest {SHOWN} ledger entries: each call and its outcome",
             mime_type=JSON,
         ),
     ]
@@ -102,13 +102,13 @@ _TEMPLATES = [
     ResourceTemplate(
         uri_template=FILE_TEMPLATE,
         name="file",
-        title="A file of the workspace",
-        description="A file by its path; with a slash at the end, what a folder holds",
+        title="Workspace file",
+        description="A file by its path. A path that ends with a slash lists that folder.",
     ),
     ResourceTemplate(
         uri_template=ROOM_TEMPLATE,
         name="room-messages",
-        title="What was said in a room",
+        title="Messages in a room",
         description=f"The newest {SHOWN} messages of a room that you are in",
         mime_type=JSON,
     ),

@@ -1,5 +1,4 @@
-"""Resources and prompts of other servers, as this door lists them: under the name of their server, to whoever may read
-them. What is listed follows from the offer, like everything else that is listed."""
+"""Resources and prompts of other MCP servers, listed under their server's name to callers who may read them."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ Entry = dict[str, Any]
 
 class Aggregated:
     def __init__(self, services: Services, own_prompts: tuple[str, ...]) -> None:
-        """`own_prompts` are names that no server's prompt can have."""
+        """`own_prompts` are names that prompts of other servers cannot have."""
         self._upstreams = services.upstreams
         self._own = own_prompts
         self._shown: dict[tuple[str, str], tuple[Any, list[Entry]]] = {}
-        """What each server's lists became, since all callers that see them see the same."""
+        """The converted lists of each server, which are the same for all callers."""
         self._prompts_listed: list[tuple[str, bool, Any]] = []
         self._prompt_names: dict[Tool, str] = {}
 
@@ -38,7 +37,7 @@ class Aggregated:
         return offer.made("upstream templates", lambda: self._listed(offer, "resource_templates", "uriTemplate"))
 
     def prompts(self, offer: Offer) -> dict[str, tuple[Tool, Entry]]:
-        """By the name that each has here: whose it is, and how it is listed."""
+        """Prompts by their name here, each with its server and original name, and its list entry."""
         return offer.made("upstream prompts", lambda: self._prompts(offer))
 
     def template(self, offer: Offer, uri: str) -> bool:
@@ -76,7 +75,7 @@ class Aggregated:
         return known[1]
 
     def _called(self) -> dict[Tool, str]:
-        """What all prompts are called here; worked out again only when a server lists others."""
+        """The name of every prompt here; computed again only when a server's list changes."""
         listed = [(one.id, one.config.enabled, one.server.prompts) for one in self._upstreams]
         known = self._prompts_listed
         if len(listed) != len(known) or any(
@@ -86,12 +85,12 @@ class Aggregated:
         return self._prompt_names
 
     def _of(self, offer: Offer, what: str) -> list[Upstream]:
-        """The servers that this caller may have this of, here."""
+        """The servers whose `what` command this caller may run in this room."""
         return [upstream for upstream in self._upstreams if offer.has(names(upstream.id, what).canonical)]
 
 
 def _worded(upstream: Upstream, entry: Entry) -> Entry:
-    """An entry as others read it: whose words these are, the words in full view, and what Doorward warns of."""
+    """A list entry with its source, its text with hidden characters shown, and Doorward's warnings."""
     shown = in_full_view(entry)
     arguments = {one["name"]: one for one in shown.get("arguments", ())}
     words = Definition(
@@ -102,16 +101,16 @@ def _worded(upstream: Upstream, entry: Entry) -> Entry:
         digest="",
         whole={},
     )
-    lines = [f"Of the MCP server {upstream.id}; these are that server's words:"]
+    lines = [f"From the MCP server {upstream.id}, in that server's own words:"]
     lines.append(shown.get("description") or shown.get("title") or "(none)")
     lines += [f"(Doorward warns: {warning}.)" for warning in suspicion.warnings(words)]
     return {**shown, "description": "\n".join(lines)}
 
 
 def _addressable(upstream: Upstream, uri: str) -> bool:
-    """Whether an address can be shown and given back. One that holds hidden characters is another than it looks."""
+    """Whether a URI can be shown and sent back. A URI with hidden characters is not what it looks like."""
     if visible(uri, lines=False) != uri:
-        log.warning("server %s: a resource is left out, its address holds hidden characters", upstream.id)
+        log.warning("server %s: left out a resource, because its URI has hidden characters", upstream.id)
         return False
     return len(upstream.id) + len(uri) < LONGEST - 10
 

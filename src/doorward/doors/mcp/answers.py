@@ -1,4 +1,4 @@
-"""Results as bytes, in the form that each era wants."""
+"""Encodes results as bytes, in the form of each era."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _SIGNED = b"," + _BARE[1:-1]
 
 
 def result(era: Era, shape: Shape | Mapping[str, Any], *, meta: Mapping[str, Any] | None = None) -> bytes:
-    """The result of a request that is done."""
+    """Encode the result of a finished request."""
     return _with(era, _encode(shape), b"", meta)
 
 
 def text(words: str) -> bytes:
-    """A list of blocks that is one text."""
+    """Encode a content list with one text block."""
     return b'[{"type":"text","text":%b}]' % _encode(words)
 
 
 def done(era: Era, content: bytes, structured: bytes | None, code: str, call: str) -> bytes:
-    """The result of a tool that did what it should, in the form that `result` would give it, written at once."""
+    """Encode the result of a successful tool call, in the same form as `result` but in one step."""
     stateless = era is Era.STATELESS
     told = b'"doorward/status":"done","doorward/code":"%b","doorward/call":"%b"%b' % (
         code.encode(),
@@ -49,12 +49,12 @@ def done(era: Era, content: bytes, structured: bytes | None, code: str, call: st
 
 
 def cacheable(era: Era, shape: Shape | Mapping[str, Any], fresh_ms: int) -> bytes:
-    """The same for lists and resources, which clients may keep for a while. Everything here depends on who asks."""
+    """Encode a list or a resource that clients may cache. It is private, because it depends on the caller."""
     return _with(era, _encode(shape), b',"ttlMs":%d,"cacheScope":"private"' % fresh_ms, None)
 
 
 def input_required(shape: InputRequired) -> bytes:
-    """What the client must find out first (stateless era)."""
+    """Encode a result that asks the client for input (stateless era)."""
     return _joined(_encode(shape), b'"resultType":"input_required","_meta":' + _BARE)
 
 

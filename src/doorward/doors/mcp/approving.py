@@ -1,8 +1,8 @@
-"""Approval through the client: the person who sits there is shown exactly what would run, and asked.
+"""Approval in the client: the person there sees the exact call, and accepts or declines it.
 
-The door decides nothing here. It asks only when it holds the credential of a person, it carries that person's yes or no
-to the gate as that person, and the gate judges whether this person may decide. An agent's own credential is never used.
-The same people can decide elsewhere meanwhile, such as in a terminal: whoever is first counts, and the question goes.
+The door decides nothing. It asks only if it holds the credential of a person. It passes the answer to the gate with
+that credential, and the gate decides whether the answer counts. The agent's own credential is never used. People can
+also decide elsewhere, such as in a terminal: the first decision counts, and the question is withdrawn.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from doorward.wire.shapes import InputRequired
 _KEY = "approval"
 _ACCEPT, _DECLINE = "accept", "decline"
 _MOST_SHOWN = 50_000
-"""Characters of a call that a client is asked about. A longer one would have to be cut, and nobody shall approve what
-they were not shown: it is decided elsewhere."""
+"""Longest call, in characters, that a client is asked about. A longer one would be cut, and nobody should approve text
+that they did not see: it is decided elsewhere."""
 _GRACE = 0.05
-"""Seconds after an approval's end at which its question is given up; the time it was told with is rounded."""
+"""Seconds to wait after an approval expires before its question is withdrawn: the expiry time is rounded."""
 
 
 class Approving:
@@ -50,15 +50,15 @@ class Approving:
         self._states = States(Home(services.home).key(), services.clock)
 
     async def asked(self, ask: Ask, request: Request, parked: Outcome) -> Request | Outcome | bytes | None:
-        """Ask the person about a call that is parked, if there is one to ask.
+        """Ask the person about a call that waits for approval, if a person can be asked.
 
-        Gives the request to go on with, an outcome or a result to answer with, or None: it stays parked.
+        Returns the request to continue with, the outcome or result to answer with, or None: the call keeps waiting.
         """
         if not self._may_ask(ask, parked):
             return None
         question, until = _question(parked), datetime.fromisoformat(parked.result["expiresAt"]).timestamp()
         if ask.era is Era.STATELESS:
-            # It outlives the question, so that a late client hears from the gate what became of it.
+            # The state outlives the question, so that a late client still gets the decision from the gate.
             state = self._states.seal(parked.ticket, ask.caller, _what(request), until + self._use_within)
             return answers.input_required(
                 InputRequired(
@@ -76,10 +76,10 @@ class Approving:
         return await self._carried(ask, request, parked.ticket, answer.get("action"), parked)
 
     async def decided(self, ask: Ask, request: Request) -> Request | Outcome:
-        """What the person said, as a stateless client brings it with its second request.
+        """Apply the person's answer, which a stateless client sends with its second request.
 
-        Without a yes or no the ticket itself says how things stand: somebody may have decided elsewhere. While nobody
-        has, the call goes on waiting.
+        Without an answer the state of the ticket counts: somebody may have decided elsewhere. If nobody has, the call
+        keeps waiting.
         """
         ticket = self._states.open(ask.state, ask.caller, _what(request))
         answer = ask.responses.get(_KEY)
@@ -94,7 +94,7 @@ class Approving:
     async def _carried(
         self, ask: Ask, request: Request, ticket: str, action: Any, parked: Outcome | None
     ) -> Request | Outcome | None:
-        """Take the person's word to the gate; then the call itself, with its ticket, says what came of it."""
+        """Pass the person's answer to the gate, and return the call with its ticket, so that it runs or is refused."""
         if action not in (_ACCEPT, _DECLINE) or ask.peer.person is None:
             return None
         verdict = "approval/approve" if action == _ACCEPT else "approval/deny"
@@ -104,7 +104,7 @@ class Approving:
         counts = said.status == "done"
         state = (await self._approvals.find(ask.caller.tenant, ticket)).state
         if parked is not None and state == "pending":
-            hint = "Others must say yes as well." if counts else f"What was said there does not count: {said.message}"
+            hint = "More approvals are needed." if counts else f"The client's answer does not count: {said.message}"
             return msgspec.structs.replace(parked, hint=hint)
         if action == _DECLINE and not counts and state in ("pending", "approved"):
             return _unheard(said, request, ticket, state == "approved")
@@ -112,7 +112,7 @@ class Approving:
 
     @contextlib.asynccontextmanager
     async def _decided_elsewhere(self, tenant: str, ticket: str) -> AsyncIterator[asyncio.Future[None]]:
-        """What is done as soon as people have decided, by whatever way."""
+        """A future that is done as soon as the approval is decided, in any way."""
         decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def settle(state: str) -> None:
@@ -131,7 +131,7 @@ class Approving:
             leave()
 
     def _may_ask(self, ask: Ask, parked: Outcome) -> bool:
-        """Whether this client can show a question, and the door holds a credential of another person than the asker."""
+        """Whether the client can show the question, and the door holds the credential of another person."""
         if ask.era is Era.SESSIONS and not ask.channel.open:
             return False
         if len(parked.result["shown"]) > _MOST_SHOWN:
@@ -140,7 +140,7 @@ class Approving:
         return person is not None and person.id != parked.result["caller"]
 
     def person(self, ask: Ask) -> Caller | None:
-        """The person who can be asked through this client: one whose own credential the door holds."""
+        """The person who can be asked through this client. The door must hold that person's own credential."""
         can = ask.capabilities.get("elicitation")
         if not self._on or not isinstance(can, dict) or (can and "form" not in can) or ask.peer.person is None:
             return None
@@ -156,27 +156,27 @@ def _what(request: Request) -> list[Any]:
 
 
 def _unheard(said: Outcome, request: Request, ticket: str, approved: bool) -> Outcome:
-    """A no that comes too late, or from somebody who has no say, decides nothing; but this call is not run on it."""
-    message = f"It was declined in the client, so this call did not run. {said.message}"
+    """The outcome of a decline that is late or not permitted: it decides nothing, but the call does not run."""
+    message = f"The call was declined in the client, so it did not run. {said.message}"
     return msgspec.structs.replace(
         said,
         code=NotApproved.code,
         message=message,
         text=message,
         command=request.command,
-        hint=f"If it shall run all the same, call {RESUME} with the ticket {ticket}." if approved else said.hint,
+        hint=f"To run it anyway, call {RESUME} with the ticket {ticket}." if approved else said.hint,
     )
 
 
 def _question(parked: Outcome) -> dict[str, Any]:
-    """The question and nothing to fill in: accepting it is the approval.
+    """The elicitation: a message without a form. Accepting it is the approval.
 
-    What the call would change is not in it, since the program that asked carries the question.
+    It does not show what the call would change, because the program that made the call carries the question.
     """
     told = parked.result
     message = (
-        f"{told['caller']} ({told['kind']}) wants to run {parked.command}. It runs only if you accept, once, and"
-        f" exactly so:\n\n{told['shown']}\n\nWithout an answer by {told['expiresAt']} it does not run."
-        f" What it would change: doorward approvals show {parked.ticket}"
+        f"{told['caller']} ({told['kind']}) wants to run {parked.command}. If you accept, exactly this call runs,"
+        f" once:\n\n{told['shown']}\n\nIf you do not answer by {told['expiresAt']}, it does not run."
+        f" To see what it would change: doorward approvals show {parked.ticket}"
     )
     return {"message": message, "requestedSchema": {"type": "object", "properties": {}}}

@@ -1,4 +1,4 @@
-"""An ask: one request of a client in the door's hands, and what can be said to that client meanwhile."""
+"""An MCP request, and the messages that its client can get while it runs."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from doorward.wire.meta import LEVELS, Level, Meta
 
 DOOR = "mcp"
 PATIENCE = 300.0
-"""Seconds that a client is given to answer a request of ours, unless whoever asks says otherwise."""
+"""Seconds that a client has to answer a server request by default."""
 _PARTING = 1.0
-"""Seconds to tell a client that a question is taken back, where whoever waited for the answer is gone."""
+"""Seconds to withdraw a server request after the call that sent it was cancelled."""
 
 
 class Channel(Protocol):
-    """The way to a client that belongs to one request of its own."""
+    """The connection to a client that belongs to one of its requests."""
 
     @property
     def open(self) -> bool:
-        """Whether anything but the answer can go this way."""
+        """Whether messages other than the answer can be sent."""
 
     async def begin(self) -> None:
-        """Make sure that something can; Overloaded when that is not so at this moment."""
+        """Open the channel; Overloaded when that is not possible now."""
 
     async def send(self, frame: bytes) -> None:
-        """Send a message that may be missed, such as how far something is: it is dropped where there is no way."""
+        """Send a message that the client can miss, such as progress. A closed channel drops it."""
 
 
 class Overtaken(Exception):
-    """A question to the client was taken back, since its answer no longer matters."""
+    """A server request was withdrawn, because its answer no longer matters."""
 
 
 class Ask:
@@ -69,20 +69,20 @@ class Ask:
 
     @property
     def caller(self) -> Caller:
-        """Who asks, as the gate knows them; NotAuthenticated when it does not."""
+        """The caller as the gate identifies it; NotAuthenticated if the credential is not valid."""
         if self._caller is None:
             self._caller = self.gate.caller(self.peer.credential)
         return self._caller
 
     async def run(self, command: str, params: Mapping[str, Any]) -> Outcome:
-        """A command on behalf of this request, through the gate like any other."""
+        """Run a command for this request through the gate."""
         outcome = await self.gate.handle(self.wants(command, params))
         if outcome.code == NotAuthenticated.code:
             raise NotAuthenticated(outcome.message, hint=outcome.hint)
         return outcome
 
     def wants(self, command: str, params: Mapping[str, Any]) -> Request:
-        """What the gate is asked for on behalf of this request."""
+        """Build the gate request for a command of this client."""
         return Request(
             command=command,
             credential=self.peer.credential,
@@ -94,14 +94,14 @@ class Ask:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What this client says it can do."""
+        """The capabilities that the client declared."""
         if self.era is Era.SESSIONS:
             return self.peer.capabilities
         return self.meta.capabilities or {}
 
     @property
     def responses(self) -> Mapping[str, Any]:
-        """What the client found out since it was told that input is required (stateless era)."""
+        """The client's answers to an earlier `input_required` result (stateless era)."""
         given = self.params.get("inputResponses")
         if given is None:
             return {}
@@ -111,21 +111,21 @@ class Ask:
 
     @property
     def state(self) -> str:
-        """What the client was told to show when it asks again; empty on a first request. Never to be believed."""
+        """The `requestState` that the client sends back; empty on a first request. Never trust it without its seal."""
         given = self.params.get("requestState", "")
         if not isinstance(given, str):
-            raise WireError(INVALID_PARAMS, f"{self.method}: `requestState` must be the text that was given.")
+            raise WireError(INVALID_PARAMS, f"{self.method}: `requestState` must be the string that the server sent.")
         return given
 
     def text(self, key: str) -> str:
-        """A parameter that must be there and must be a text."""
+        """A required string parameter."""
         value = self.params.get(key)
         if not isinstance(value, str) or not value:
-            raise WireError(INVALID_PARAMS, f"{self.method}: parameter {key!r} must be given, as a text.")
+            raise WireError(INVALID_PARAMS, f"{self.method}: parameter {key!r} is required and must be a string.")
         return value
 
     def need(self, capability: str) -> None:
-        """Refuse to go on with a client that did not say it can do this."""
+        """Refuse a client that did not declare this capability."""
         if capability not in self.capabilities:
             raise WireError(
                 MISSING_CAPABILITY,
@@ -135,37 +135,37 @@ class Ask:
 
     @property
     def level(self) -> Level | None:
-        """From which level on this client wants messages; None when it wants none."""
+        """The lowest log level that the client wants; None if it wants no log messages."""
         return self.peer.level or "info" if self.era is Era.SESSIONS else self.meta.level
 
     async def notify(self, method: str, params: Any) -> None:
-        """Tell the client something about this request."""
+        """Send the client a notification about this request."""
         await self.channel.send(frames.notification(method, params))
 
     async def log(self, level: Level, data: Any, logger: str = "") -> None:
-        """A message for the client's log, if it asked for messages as grave as this."""
+        """Send a log message, if the client wants this level."""
         least = self.level
         if least is None or LEVELS.index(level) < LEVELS.index(least):
             return
         await self.notify("notifications/message", {"level": level, "logger": logger or "doorward", "data": data})
 
     async def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """How far this request is, if the client asked to be told."""
+        """Send progress, if the client asked for it."""
         if self.meta.progress is None:
             return
-        told: dict[str, Any] = {"progressToken": self.meta.progress, "progress": progress}
+        params: dict[str, Any] = {"progressToken": self.meta.progress, "progress": progress}
         if total is not None:
-            told["total"] = total
+            params["total"] = total
         if message:
-            told["message"] = message
-        await self.notify("notifications/progress", told)
+            params["message"] = message
+        await self.notify("notifications/progress", params)
 
     async def request(
         self, method: str, params: Any, patience: float = PATIENCE, needless: asyncio.Future[None] | None = None
     ) -> dict[str, Any]:
-        """Ask the client something and wait for its answer (era of sessions). TimeoutError when it says nothing.
+        """Send the client a request and wait for the answer (session era). TimeoutError when no answer comes.
 
-        Once `needless` is done the question is taken back and Overtaken is raised, unless the answer is there.
+        Once `needless` is done, the request is withdrawn and Overtaken is raised, unless the answer is already there.
         """
         id, answer = self.peer.question()
         try:
@@ -177,16 +177,16 @@ class Ask:
             if answer.done():
                 return answer.result()
         except TimeoutError:
-            await self._take_back(id, "There was no answer in time.")
+            await self._take_back(id, "No answer in time.")
             raise
         except asyncio.CancelledError:
             with contextlib.suppress(TimeoutError, OSError):
                 async with asyncio.timeout(_PARTING):
-                    await self._take_back(id, "The call that it was about was cancelled.")
+                    await self._take_back(id, "The call was cancelled.")
             raise
         finally:
             self.peer.waiting.pop(id, None)
-        await self._take_back(id, "It was decided elsewhere.")
+        await self._take_back(id, "Already decided elsewhere.")
         raise Overtaken
 
     async def _take_back(self, id: Id, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Who a client is: a token in the Authorization header and nowhere else, and how clients learn that (RFC 9728)."""
+"""Bearer tokens for MCP over HTTP, and the metadata that tells clients about them (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ _encode = msgspec.json.Encoder().encode
 
 
 def bearer(headers: Mapping[bytes, bytes]) -> Credential:
-    """The credential that a request shows. A token in the address or the body is no credential."""
+    """The credential in the Authorization header. A token in the URL or the body does not count."""
     header = headers.get(b"authorization")
     if header is None:
         raise NotAuthenticated(
-            "Nobody vouches for this request; send the header `Authorization: Bearer TOKEN` with a token made with"
-            " `doorward token create`."
+            "No credentials. Send the header `Authorization: Bearer TOKEN` with a token from `doorward token create`."
         )
     scheme, _, token = header.decode("latin-1").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise NotAuthenticated("The Authorization header must be `Bearer TOKEN`; given was another form.")
+        raise NotAuthenticated("The Authorization header must be `Bearer TOKEN`; the given header has another form.")
     return Credential(token=token.strip())
 
 
 def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp) -> str:
-    """The address that the client used. The Host header was checked before it came here."""
+    """The base URL that the client used. The guard has already checked the Host header."""
     if settings.public_url:
         return settings.public_url.rstrip("/")
     host = headers.get(b"host", b"127.0.0.1").decode("latin-1")
@@ -40,9 +39,9 @@ def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp) -> str
 
 
 def challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp, path: str) -> bytes:
-    """The WWW-Authenticate header of a refusal: where to learn how to come in.
+    """The WWW-Authenticate header of a refusal: where the client learns how to authenticate.
 
-    A client may put anything into a path, and the path came to us decoded: so it is encoded again for a header.
+    A client can put anything into a path, and the path arrives decoded, so it is encoded again for the header.
     """
     where = f'Bearer resource_metadata="{base_url(scope, headers, settings)}{WELL_KNOWN}{_quoted(path)}"'
     if b"authorization" in headers:
@@ -51,7 +50,7 @@ def challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp, path:
 
 
 class Metadata:
-    """The document that says what protects an MCP endpoint; public, and the same for everybody."""
+    """The public RFC 9728 document that says how an MCP endpoint is protected."""
 
     def __init__(self, settings: Mcp) -> None:
         self._settings = settings

@@ -1,7 +1,7 @@
-"""Results in blocks, as another server gave them: passed on as they came, as far as one message holds them.
+"""Content blocks of another MCP server, passed on unchanged as far as one message holds them.
 
-A block that no client could read becomes a text, since one bad block makes some clients drop a whole result. Texts are
-cut as all texts here are; of what is too large besides, a text says what it was and where it can be had.
+A malformed block becomes a text, because one bad block makes some clients drop the whole result. Texts are cut like all
+texts here. For any other block that is too large, a text says what was left out and how to get it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from doorward.wire.blocks import Block
 from doorward.wire.blocks import whole as is_whole
 
 MOST = 500_000
-"""Bytes of all blocks and the structured result together: with its head a message stays below 512 KiB."""
+"""Most bytes of all blocks and the structured result together: the whole message stays below 512 KiB."""
 _MOST_NOTES = 10
-"""How many blocks that do not fit are told of each by itself."""
+"""How many left-out blocks get a note of their own."""
 _FOR_NOTES = 10_000
-"""Bytes that are kept free for what is told of them."""
+"""Bytes that are reserved for these notes."""
 _LONGEST_ODD = 4_000
-"""Characters that are shown of a block of an unknown kind."""
+"""Characters that are shown of a malformed block."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 def written(era: Era, outcome: Outcome, blocks: Blocks) -> tuple[bytes, bytes | None, Cut | None]:
-    """The content and the structured result as they go out, and what was cut of the latter."""
+    """Encode the content and the structured result; also returns how the structured result was cut."""
     structured, cut = _structured(era, outcome, blocks.structured_content)
     content = blocks.content
     if not content and structured is None and blocks.structured_content is not None:
@@ -47,7 +47,7 @@ def written(era: Era, outcome: Outcome, blocks: Blocks) -> tuple[bytes, bytes | 
 
 
 def _structured(era: Era, outcome: Outcome, value: Any) -> tuple[bytes | None, Cut | None]:
-    """As it came. Before 2026-07-28 it can only be an object; what is none has its text in the content."""
+    """Before 2026-07-28 it can only be an object; any other value is left out, and its text is in the content."""
     if value is None:
         return None, None
     if isinstance(value, dict):
@@ -56,17 +56,17 @@ def _structured(era: Era, outcome: Outcome, value: Any) -> tuple[bytes | None, C
 
 
 def _reads(block: Block) -> bool:
-    """Whether its words are in the text of the outcome already."""
+    """Whether the outcome's text already contains this block."""
     return block["type"] == "text" or (block["type"] == "resource" and "text" in block["resource"])
 
 
 def _texts(content: list[Block]) -> int:
-    """Bytes that the texts among these blocks take at most."""
+    """Most bytes that the text blocks can take."""
     return sum(6 * len(block["text"]) + 40 for block in content if block["type"] == "text")
 
 
 def _fitted(content: list[Block], most: int, command: str) -> list[Block]:
-    """All texts, and of everything else in its order what still fits beside them."""
+    """All text blocks, and the other blocks in order as long as they fit."""
     left = most - _FOR_NOTES - sum(len(_encode(block)) + 1 for block in content if block["type"] == "text")
     fitted, left_out = [], 0
     for block in content:
@@ -88,15 +88,15 @@ def _left_out(block: Block, size: int, command: str) -> Block:
     kind = {"resource": "resource", "resource_link": "link"}.get(block["type"], block["type"])
     about = " ".join(str(one)[:200] for one in (held.get("mimeType"), held.get("uri")) if one)
     return _text(
-        f"[{kind} {about} left out: with {size} bytes it does not fit into one message."
-        f" In a terminal `doorward run --json {command}` gives all of it.]"
+        f"[{kind} {about} left out: its {size} bytes do not fit into one message."
+        f" Run `doorward run --json {command}` in a terminal to get all of it.]"
     )
 
 
 def _odd(block: Any) -> Block:
     words = _encode(block).decode()
     rest = f"… ({len(words)} characters)" if len(words) > _LONGEST_ODD else ""
-    return _text(f"[a block that is none of MCP's: {words[:_LONGEST_ODD]}{rest}]")
+    return _text(f"[not a valid MCP block: {words[:_LONGEST_ODD]}{rest}]")
 
 
 def _text(text: str) -> Block:

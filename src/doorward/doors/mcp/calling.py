@@ -1,4 +1,4 @@
-"""tools/call: a tool's name and arguments become a request to the gate, and its outcome becomes a result."""
+"""tools/call: turns a tool call into a gate request, and its outcome into a tool result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from doorward.wire.shapes import InputRequired
 
 _KNOWN = frozenset({"name", "arguments", "_meta", "inputResponses", "requestState", "task"})
 LONGEST_NAME = 400
-"""Characters of a tool's name that are looked for."""
+"""Longest tool name that is looked up, in characters."""
 _NOTHING: dict[str, Any] = {}
 
 
@@ -33,8 +33,8 @@ class Calling:
         name, arguments = params.get("name"), params.get("arguments", _NOTHING)
         if type(name) is not str or not 0 < len(name) <= LONGEST_NAME:
             given = f"; given {len(name)}" if type(name) is str else ""
-            valid = f"a text of 1 to {LONGEST_NAME} characters{given}"
-            raise WireError(INVALID_PARAMS, f"tools/call: `name` must be the name of a tool, {valid}.")
+            valid = f"a string of 1 to {LONGEST_NAME} characters{given}"
+            raise WireError(INVALID_PARAMS, f"tools/call: `name` must be a tool name, {valid}.")
         if type(arguments) is not dict:
             raise WireError(INVALID_PARAMS, f"{name[:80]}: `arguments` must be an object.")
         if self._extras.tools and any(tool.name == name for tool in self._extras.tools):

@@ -1,5 +1,4 @@
-"""A request to the gate on behalf of a client, with all that may come in between: a person's approval, questions of
-other servers, and news of how far it is."""
+"""Runs a gate request for a client, with approvals, questions of other MCP servers, and progress."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ class Carrying:
         self._questioning = Questioning(gate, services, self._approving)
 
     async def run(self, ask: Ask, request: Request) -> Outcome | bytes:
-        """The outcome; or, without sessions, a result that tells the client what to find out before it comes again."""
+        """The outcome, or in the stateless era a result that asks the client for input."""
         resumes = False
         if ask.state:
             resumes = self._questioning.is_held(ask, request)
@@ -47,7 +46,7 @@ class Carrying:
         return outcome
 
     def _handle(self, ask: Ask, request: Request, resumes: bool) -> Awaitable[Outcome | bytes]:
-        """Through the gate, telling the client what goes on if it wants to hear it and there is a way."""
+        """Run the request through the gate, with progress if the client wants it and can get it."""
         asks = resumes or self._questioning.may(ask)
         meta, peer = ask.meta, ask.peer
         tells = ask.channel.open and (meta.progress is not None or peer.level is not None or meta.level is not None)

@@ -1,4 +1,4 @@
-"""completion/complete: what an argument of a prompt or of a resource's address can become, from what was typed."""
+"""completion/complete: suggests values for a prompt argument or a variable of a resource template."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from doorward.wire.codes import INVALID_PARAMS
 from doorward.wire.frames import WireError
 
 _MOST = 100
-"""The most values that the protocol lets an answer have."""
+"""Most values that the protocol allows in an answer."""
 _ARGUMENTS = {WORK_HERE: (), USE: (CATEGORY,), TASK: (GOAL,), FILE_TEMPLATE: ("path",), ROOM_TEMPLATE: ("room",)}
 
 
@@ -43,9 +43,9 @@ class Completion:
     async def _of_a_server(
         self, ask: Ask, ref: Mapping[str, Any], argument: Mapping[str, str], context: Mapping[str, str]
     ) -> Sequence[str] | None:
-        """What the server says that the prompt or the address is of; None when it is of none.
+        """Suggestions of the MCP server that the prompt or template belongs to; None if it belongs to none.
 
-        Where each call waits for a person nothing is asked: a completion is a help, and nobody is bothered for it.
+        If the call would wait for approval, the server is not asked: no person should be interrupted for suggestions.
         """
         offer, target = self._offers.of(ask.caller, ask.peer.room), _target(ref)
         prompt = self._aggregated.prompts(offer).get(target) if ref.get("type") == "ref/prompt" else None
@@ -80,13 +80,13 @@ class Completion:
         return [value for value in found if value.startswith(typed)]
 
     async def _paths(self, ask: Ask, typed: str) -> list[str]:
-        """What lies in the folder that was typed so far; folders end with a slash, to be typed on."""
+        """The entries of the typed folder. Folders end with a slash, so that typing can continue."""
         folder = typed.rpartition("/")[0]
         items = await self._items(ask, "file/list", {"path": folder or "."})
         return [f"{item['path']}/" if item.get("type") == "folder" else item["path"] for item in items]
 
     async def _items(self, ask: Ask, command: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What a command lists; nothing when it is refused, since a completion is a help and no right."""
+        """The items that a command lists; none if it is refused, because a completion is only a help."""
         outcome = await ask.run(command, params)
         items: list[dict[str, Any]] = outcome.result["items"] if outcome.status == "done" else []
         return items
@@ -95,10 +95,10 @@ class Completion:
 def _read(ask: Ask) -> tuple[Mapping[str, Any], str, str, Mapping[str, str]]:
     ref, argument, context = ask.params.get("ref"), ask.params.get("argument"), ask.params.get("context", {})
     if not isinstance(ref, dict) or not isinstance(argument, dict) or not isinstance(context, dict):
-        raise WireError(INVALID_PARAMS, "completion/complete: `ref` and `argument` must be given, as objects.")
+        raise WireError(INVALID_PARAMS, "completion/complete: `ref` and `argument` are required and must be objects.")
     name, typed, given = argument.get("name"), argument.get("value"), context.get("arguments", {})
     if not isinstance(name, str) or not isinstance(typed, str) or not isinstance(given, dict):
-        raise WireError(INVALID_PARAMS, "completion/complete: `argument` must have `name` and `value`, as texts.")
+        raise WireError(INVALID_PARAMS, "completion/complete: `argument` must have `name` and `value`, as strings.")
     return ref, name, typed, given
 
 
@@ -108,6 +108,6 @@ def _target(ref: Mapping[str, Any]) -> str:
     if not isinstance(value, str):
         raise WireError(
             INVALID_PARAMS,
-            "completion/complete: `ref` must be a ref/prompt with `name` or a ref/resource with `uri`, as texts.",
+            "completion/complete: `ref` must be a ref/prompt with `name` or a ref/resource with `uri`, as strings.",
         )
     return value

@@ -1,4 +1,4 @@
-"""Commands as MCP tools."""
+"""MCP tool definitions of commands."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from doorward.wire.shapes import Tool, ToolAnnotations
 _encode = msgspec.json.Encoder().encode
 
 
-WAITS = "In this room it waits for a person's approval before it runs."
-ASKS = "A call of it by an agent or a program waits for a person's approval."
+WAITS = "In this room every call waits for a person's approval before it runs."
+ASKS = "A call by an agent or a program waits for a person's approval before it runs."
 
 
 def defined(command: Command, policy: Policy | None = None, name: str = "") -> Tool:
-    """A command as a tool; its title is the command's own name, and its hints are the effects it declares.
+    """A command as a tool. Its title is the command name, and its hints are the declared effects.
 
-    What the room's rules let nobody run without approval says so, since a model does well to know that before.
+    The description says when calls wait for approval, so that a model knows it before the call.
     """
     effects = command.facts.effects
     waits = WAITS if policy is not None and policy.approval(command) is not None else ""
@@ -42,5 +42,5 @@ def defined(command: Command, policy: Policy | None = None, name: str = "") -> T
 
 
 def listed(tool: Tool) -> tuple[str, msgspec.Raw]:
-    """A tool as it stands in lists: its name, to sort by, and its bytes."""
+    """A tool for lists: its name, to sort by, and its encoded bytes."""
     return tool.name, msgspec.Raw(_encode(tool))

@@ -1,4 +1,4 @@
-"""The MCP door: takes frames from any transport, works on several at once, and sends the answers back."""
+"""The MCP door: takes frames from any transport, runs several requests at once, and sends the answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["McpDoor", "Peer", "Send"]
 
 
 class McpDoor:
-    """One for a house, whatever the transports. `extras` are what tests add."""
+    """One per server process, for all transports. Only tests pass `extras`."""
 
     def __init__(self, gate: Gate, services: Services, extras: Extras | None = None) -> None:
         self.gate = gate
@@ -44,15 +44,15 @@ class McpDoor:
         transport: Transport,
         tools: Listing | None = None,
     ) -> Peer:
-        """One client connection of a transport that has connections.
+        """A client on a transport that has connections.
 
-        `person` is the credential of the human who may approve through this client, if the door holds one.
+        `person` is the credential of the human who can approve through this client, if the door holds one.
         """
         listing = tools or self.services.settings.mcp.tools
         return Peer(credential, room, person, send, transport, listing, f"mcp:{new_id()}")
 
     async def receive(self, peer: Peer, text: bytes) -> None:
-        """Take one frame. Work goes on beside this; answers come through the peer's `send`."""
+        """Take one frame. The work continues in the background; answers go through the peer's `send`."""
         try:
             frame = frames.read(text, self.services.settings.mcp.largest_message)
         except WireError as error:
@@ -63,17 +63,17 @@ class McpDoor:
         elif isinstance(frame, Notification):
             self.notified(peer, frame)
         elif len(peer.tasks) >= MOST_RUNNING:
-            busy = WireError(INVALID_REQUEST, f"{MOST_RUNNING} requests are being worked on; wait for one to end.")
+            busy = WireError(INVALID_REQUEST, f"{MOST_RUNNING} requests are already running. Wait for one to end.")
             await peer.send(busy.frame(frame.id))
         else:
             self._start(peer, self._respond(peer, frame))
 
     def leave(self, peer: Peer) -> None:
-        """Forget a client for which nothing runs."""
+        """Forget a client that has nothing running."""
         self.engine.subscriptions.leave(peer)
 
     async def close(self, peer: Peer) -> None:
-        """The client is gone: cancel what still runs for it, and wait until that has left its record."""
+        """Cancel everything that runs for a disconnected client, and wait until its records are stored."""
         self.leave(peer)
         tasks = [*peer.tasks, peer.telling] if peer.telling is not None else [*peer.tasks]
         for request in list(peer.running):
@@ -83,14 +83,14 @@ class McpDoor:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def notified(self, peer: Peer, notification: Notification) -> None:
-        """What a client says without waiting for an answer. What is not known here is for others, and left alone."""
+        """Handle a notification of a client. Unknown notifications are ignored."""
         if notification.method == "notifications/cancelled":
             peer.cancel(notification.params.get("requestId"))
 
     def stop(self) -> None:
-        """The house closes: end the streams that only listen, each with a last word instead of a cut.
+        """The server stops: end the HTTP streams that only listen, each with a proper last message.
 
-        Clients on this machine are left alone: their relays take them to whoever keeps the house next.
+        Stdio clients stay: their relays reconnect them to the next server process.
         """
         self.engine.subscriptions.close()
 
@@ -99,7 +99,7 @@ class McpDoor:
         self.engine.subscriptions.announce(kind)
 
     def era(self, peer: Peer, request: Request, said: Meta) -> Era:
-        """Which era a request belongs to, where the transport has no headers to say so."""
+        """The protocol era of a request, on a transport without headers."""
         if said.version is not None or (not peer.version and request.method == "server/discover"):
             self.check_meta(request, said)
             return Era.STATELESS
@@ -107,13 +107,13 @@ class McpDoor:
             return Era.SESSIONS
         raise WireError(
             INVALID_REQUEST,
-            f"{request.method}: send `initialize` first, or name the version of the protocol in `_meta`"
-            f" as {meta.VERSION!r}; this server speaks {', '.join(SUPPORTED)}.",
+            f"{request.method}: send `initialize` first, or set the protocol version in `_meta`"
+            f" as {meta.VERSION!r}; valid: {', '.join(SUPPORTED)}.",
         )
 
     @staticmethod
     def check_meta(request: Request, said: Meta) -> None:
-        """Refuse a stateless request that does not say all it must about itself."""
+        """Refuse a stateless request that lacks a required field of `_meta`."""
         if said.version is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.VERSION!r} is missing in `_meta`.")
         if said.version != STATELESS:
@@ -124,12 +124,12 @@ class McpDoor:
     async def answer(
         self, peer: Peer, era: Era, request: Request, said: Meta, channel: Channel, task: asyncio.Task[Any]
     ) -> bytes | None:
-        """The frame that answers a request; None when the client has cancelled it, by its id, and wants none.
+        """The frame that answers a request; None if the client cancelled it by its id and expects no answer.
 
-        `task` is the one that this runs in, which is cancelled then.
+        `task` is the current task, which such a cancellation cancels.
         """
         if request.id in peer.running:
-            raise WireError(INVALID_REQUEST, f"A request with the id {request.id!r} is being worked on already.")
+            raise WireError(INVALID_REQUEST, f"A request with the id {request.id!r} is already running.")
         peer.running[request.id] = task
         try:
             ask = Ask(self.gate, peer, era, request.id, request.method, request.params, said, channel)
@@ -164,13 +164,13 @@ class McpDoor:
             peer.telling = asyncio.create_task(self.tell(peer, peer.outbox, peer.send))
 
     async def tell(self, peer: Peer, outbox: Outbox, send: Send) -> None:
-        """Send a client with a session its news as they come. One whose credential no longer holds is told so."""
+        """Send a session its notifications as they come, and a last warning once its credential is no longer valid."""
         try:
             while (news := await self.engine.subscriptions.news(outbox)) is not None:
                 for frame in news:
                     await send(frame)
         except NotAuthenticated as error:
-            word = warning(peer.level or "info", f"Nothing more is told here: {error.message}")
+            word = warning(peer.level or "info", f"No more notifications: {error.message}")
             if word is not None:
                 await send(word)
 
@@ -181,15 +181,15 @@ class McpDoor:
 
 
 def current_task(loop: asyncio.AbstractEventLoop | None = None) -> asyncio.Task[Any]:
-    """The task that works on a request, of which there must be one, or nobody could cancel it."""
+    """The task that handles a request. It must exist, so that the request can be cancelled."""
     task = asyncio.current_task(loop)
     if task is None:
-        raise RuntimeError("a request is answered in a task")
+        raise RuntimeError("a request must be handled in a task")
     return task
 
 
 class _Direct:
-    """The channel of a transport on which everything goes one way."""
+    """The channel of a transport that carries everything on one connection."""
 
     open = True
 
@@ -197,7 +197,7 @@ class _Direct:
         self._peer = peer
 
     async def begin(self) -> None:
-        """It is always there."""
+        """It is always open."""
 
     async def send(self, frame: bytes) -> None:
         await self._peer.send(frame)

@@ -1,4 +1,4 @@
-"""The engine: which method does what, in each era. It knows no transport."""
+"""The method dispatcher: maps each MCP method to its handler, per era. It knows no transport."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[[Ask], Awaitable[bytes]]
 
 MOST_CAPABILITIES = 16_384
-"""Bytes of what a client can do, since a session remembers it for as long as it lasts."""
+"""Most bytes of a client's capabilities, because a session keeps them."""
 _encode = msgspec.json.Encoder().encode
 
 _COMMON_CAPABILITIES: dict[str, Any] = {
@@ -49,7 +49,7 @@ _COMMON_CAPABILITIES: dict[str, Any] = {
 _OF_THE_ROOM = frozenset(
     {"tools/list", "resources/list", "resources/templates/list", "prompts/list", "prompts/get", "completion/complete"}
 )
-"""Methods that show what a room offers without asking the gate for anything."""
+"""Methods that show what a room offers without a call through the gate."""
 
 
 class Engine:
@@ -91,7 +91,7 @@ class Engine:
         }
 
     async def answer(self, ask: Ask) -> bytes:
-        """The result of a request; every way in which there is none is a WireError, or NotAuthenticated."""
+        """The result of a request; every failure is a WireError or NotAuthenticated."""
         handler = self._handlers[ask.era].get(ask.method)
         if handler is None:
             raise WireError(METHOD_NOT_FOUND, self._unknown(ask))
@@ -104,24 +104,24 @@ class Engine:
         except DoorwardError as error:
             raise results.refusal(error) from error
         except Exception as error:
-            log.exception("a request broke: %s", ask.method)
+            log.exception("a request failed: %s", ask.method)
             raise WireError(INTERNAL_ERROR, DEFECT) from error
 
     def _unknown(self, ask: Ask) -> str:
         valid = ", ".join(sorted(self._handlers[ask.era]))
-        return f"There is no method {ask.method[:80]!r} in this version of the protocol; valid: {valid}."
+        return f"Unknown method {ask.method[:80]!r} in this version of the protocol; valid: {valid}."
 
     async def _initialize(self, ask: Ask) -> bytes:
         peer, params = ask.peer, ask.params
         if peer.version:
-            raise WireError(INVALID_PARAMS, "initialize: this session is initialized already.")
+            raise WireError(INVALID_PARAMS, "initialize: this session is already initialized.")
         capabilities, client = params.get("capabilities", {}), params.get("clientInfo", {})
         if not isinstance(capabilities, dict) or not isinstance(client, dict):
             raise WireError(INVALID_PARAMS, "initialize: `capabilities` and `clientInfo` must be objects.")
         if not isinstance(params.get("protocolVersion"), str):
-            raise WireError(INVALID_PARAMS, "initialize: `protocolVersion` must be given, as a text.")
+            raise WireError(INVALID_PARAMS, "initialize: `protocolVersion` is required and must be a string.")
         if len(_encode(capabilities)) > MOST_CAPABILITIES:
-            raise WireError(INVALID_PARAMS, f"initialize: `capabilities` take at most {MOST_CAPABILITIES} bytes here.")
+            raise WireError(INVALID_PARAMS, f"initialize: `capabilities` can have at most {MOST_CAPABILITIES} bytes.")
         told = self._introduction(ask)
         peer.version = negotiated(params["protocolVersion"])
         peer.capabilities = capabilities
@@ -159,12 +159,12 @@ class Engine:
         return b"{}"
 
     def _introduction(self, ask: Ask) -> str:
-        """What a client is told at first. When there is no such room for this caller, that is said, and at once."""
+        """The server instructions. Refuses the client at once if the caller cannot enter the room."""
         self._enter(ask)
         return instructions(self._tools, self._offers.of(ask.caller, ask.peer.room), ask)
 
     def _enter(self, ask: Ask) -> None:
-        """An empty list would not say that there is no such room; so that is said, as the gate says it of a call."""
+        """Refuse a room that the caller cannot enter with the gate's own error: an empty list would hide the reason."""
         try:
             self._gate.enter(ask.caller, ask.peer.room)
         except NotPermitted as error:

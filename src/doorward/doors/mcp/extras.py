@@ -1,8 +1,8 @@
-"""What a test may add to the door: tools, resources and prompts of its own.
+"""Additional tools, resources and prompts that tests give the door.
 
-The official conformance suite asks a server for things that Doorward has no use for, such as a tool that answers with a
-sound. They live in the tests, as a subclass of this. Nothing in the product gives the door extras, and what they do
-does not pass the gate: it is not for commands.
+The official conformance suite needs things that Doorward has no use for, such as a tool that returns audio. The tests
+define them in a subclass of `Extras`. The product never uses extras, and they bypass the gate: never use them for
+commands.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from doorward.wire.shapes import (
 
 
 class Extras:
-    """Adds nothing. Each method that answers gives None for what it does not know."""
+    """Adds nothing. Each method returns None for an unknown name."""
 
     tools: Sequence[Tool] = ()
     resources: Sequence[Resource] = ()

@@ -1,7 +1,7 @@
-"""Results that fit: what is too large for one message is cut, so that it still has the shape its command declared.
+"""Truncation: cuts results that are too large for one message, and keeps their declared shape.
 
-Clients refuse messages that are too large, and some end the whole connection over one. A result is therefore cut
-before it leaves: long texts keep their beginning, long lists and maps their first entries, and all else stays.
+Clients refuse large messages, and some close the connection. Long strings keep their beginning, long lists and maps
+keep their first entries, and everything else stays.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ from typing import Any
 import msgspec
 
 MOST = 262_144
-"""Bytes of a structured result. With the text beside it a message stays below half of the 1 MiB that clients take."""
+"""Most bytes of a structured result. With its text, a message stays below half of the 1 MiB that clients accept."""
 MOST_TEXT = 204_800
-"""Bytes of the text beside it, as they stand in a message."""
+"""Most bytes of the text, as encoded in a message."""
 _MAP = 100
-"""An object with more keys than this is no declared shape but a map, which loses nothing but entries when cut."""
+"""An object with more keys than this counts as a map, which has no declared shape and can lose entries."""
 _MOST_TOLD = 20
 _encode = msgspec.json.Encoder().encode
 
 
 class Cut(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was done to a result that was too large."""
+    """How a large result was cut."""
 
     bytes: int
-    """How large it was."""
+    """Size before the cut."""
     shown: int
-    """How large it is now."""
+    """Size after the cut."""
     where: list[dict[str, Any]]
-    """The places that were cut, the first of them: `at`, and how many characters or entries are `shown` `of` all."""
+    """The first places that were cut: `at`, and how many characters or entries are `shown` `of` all."""
 
 
 class _Cutting:
-    """Cuts one value, and notes where."""
+    """Cuts one value, and records where."""
 
     def __init__(self) -> None:
         self.where: list[dict[str, Any]] = []
 
     def cut(self, value: Any, most: int, at: str) -> Any:
-        """The value in at most so many bytes, as far as what cannot be cut leaves that possible."""
+        """The value in at most `most` bytes, as far as the parts that cannot be cut allow."""
         if isinstance(value, str):
             return self._text(value, most, at)
         if isinstance(value, list | tuple):
@@ -61,7 +61,7 @@ class _Cutting:
                 break
             shown.append(one)
             left -= size
-        if not shown and value:  # the first alone is too large: better its beginning than nothing
+        if not shown and value:  # even the first entry is too large: keep its beginning
             shown = [self.cut(value[0], left, f"{at}[0]")]
         if len(shown) < len(value):
             self._note(at, len(shown), len(value))
@@ -80,7 +80,7 @@ class _Cutting:
         return shown
 
     def _object(self, value: dict[Any, Any], most: int, at: str) -> dict[Any, Any]:
-        """Every key stays, since it may be one that must be there. What is small stays whole; the rest shares alike."""
+        """Keep every key, since it may be required. Small values stay whole; the others share the rest equally."""
         sizes = {key: len(_encode(one)) for key, one in value.items()}
         left = most - 2 - sum(len(_encode({key: 0})) for key in value)
         shown = dict(value)
@@ -98,10 +98,9 @@ class _Cutting:
 
 
 def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[bytes, Cut | None]:
-    """A result, written in at most so many bytes, and what was cut of it, if anything was.
+    """Encode a result in at most `most` bytes; also returns how it was cut, if it was.
 
-    What a program wrote is cut to the `characters` that the text beside it has: how much it wrote in all, its result
-    says by itself.
+    Program output is cut to `characters`, the length of the text. The result itself states the full length.
     """
     whole = _encode(result)
     if len(whole) <= most:
@@ -119,7 +118,7 @@ def fitted(result: dict[str, Any], characters: int, most: int = MOST) -> tuple[b
 
 
 def fitted_value(value: Any, most: int = MOST) -> tuple[bytes, Cut | None]:
-    """The same for a result that is no object."""
+    """The same for a result that is not an object."""
     whole = _encode(value)
     if len(whole) <= most:
         return whole, None
@@ -129,13 +128,13 @@ def fitted_value(value: Any, most: int = MOST) -> tuple[bytes, Cut | None]:
 
 
 def shown(text: str) -> str:
-    """A text as long as a message may hold, which is more than the house shows unless its settings say otherwise."""
+    """Cut a text to what one message holds, which matters only if the settings allow longer texts."""
     begins = cut_text(text, MOST_TEXT)
     return text if len(begins) == len(text) else f"{begins}\n[cut: {len(begins)} of {len(text)} characters shown]"
 
 
 def cut_text(text: str, most: int) -> str:
-    """The beginning of a text that takes at most so many bytes in a message, where some characters take six."""
+    """The longest beginning of a text that takes at most `most` bytes as JSON, where a character can take six."""
     if len(text) * 6 + 2 <= most or len(_encode(text)) <= most:
         return text
     fits, too_long = 0, min(len(text), most)

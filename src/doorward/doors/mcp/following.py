@@ -1,4 +1,4 @@
-"""Resources of other servers that clients of ours listen to: each server is asked to tell of exactly those."""
+"""Subscriptions at other MCP servers, for the resources that clients here subscribe to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Following:
-    """`told` hears of each that changed, by the address that our clients know it by."""
+    """Calls `told` with the URI, as clients here know it, of each resource that changed."""
 
     def __init__(self, services: Services, told: Callable[[str], None]) -> None:
         self._upstreams = services.upstreams
@@ -25,7 +25,7 @@ class Following:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def want(self, uris: Iterable[str]) -> None:
-        """These and no others are listened to from now on; also to be said when servers may have been replaced."""
+        """Subscribe to exactly these URIs. Call it again when servers may have been replaced."""
         wanted: dict[str, set[str]] = {}
         for uri in uris:
             if (found := unwrapped(uri)) is not None:
@@ -69,4 +69,4 @@ async def _subscribed(server: Server, uris: frozenset[str]) -> None:
     try:
         await server.subscribe(uris)
     except DoorwardError as error:
-        log.warning("the server %s does not tell of its resources: %s", server.id, error.message)
+        log.warning("cannot subscribe to resources of the server %s: %s", server.id, error.message)

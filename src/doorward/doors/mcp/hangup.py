@@ -1,4 +1,4 @@
-"""A client that hangs up in the middle of its request: then the work for it is cancelled, and leaves its record."""
+"""Disconnects: cancels a request when its client disconnects, and lets the call store its record."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from starlette.types import Receive
 
 AFTER = 0.1
-"""Seconds after which somebody listens for the client to leave, or twice that. Most requests are over by then, and
-cost no task."""
+"""Seconds, or up to twice as many, before a request is watched for a disconnect. Most requests end earlier, and cost no
+task."""
 
 
 class Waiting:
-    """The requests of one endpoint that nobody listens for yet. They share one timer, since each costs little else."""
+    """The requests of one endpoint that are not watched yet. They share one timer, to keep each request cheap."""
 
     def __init__(self) -> None:
         self._new: set[Hangup] = set()
@@ -41,7 +41,7 @@ class Waiting:
 
 
 class Hangup:
-    """Cancels the task that carries a request when the client leaves, and takes that cancellation back at its end."""
+    """Cancels the task of a request when the client disconnects, and clears that cancellation at the end."""
 
     __slots__ = ("_carrier", "_listening", "_over", "_receive", "_waiting", "left")
 

@@ -1,4 +1,4 @@
-"""The header rules of the stateless era: what the headers say must be what the body says."""
+"""Header rules of the stateless era: the headers must match the body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doorward.wire.frames import Request, WireError
 from doorward.wire.meta import Meta
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The methods that name one thing, and the parameter that names it."""
+"""The methods with the header Mcp-Name, and the parameter that it must match."""
 
 
 def check_version(headers: Mapping[bytes, bytes], said: Meta) -> None:
@@ -23,7 +23,7 @@ def check_version(headers: Mapping[bytes, bytes], said: Meta) -> None:
 
 
 def check_spoken(headers: Mapping[bytes, bytes]) -> None:
-    """Refuse a version that only the header names and nobody here speaks, telling which are spoken."""
+    """Refuse an unsupported version that only the header names, and list the supported ones."""
     version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
     if version not in SUPPORTED:
         raise not_spoken(version)
@@ -42,13 +42,13 @@ def check(headers: Mapping[bytes, bytes], request: Request) -> None:
     if header is None:
         raise _mismatch("the header Mcp-Name is missing")
     if type(named) is not str:
-        raise WireError(INVALID_PARAMS, f"{request.method}: `{key}` must be given, as a text.")
+        raise WireError(INVALID_PARAMS, f"{request.method}: `{key}` is required and must be a string.")
     if named.isascii() and header == named.encode() and not named.startswith("=?"):
         return
     try:
         value = values.read(header.decode("latin-1"))
     except ValueError as error:
-        raise _mismatch(f"the header Mcp-Name cannot be read, {error}") from error
+        raise _mismatch(f"the header Mcp-Name is not valid: {error}") from error
     if value != named:
         raise _mismatch(f"the header Mcp-Name is {value[:80]!r}, the body says {named[:80]!r}")
 

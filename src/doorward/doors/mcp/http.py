@@ -1,7 +1,7 @@
 """MCP over Streamable HTTP: one endpoint, `/mcp` or `/mcp/{room}`, for both eras.
 
-This is a bare ASGI application, since it stands in the way of every call. The guard before it has checked Host and
-Origin; who asks is checked here with every request, and by the gate with every call.
+It is a bare ASGI application, because every call passes through it. The guard in front of it has checked Host and
+Origin. This endpoint authenticates every request, and the gate authenticates every call.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ STATUS = {
     codes.UNSUPPORTED_VERSION: 400,
     codes.METHOD_NOT_FOUND: 404,
 }
-"""The HTTP status that belongs to an error in the stateless era; any other goes with 200, as do all in the older."""
+"""The HTTP status of an error in the stateless era. Other errors, and all errors of the session era, use 200."""
 
 CredentialOf = Callable[[Headers], Credential]
 PersonOf = Callable[[Headers], Credential | None]
 
 
 class HttpEndpoint:
-    """`credential_of` tells who asks when that is not by bearer token, and `person_of` who may approve there."""
+    """`credential_of` replaces the bearer token; `person_of` gives the credential of who can approve in the client."""
 
     def __init__(
         self, door: McpDoor, credential_of: CredentialOf | None = None, person_of: PersonOf | None = None
@@ -94,7 +94,7 @@ class HttpEndpoint:
             refusal = results.refusal(error)
             await reply.finish(refusal.frame(reply.id), refusal.code)
         except Exception:
-            log.exception("a request to the MCP endpoint broke")
+            log.exception("a request to the MCP endpoint failed")
             await reply.finish(frames.failure(reply.id, codes.INTERNAL_ERROR, DEFECT), 500)
         finally:
             reply.release()
@@ -102,7 +102,7 @@ class HttpEndpoint:
     def _handle(self, scope: Scope, receive: Receive, head: Head, reply: Reply) -> Awaitable[None]:
         method = scope["method"]
         if method not in ("POST", "GET", "DELETE"):
-            raise Turned(405, f"{method} is no method of this endpoint; valid: {METHODS.decode()}.")
+            raise Turned(405, f"{method} is not supported here; valid: {METHODS.decode()}.")
         credential = self._credential_of(Headers(scope=scope)) if self._credential_of else head.credential
         reply.who = lambda: principal_of(self._gate.caller(credential))
         if method == "POST":
@@ -115,7 +115,7 @@ class HttpEndpoint:
         method = scope["method"]
         self._gate.caller(credential)
         if b"mcp-session-id" not in headers:
-            raise Turned(405, f"{method} is only for sessions; send messages with POST.")
+            raise Turned(405, f"{method} needs the header Mcp-Session-Id. Send messages with POST.")
         session = self._session(scope, headers, credential)
         if method == "GET":
             await self._listen(receive, headers, session, reply)
@@ -126,7 +126,7 @@ class HttpEndpoint:
 
     async def _post(self, scope: Scope, receive: Receive, head: Head, credential: Credential, reply: Reply) -> None:
         if not (head.may_post and head.is_small):
-            self._gate.caller(credential)  # nobody is read much of before it is known who they are
+            self._gate.caller(credential)  # authenticate before reading a large body
         headers = head.headers
         reply.open = head.takes_events
         most = self._settings.largest_message
@@ -154,7 +154,7 @@ class HttpEndpoint:
         reply.id = request.id
         try:
             if request.method != "tools/call":
-                self._gate.caller(credential)  # which a call need not ask, since the gate itself does
+                self._gate.caller(credential)  # the gate itself authenticates tools/call
             said = meta.read(request.method, request.params)
             if era is Era.STATELESS:
                 self._check(headers, request, said)
@@ -180,8 +180,7 @@ class HttpEndpoint:
             await reply.finish(frame)
 
     async def _listen(self, receive: Receive, headers: Mapping[bytes, bytes], session: Session, reply: Reply) -> None:
-        """GET: a stream of what belongs to no request, for as long as the client and its session are there and its
-        token holds."""
+        """GET: a stream of notifications, until the client disconnects, or its session or token stops being valid."""
         incoming.check_takes(headers, incoming.EVENTS)
         outbox = session.peer.outbox
         if outbox is None:
@@ -197,7 +196,7 @@ class HttpEndpoint:
             session.streams -= 1
 
     def _loop(self) -> asyncio.AbstractEventLoop:
-        """The loop that this endpoint answers on; asked for once, since that takes a system call."""
+        """The event loop of this endpoint; cached, because looking it up takes a system call."""
         if self._on is None:
             self._on = asyncio.get_running_loop()
         return self._on
@@ -220,7 +219,7 @@ class HttpEndpoint:
     def _session(self, scope: Scope, headers: Mapping[bytes, bytes], credential: Credential) -> Session:
         id = headers.get(b"mcp-session-id")
         if id is None:
-            raise Turned(400, "The header Mcp-Session-Id is missing; send `initialize` first, which gives one.")
+            raise Turned(400, "The header Mcp-Session-Id is missing. Send `initialize` first: its response has one.")
         return self.sessions.find(id.decode("latin-1"), credential, _named(scope))
 
     def _open(self, scope: Scope, peer: Peer, credential: Credential, reply: Reply) -> None:
@@ -235,8 +234,8 @@ class HttpEndpoint:
 
 
 class ShortWay:
-    """Behind the guard: calls go straight to the endpoint, since finding a route costs more than most of what the
-    endpoint does. Which endpoint that is, the routes say: they are asked once."""
+    """Sends MCP requests straight to the endpoint, because routing costs more than most of the endpoint's work. The
+    endpoint is looked up in the routes once."""
 
     def __init__(self, app: Starlette) -> None:
         self._app = app
@@ -252,7 +251,7 @@ class ShortWay:
 
 
 def mcp_routes(door: McpDoor) -> list[Route]:
-    """The endpoint under both of its addresses, and what tells clients how to come in."""
+    """The endpoint under both of its paths, and the metadata that tells clients how to authenticate."""
     endpoint, metadata = HttpEndpoint(door), authorization.Metadata(door.services.settings.mcp)
     known = authorization.WELL_KNOWN
     return [
@@ -263,14 +262,13 @@ def mcp_routes(door: McpDoor) -> list[Route]:
 
 
 def _named(scope: Scope) -> str:
-    """The room that the address names; empty for the address without one."""
+    """The room in the path; empty if the path has none."""
     path: str = scope["path"]
     return path.removeprefix(PATH).strip("/")
 
 
 def _era(headers: Mapping[bytes, bytes], request: Request) -> Era:
-    """By what the request says of itself, right or wrong; a version that nobody knows is refused in the newer era's
-    way."""
+    """The era of the version that the request names. An unknown version is refused like one of the stateless era."""
     about = request.params.get("_meta")
     if type(about) is dict and about.get(meta.VERSION) is not None:
         return Era.STATELESS
@@ -281,4 +279,4 @@ def _era(headers: Mapping[bytes, bytes], request: Request) -> Era:
 
 
 async def _nowhere(frame: bytes) -> None:
-    """Over HTTP nothing is sent but as an answer, or on a stream that the client opened."""
+    """HTTP sends messages only in a response, or on a stream that the client opened."""

@@ -1,6 +1,6 @@
-"""An HTTP request as it comes in: its headers, each at most once, and its body, up to a limit.
+"""An incoming HTTP request: its headers, each at most once, and its body, up to a limit.
 
-How long a body may take is for the connection to say, which the server under us watches.
+The HTTP server below limits how long a body may take.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope
 
 from doorward.doors import media
 from doorward.doors.heads import Fields
-from doorward.doors.mcp import authorization
+from doorward.doors.mcp.authorization import bearer
 from doorward.model import Credential
 from doorward.wire.codes import INVALID_REQUEST
 from doorward.wire.frames import failure
@@ -32,16 +32,16 @@ _READ = frozenset(
         b"mcp-session-id",
     }
 )
-"""The headers that are looked at."""
+"""The headers that the endpoint reads."""
 
 SMALL = 65_536
-"""Bytes that are read of anybody."""
+"""Largest body, in bytes, that is read before authentication."""
 
 JSON, EVENTS = "application/json", "text/event-stream"
 
 
 class Turned(Exception):
-    """A request that is turned away as HTTP, before it is a message: a status and a sentence."""
+    """An HTTP request that is refused before its body is parsed: a status and a message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -53,16 +53,16 @@ class Turned(Exception):
 
 
 class Head:
-    """What the head of a request says to this endpoint. None of it depends on anything else, so it is worked out once
-    for all requests that a client sends with the same head."""
+    """The parsed headers of a request. They depend on nothing else, so they are parsed once for all requests of a
+    client with the same headers."""
 
     def __init__(self, headers: Mapping[bytes, bytes]) -> None:
         self.headers = headers
 
     @functools.cached_property
     def credential(self) -> Credential:
-        """What it shows for its sender, which proves nothing yet: the gate is asked about that with every request."""
-        return authorization.bearer(self.headers)
+        """The credential in the headers. It proves nothing yet: the gate verifies it with every request."""
+        return bearer(self.headers)
 
     @functools.cached_property
     def takes_events(self) -> bool:
@@ -70,19 +70,19 @@ class Head:
 
     @functools.cached_property
     def may_post(self) -> bool:
-        """True, or Turned."""
+        """True, or raises Turned."""
         check_post(self.headers)
         return True
 
     @functools.cached_property
     def is_small(self) -> bool:
-        """Whether the body is known to be no larger than most messages are."""
+        """Whether the announced body has at most SMALL bytes."""
         announced = self.headers.get(b"content-length", b"")
         return announced.isdigit() and len(announced) < 20 and int(announced) <= SMALL
 
 
 def head_of(scope: Scope) -> Head:
-    """The head of a request, as it was read before if a request came with the same."""
+    """The head of a request, reused from an earlier request with the same headers."""
     fields = scope["headers"]
     if type(fields) is not Fields:
         return Head(headers_of(scope))
@@ -93,7 +93,7 @@ def head_of(scope: Scope) -> Head:
 
 
 def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
-    """The headers that are looked at. One that is there twice could be read in two ways, so it is not read at all."""
+    """The headers that the endpoint reads. A repeated header is refused, because it could be read in two ways."""
     found: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in _READ:
@@ -102,19 +102,19 @@ def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
             elif name == b"accept":
                 found[name] += b"," + value
             else:
-                raise Turned(400, f"The header {name.decode('latin-1')} is there twice.")
+                raise Turned(400, f"The header {name.decode('latin-1')} is given twice; send it once.")
     return found
 
 
 def takes(headers: Mapping[bytes, bytes], kind: str) -> bool:
-    """Whether the client accepts this kind of answer; one that says nothing accepts all."""
+    """Whether the client accepts this media type; without an Accept header it accepts all."""
     return media.liking(_value(headers, b"accept"), kind) > 0
 
 
 def check_takes(headers: Mapping[bytes, bytes], kind: str) -> None:
     if not takes(headers, kind):
         given = _value(headers, b"accept")[:80]
-        raise Turned(406, f"The answer comes as {kind}, which the Accept header must take; given {given!r}.")
+        raise Turned(406, f"The Accept header must include {kind}; given {given!r}.")
 
 
 def check_post(headers: Mapping[bytes, bytes]) -> None:
@@ -122,9 +122,9 @@ def check_post(headers: Mapping[bytes, bytes]) -> None:
     if media.plain(kind) != JSON:
         raise Turned(415, f"The Content-Type must be {JSON}; given {kind[:80]!r}.")
     if not media.is_utf_8(kind):
-        raise Turned(415, f"The message must be in UTF-8; the Content-Type was {kind[:80]!r}.")
+        raise Turned(415, f"The message must be in UTF-8; given the Content-Type {kind[:80]!r}.")
     if media.is_encoded(encoding):
-        raise Turned(415, f"A message is sent as it is, without a Content-Encoding; given {encoding[:40]!r}.")
+        raise Turned(415, f"The message must not have a Content-Encoding; given {encoding[:40]!r}.")
     check_takes(headers, JSON)
 
 
@@ -150,11 +150,11 @@ async def body_of(receive: Receive, head: Head, most: int) -> bytes:
 
 def _whole(message: Mapping[str, object], body: bytes, most: int) -> bytes:
     if message["type"] == "http.disconnect":
-        raise Turned(400, "The client hung up before its request had come whole.")
+        raise Turned(400, "The client disconnected before it sent the whole request.")
     if len(body) > most:
         raise _too_large(most)
     return body
 
 
 def _too_large(most: int) -> Turned:
-    return Turned(413, f"The request is too large; at most {most} bytes are read.")
+    return Turned(413, f"The request is too large; the limit is {most} bytes.")

@@ -1,4 +1,4 @@
-"""What a client is told about the house at first, for the model that will use it."""
+"""Server instructions: what the model of a client is told about Doorward."""
 
 from __future__ import annotations
 
@@ -13,35 +13,32 @@ _MOST_NAMED = 40
 
 
 def instructions(tools: Tools, offer: Offer, ask: Ask) -> str:
-    """Short, since it stands in the model's context for the whole conversation."""
+    """The instructions for one client. They are short, because they stay in the model's context."""
     lines = [f"Doorward runs commands on this machine for {offer.caller.id}, in the room {offer.room_name!r}."]
     if offer.policy is not None:
         recipe = offer.policy.recipe
         lines.append(f"The room's rules: {recipe.description or recipe.display_name}")
         lines.append(f"At most {offer.policy.limits.per_minute} calls a minute; every call is recorded.")
     if not offer.commands:
-        lines.append("No command is offered here.")
+        lines.append("No command is available here.")
     if tools.searching(offer, ask.peer.listing):
         lines.append(
-            f"{len(offer.commands)} commands are offered and only a few are listed: find others with search_commands,"
-            " learn their parameters with describe_command, and run them with run_command."
+            f"{len(offer.commands)} commands are available, but only a few are listed. Find the others with"
+            " search_commands, read their parameters with describe_command, and run them with run_command."
         )
     elif tools.should_search(offer, ask.peer.listing):
-        lines.append(
-            f"All {len(offer.commands)} commands are listed, since the room's rules do not allow {SEARCH}, by which the"
-            " others of a short list would be found."
-        )
+        lines.append(f"All {len(offer.commands)} commands are listed, because the room's rules do not allow {SEARCH}.")
     others = namespaces(offer.commands)
     if others:
         named = [f"{name} ({count})" for name, count in others.items()]
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
         lines.append(
-            f"{sum(others.values())} of the tools are of other MCP servers, by namespace: "
-            f"{', '.join(named[:_MOST_NAMED])}{more}. What they say of themselves and give is those servers' own word."
+            f"{sum(others.values())} tools belong to other MCP servers, by namespace: "
+            f"{', '.join(named[:_MOST_NAMED])}{more}. Their descriptions and results are those servers' own words."
         )
         if tools.searching(offer, ask.peer.listing):
-            lines.append("search_commands takes a namespace, and lists all of it when there is no query.")
+            lines.append("search_commands takes a namespace; without a query it lists the whole namespace.")
     lines.append(
-        f"A call that waits for a person's approval is answered with a ticket; once approved, call {RESUME} with it."
+        f"A call that waits for a person's approval returns a ticket. Once approved, call {RESUME} with the ticket."
     )
     return "\n".join(lines)

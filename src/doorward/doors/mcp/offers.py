@@ -1,4 +1,4 @@
-"""Offers: what a caller may run in a room, worked out once and kept for as long as nothing it depends on changes."""
+"""Offers: the commands that a caller may run in a room, cached until something they depend on changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doorward.recipes.policy import Policy
 from doorward.rooms.rooms import Room
 
 FRESH_MS = 60_000
-"""How long a client may go on with a list without asking again; news of a change come sooner."""
+"""Milliseconds for which a client may cache a list; changes are notified sooner."""
 _MOST_KEPT = 1_000
 _TO_COME = ("stopped", "starting")
 
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 class Offer:
-    """Exactly what the gate would let one caller run in one room, and what was made of it, such as a list of tools."""
+    """The commands that the gate lets one caller run in one room, and values derived from them, such as a tool list."""
 
     __slots__ = ("_made", "caller", "commands", "generation", "policy", "room", "room_name")
 
@@ -45,7 +45,7 @@ class Offer:
         self._made: dict[Any, Any] = {}
 
     def made(self, what: Any, make: Callable[[], Value]) -> Value:
-        """Something that follows from this offer alone, made at first use."""
+        """A value that depends on this offer alone, computed at first use."""
         if what not in self._made:
             self._made[what] = make()
         value: Value = self._made[what]
@@ -56,12 +56,12 @@ class Offer:
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
-        """The offer, briefly: two are the same list of tools when these are equal."""
+        """Names and versions of the commands. If these are equal, two offers give the same tool list."""
         return self.made("names", lambda: tuple((command.name, command.version) for command in self.commands))
 
 
 class Offers:
-    """What an offer depends on is never changed, but replaced by something new: so it is known by identity."""
+    """Compares the inputs of an offer by identity, because they are replaced and never changed in place."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -86,14 +86,14 @@ class Offers:
 
     @property
     def fresh_ms(self) -> int:
-        """How long a client may go on with a list. While a server is starting, its part of every list is yet to come,
-        and a client that kept the list would not see it."""
+        """How long a client may cache a list. Zero while a server starts: its entries are still missing, and a client
+        with a cached list would not see them."""
         upstreams = self._services.upstreams
         to_come = any(one.config.enabled and one.server.state in _TO_COME for one in upstreams)
         return 0 if to_come or upstreams.settling else FRESH_MS
 
     def changed(self) -> None:
-        """Forget all: something changed that is known to nobody else, such as the commands there are."""
+        """Invalidate all offers after a change that their inputs do not show, such as new commands."""
         self._generation += 1
 
     def _observe(self, event: Event) -> None:

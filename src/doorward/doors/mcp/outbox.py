@@ -1,4 +1,4 @@
-"""News for a client that belong to no request: bounded, since a client may never read them."""
+"""Notifications that belong to no request: bounded, because a client may never read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST = 256
 
 
 class Outbox:
-    """Frames by what they are about. A newer one about the same thing replaces the older: news are not history."""
+    """Frames by subject. A newer frame replaces the older one about the same subject."""
 
     def __init__(self) -> None:
         self._frames: dict[str, bytes] = {}
@@ -27,7 +27,7 @@ class Outbox:
         self._more.set()
 
     async def take(self, seconds: float) -> dict[str, bytes] | None:
-        """All that waits, as soon as there is anything; nothing after a while without; None once it is closed."""
+        """All waiting frames as soon as there are any; empty after `seconds` without one; None once closed."""
         if not self._frames and not self._closed:
             self._more.clear()
             try:

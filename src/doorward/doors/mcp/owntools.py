@@ -1,4 +1,4 @@
-"""The tools of the door itself: they put a call into other words, and run nothing that the gate does not run."""
+"""The door's own tools. They translate a call into a gate request, and run nothing themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN = RUN_COMMAND
 SEARCH = "help/search"
 DESCRIBE = "help/describe"
 RENAMED = {SEARCH_COMMANDS: SEARCH, DESCRIBE_COMMAND: DESCRIBE}
-"""Names under which a short list has these commands, since there a model must find them at once."""
+"""The names of these commands in a short list, where a model must find them at once."""
 
 FEW = (
     "agent/ask",
@@ -34,17 +34,17 @@ FEW = (
     "file/write",
     "room/say",
 )
-"""What a short list has beside the search: what agents need most often."""
+"""The commands of a short list besides the search: those that agents need most often."""
 
 RESUMING = Tool(
     name=RESUME,
-    title="Go on with an approved call",
-    description="Run a call that waited for a person's approval, now that it was approved. Give the ticket that the "
-    "call was answered with. The call runs once, exactly as it was approved.",
+    title="Run an approved call",
+    description="Run a call that waited for a person's approval and is now approved. Pass the ticket from the answer "
+    "to that call. The call runs once, exactly as it was approved.",
     input_schema={
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
-        "properties": {"ticket": {"type": "string", "description": "The ticket of the call", "minLength": 1}},
+        "properties": {"ticket": {"type": "string", "description": "The ticket of the approved call", "minLength": 1}},
         "required": ["ticket"],
         "additionalProperties": False,
     },
@@ -55,14 +55,14 @@ RESUMING = Tool(
 RUNNING = Tool(
     name=RUN,
     title="Run any command",
-    description="Run a command that is not in this list. Find it with search_commands, and learn its parameters with "
+    description="Run a command that is not in this list. Find it with search_commands and read its parameters with "
     "describe_command.",
     input_schema={
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": {
-            "command": {"type": "string", "description": "The command's name, such as data/list", "minLength": 1},
-            "params": {"type": "object", "description": "Its parameters by name"},
+            "command": {"type": "string", "description": "The command name, such as data/list", "minLength": 1},
+            "params": {"type": "object", "description": "The command's parameters, by name"},
         },
         "required": ["command"],
         "additionalProperties": False,
@@ -74,7 +74,7 @@ RUNNING = Tool(
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What a call of a tool asks of the gate."""
+    """The gate request for a tool call."""
 
     command: str
     params: Mapping[str, Any] | None
@@ -95,7 +95,7 @@ def wanted(name: str, arguments: Mapping[str, Any]) -> Wanted:
 
 
 def few(offer: Offer) -> list[tuple[str, msgspec.Raw]]:
-    """The short list: the search and what leads from it to a call, and what is needed most often."""
+    """The short list: the search, the tools to use its results, and the commands that are needed most often."""
     by_name = {command.name: command for command in offer.commands}
     tools = [defined(by_name[name], offer.policy) for name in FEW if name in by_name]
     tools += [defined(by_name[name], offer.policy, alias) for alias, name in RENAMED.items() if name in by_name]
@@ -111,5 +111,5 @@ def _only(name: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None
 def _text(name: str, arguments: Mapping[str, Any], key: str) -> str:
     value = arguments.get(key)
     if not isinstance(value, str) or not value:
-        raise WireError(INVALID_PARAMS, f"{name}: parameter {key!r} must be given, as a text.")
+        raise WireError(INVALID_PARAMS, f"{name}: parameter {key!r} is required and must be a string.")
     return value

@@ -1,4 +1,4 @@
-"""Lists in pages, by cursors that only this door can read."""
+"""Pagination of lists with opaque cursors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 def position(kind: str, cursor: Any) -> str:
-    """The key behind which a page begins; "" for the first page."""
+    """The key after which a page begins; "" for the first page."""
     if cursor is None:
         return ""
     if isinstance(cursor, str) and len(cursor) <= 8_192:
@@ -28,15 +28,15 @@ def position(kind: str, cursor: Any) -> str:
             pass
     raise WireError(
         INVALID_PARAMS,
-        f"The cursor does not belong to this list; send none for the first page, or the last `nextCursor`."
-        f" Given {str(cursor)[:40]!r}.",
+        f"The cursor does not belong to this list. Send the last `nextCursor`, or none for the first page;"
+        f" given {str(cursor)[:40]!r}.",
     )
 
 
 def page(
     kind: str, items: Sequence[Item], key: Callable[[Item], str], after: str, most: int
 ) -> tuple[Sequence[Item], str | None]:
-    """So many of the items behind a key, and the cursor of what follows. The items are in the order of their keys."""
+    """At most `most` items after a key, and the cursor of the next page. The items must be sorted by key."""
     first = bisect_right(items, after, key=key) if after else 0
     shown = items[first : first + most]
     if first + most >= len(items):

@@ -1,6 +1,6 @@
-"""Prompts: how to work in this room, how to use a kind of commands, and how to go about a task.
+"""MCP prompts: how to work in a room, how to use a category of commands, and how to do a task.
 
-They are written from what the room offers this caller at this moment, so that they never promise what is refused.
+They are written from what the room offers the caller now, so that they never promise a command that is refused.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Prompts:
     async def get(self, ask: Ask) -> bytes:
         name, arguments = ask.text("name"), ask.params.get("arguments", {})
         if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
-            raise WireError(INVALID_PARAMS, "prompts/get: `arguments` must be an object of texts.")
+            raise WireError(INVALID_PARAMS, "prompts/get: `arguments` must be an object of strings.")
         if any(prompt.name == name for prompt in self._extras.prompts):
             given = await self._extras.prompt(ask, name, arguments)
             if isinstance(given, InputRequired):
@@ -83,7 +83,7 @@ class Prompts:
         return answers.result(ask.era, PromptResult(description=prompt.description, messages=[said]))
 
     async def _of_a_server(self, ask: Ask, whose: Tool, arguments: Mapping[str, str]) -> bytes:
-        """By its server's own command, with all that may come in between."""
+        """Get a prompt of another MCP server with that server's command."""
         params = {"name": whose.tool, "arguments": arguments}
         outcome = await self._carrying.run(ask, ask.wants(names(whose.server, PROMPT).canonical, params))
         if isinstance(outcome, bytes):
@@ -94,7 +94,7 @@ class Prompts:
 
 
 def ours(offer: Offer) -> list[Prompt]:
-    """The prompts of the door itself, described by what is offered."""
+    """The door's own prompts, described for this offer."""
     return offer.made("prompts", lambda: _described(offer))
 
 
@@ -104,16 +104,16 @@ def _described(offer: Offer) -> list[Prompt]:
         Prompt(
             name=WORK_HERE,
             title=f"How to work in {offer.room_name}",
-            description=f"What the rules of this room{rules} allow, what needs approval, and how often",
+            description=f"What this room's rules{rules} allow, what needs approval, and the call limit",
         ),
         Prompt(
             name=USE,
-            title="Use a kind of commands",
-            description="The commands of one category, with their parameters and examples",
+            title="Use a category of commands",
+            description="The commands of one category, with parameters and examples",
             arguments=[
                 PromptArgument(
                     name=CATEGORY,
-                    description=f"One of: {', '.join(_categories(offer)) or 'none is offered here'}",
+                    description=f"One of: {', '.join(_categories(offer)) or 'none, no command is available here'}",
                     required=True,
                 )
             ],
@@ -121,8 +121,8 @@ def _described(offer: Offer) -> list[Prompt]:
         Prompt(
             name=TASK,
             title="Do a task with commands",
-            description="How to reach a goal step by step within the rules of this room",
-            arguments=[PromptArgument(name=GOAL, description="What shall be reached", required=True)],
+            description="How to reach a goal step by step within this room's rules",
+            arguments=[PromptArgument(name=GOAL, description="The goal to reach", required=True)],
         ),
     ]
 
@@ -139,8 +139,8 @@ def _text(offer: Offer, name: str, arguments: Mapping[str, str]) -> str:
     category = arguments[CATEGORY]
     found = [command for command in offer.commands if command.category == category]
     if not found:
-        valid = ", ".join(_categories(offer)) or "none, no command is offered here"
-        raise WireError(INVALID_PARAMS, f"No command of the category {category[:80]!r} is offered; valid: {valid}.")
+        valid = ", ".join(_categories(offer)) or "none, no command is available here"
+        raise WireError(INVALID_PARAMS, f"No command of the category {category[:80]!r} is available; valid: {valid}.")
     return _use(category, offer.policy, found)
 
 
@@ -164,7 +164,7 @@ def _work_here(room: str, policy: Policy | None, offered: Sequence[Command]) -> 
     if policy is not None:
         lines += [f"Its rules: {policy.recipe.display_name}. {policy.recipe.description}".rstrip(), ""]
     if not offered:
-        return "\n".join([*lines, "No command is offered to you here. Answer from what you know, and say so."])
+        return "\n".join([*lines, "No command is available to you here. Answer from what you know, and say so."])
     lines.append("You may run:")
     categories: dict[str, list[Command]] = {}
     for command in offered:
@@ -174,7 +174,7 @@ def _work_here(room: str, policy: Policy | None, offered: Sequence[Command]) -> 
 
 
 def _use(category: str, policy: Policy | None, found: Sequence[Command]) -> str:
-    lines = [f"These commands of the category {category!r} are offered to you as tools:", ""]
+    lines = [f"You can use these tools of the category {category!r}:", ""]
     for command in found:
         approval = " It waits for a person's approval." if _waits(policy, command) else ""
         lines += [f"{command.wire} ({command.name}): {command.summary}{approval}", f"  parameters: {command.usage}"]
@@ -189,12 +189,12 @@ def _task(goal: str, room: str, policy: Policy | None, offered: Sequence[Command
         [
             f"Reach this goal: {goal}",
             "",
-            f"You have the tools of Doorward in the room {room!r}. Go about it like this:",
+            f"You have the tools of Doorward in the room {room!r}. Work like this:",
             "1. Look before you change anything: list, read and search first.",
             "2. Take one step at a time, and read each result before the next call.",
-            "3. Never call the same tool with the same arguments again and again: that is refused as a loop.",
-            "4. When a call is refused, read the reason: it says what would be valid. Do not try to get around it.",
-            "5. At the end say what you did, what changed, and what is left. A change can be undone with its call id.",
+            "3. Do not repeat a call with the same arguments: repeated calls are refused as a loop.",
+            "4. When a call is refused, read the reason: it says what is valid. Do not try to work around it.",
+            "5. At the end, say what you did, what changed and what is left. A change can be undone with its call id.",
             "",
             *_rules(policy, offered),
         ]
@@ -202,7 +202,7 @@ def _task(goal: str, room: str, policy: Policy | None, offered: Sequence[Command
 
 
 def _some(names: Sequence[str]) -> str:
-    """Names with commas between, as many as a model does well to read at once."""
+    """Names joined with commas, limited to what a model reads well at once."""
     rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{rest}"
 
@@ -212,7 +212,7 @@ def _waits(policy: Policy | None, command: Command) -> bool:
 
 
 def _rules(policy: Policy | None, commands: Sequence[Command]) -> list[str]:
-    """What holds for all calls here, in a few lines."""
+    """The rules for all calls here, in a few lines."""
     if policy is None:
         return []
     waits = [command.wire for command in commands if _waits(policy, command)]
@@ -220,7 +220,7 @@ def _rules(policy: Policy | None, commands: Sequence[Command]) -> list[str]:
     lines = [f"At most {limits.per_minute} calls a minute."]
     if waits:
         lines.append(
-            f"These wait for a person's approval: {_some(waits)}. Such a call is answered with a ticket; once it is"
-            f" approved, call {RESUME} with the ticket."
+            f"These wait for a person's approval: {_some(waits)}. Such a call returns a ticket. Once it is approved,"
+            f" call {RESUME} with the ticket."
         )
     return lines

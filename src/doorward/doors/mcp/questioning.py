@@ -1,10 +1,10 @@
-"""Questions of other servers, taken to the client that called: to the person who sits there, or to its model.
+"""Elicitation and sampling: takes questions of other MCP servers to the client that called, for its user or its model.
 
-Who is asked goes by the rule for approvals: a person only where the door holds that person's own credential, and what
-they say goes to the gate as theirs. Where nobody can be asked, the question waits for a person elsewhere.
+The rule for approvals applies: a person is asked only if the door holds that person's own credential, and the answer
+goes to the gate with that credential. If nobody can be asked, the question waits for a person elsewhere.
 
-With sessions the question goes out beside the call, which waits. Without them the request ends with the question, while
-the call is held: it runs on until its time is over, and the client's next request, with the answer, goes on with it.
+In the session era the question is sent while the call waits. In the stateless era the request ends with the question,
+and the call is held: it runs until its timeout, and the client's next request brings the answer and continues it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from doorward.wire.shapes import InputRequired
 
 _KEY = "question"
 _TRIES = 3
-"""How often a client is asked the same when what comes back does not fit the form."""
+"""How often a client is asked the same question when its answer does not match the form."""
 _MOST_HELD = 200
-"""How many calls are held between two requests of their clients; the questions of one more wait elsewhere."""
+"""Most calls that are held between two requests of their clients. Questions of further calls wait elsewhere."""
 _LONGEST = 86_400.0
-"""Seconds for which an answer can be brought; the call itself ends sooner."""
+"""Seconds for which an answer is accepted; the call itself ends sooner."""
 _KEPT = 60.0
 """Seconds for which the outcome of a held call waits for its client."""
 _MARK = "held "
@@ -55,12 +55,12 @@ class Questioning:
 
     @staticmethod
     def may(ask: Ask) -> bool:
-        """Whether this client could be asked anything at all."""
+        """Whether this client can be asked anything."""
         can = ask.capabilities
         return "sampling" in can or (ask.peer.person is not None and "elicitation" in can)
 
     async def run(self, ask: Ask, request: Request, watch: Watch | None) -> Outcome | bytes:
-        """A call through the gate, taking to the client what is asked meanwhile."""
+        """Run a call through the gate, and take its questions to the client."""
         if ask.era is Era.SESSIONS:
             return await self._beside(ask, request, watch)
         held = _Held(ask, self._takes)
@@ -68,18 +68,18 @@ class Questioning:
         return await self._round(ask, request, held)
 
     def is_held(self, ask: Ask, request: Request) -> bool:
-        """Whether a request goes on with a call that is held, by the state that its client shows."""
+        """Whether the `requestState` of this request continues a held call."""
         return self._states.open(ask.state, ask.caller, _what(request)).startswith(_MARK)
 
     async def resumed(self, ask: Ask, request: Request, watch: Watch | None) -> Outcome | bytes:
-        """Go on with a call that is held: bring it what the client found out, and wait with it again."""
+        """Continue a held call: pass it the client's answer, and wait for it again."""
         _, id, question = self._states.open(ask.state, ask.caller, _what(request)).split(" ")
         held = self._held.get(id)
         if held is None or held.attended:
             raise WireError(
                 INVALID_PARAMS,
-                "What this request would go on with has ended, or another request goes on with it. Send the request"
-                " again without `requestState`.",
+                "The held call has ended, or another request already continues it. Send the request again without"
+                " `requestState`.",
             )
         answer = ask.responses.get(_KEY)
         held.attend(ask, watch)
@@ -90,7 +90,7 @@ class Questioning:
                 await self._given_up(held)
                 raise
             except BaseException:
-                held.leave()  # the client may come again
+                held.leave()  # the client may send the request again
                 raise
             held.answered(question, why)
         return await self._round(ask, request, held)
@@ -106,7 +106,7 @@ class Questioning:
 
         try:
             outcome = await self._gate.handle(request, put)
-            if asking:  # what is not answered by now is taken back
+            if asking:  # questions without an answer are withdrawn now
                 await asyncio.wait(asking)
         finally:
             for task in asking:
@@ -114,7 +114,7 @@ class Questioning:
         return outcome
 
     async def _asked(self, ask: Ask, id: str) -> None:
-        """Ask the client, and bring its answer to the server that wants it."""
+        """Ask the client, and pass its answer to the server."""
         why = ""
         try:
             question = self._questions.get(ask.caller.tenant, id)
@@ -124,14 +124,14 @@ class Questioning:
                 why = await self._carried(ask, id, answer)
                 if not why:
                     return
-            await ask.log("warning", f"Nobody is asked again here: {why}", question.server)
+            await ask.log("warning", f"The question is not asked again: {why}", question.server)
         except (Overtaken, NotFound):
             return
         except (WireError, Overloaded, TimeoutError):
             self._questions.sampled(ask.caller, id, None)
 
     async def _round(self, ask: Ask, request: Request, held: _Held) -> Outcome | bytes:
-        """Wait for the outcome, or for a question, with which this request ends and the call does not."""
+        """Wait for the outcome or for a question. A question ends this request, but not the call."""
         try:
             await held.news()
         except asyncio.CancelledError:
@@ -155,7 +155,7 @@ class Questioning:
         )
 
     async def _given_up(self, held: _Held) -> None:
-        """Its client hung up while it waited with a call, which ends the call."""
+        """Stop a call whose client disconnected while it waited."""
         self._held.pop(held.id, None)
         await held.stop()
 
@@ -168,7 +168,7 @@ class Questioning:
         return None
 
     def _takes(self, ask: Ask, asked: Asked) -> bool:
-        """Whether this client is asked that; what goes to its model is taken now or never."""
+        """Whether this client gets the question. A sampling question is taken here, or not at all."""
         if ask.era is Era.SESSIONS and not ask.channel.open:
             return False
         if ask.era is Era.STATELESS and len(self._held) >= _MOST_HELD:
@@ -181,7 +181,7 @@ class Questioning:
         return True
 
     async def _carried(self, ask: Ask, id: str, answer: dict[str, Any]) -> str:
-        """Bring an answer; gives why it does not count, where asking again may help."""
+        """Pass an answer on; returns why it does not count, if asking again may help."""
         try:
             question = self._questions.get(ask.caller.tenant, id)
         except NotFound:
@@ -205,16 +205,16 @@ class Questioning:
 
 
 class _Held:
-    """A call that outlives the request it came with, for as long as its client has yet to answer a question."""
+    """A call that outlives its request while its client answers a question."""
 
     def __init__(self, ask: Ask, takes: Callable[[Ask, Asked], bool]) -> None:
         self.id = new_id()
         self.waiting: list[str] = []
-        """The questions that its client is to be asked, in their order."""
+        """The questions for its client, in order."""
         self.why = ""
-        """Why the last answer did not fit."""
+        """Why the last answer was not accepted."""
         self.attended = True
-        """Whether a request waits with it."""
+        """Whether a request waits for it."""
         self._ask = ask
         self._takes = takes
         self._watch: Watch | None = None
@@ -225,14 +225,14 @@ class _Held:
         self._watch = watch
         self._task = task = asyncio.create_task(gate.handle(request, self._put))
         task.add_done_callback(lambda _: self._changed.set())
-        tasks = self._ask.peer.tasks  # a client that is gone for good takes its calls along
+        tasks = self._ask.peer.tasks  # closing the client cancels its held calls
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
     @property
     def task(self) -> asyncio.Task[Outcome]:
         if self._task is None:
-            raise RuntimeError("a call is begun before anybody waits for it")
+            raise RuntimeError("begin the call before waiting for it")
         return self._task
 
     @property
@@ -243,7 +243,7 @@ class _Held:
         return self.task.result()
 
     def attend(self, ask: Ask, watch: Watch | None) -> None:
-        """Another request of the same client goes on with it."""
+        """Continue the call with another request of the same client."""
         self.attended, self._ask, self._watch = True, ask, watch
 
     def leave(self) -> None:
@@ -255,18 +255,18 @@ class _Held:
             self.waiting.remove(question)
 
     async def news(self) -> None:
-        """Wait until it is over, or a question waits."""
+        """Wait until the call ends or a question waits."""
         while not self.over and not self.waiting:
             self._changed.clear()
             await self._changed.wait()
 
     async def stop(self) -> None:
-        """Its client gave it up: cancel it, and wait until its record is stored."""
+        """Cancel the call, and wait until its record is stored."""
         self.task.cancel()
         await asyncio.wait([self.task])
 
     def when_over(self, then: Callable[[], object]) -> None:
-        """Call this a while after the end, so that the client can still come for the outcome."""
+        """Call `then` some time after the end, so that the client can still fetch the outcome."""
         loop = asyncio.get_running_loop()
         self.task.add_done_callback(lambda _: loop.call_later(_KEPT, then))
 
@@ -279,10 +279,10 @@ class _Held:
 
 
 def _request(question: Question, why: str) -> tuple[str, dict[str, Any]]:
-    """What a client is asked. An address is shown as part of the text: nothing opens it by itself."""
+    """The request for the client. A URL is shown as part of the text, and nothing opens it."""
     if question.kind == "sampling":
         return "sampling/createMessage", {key: one for key, one in question.request.items() if key != "_meta"}
-    message = f"The MCP server {question.server!r} asks, to go on with {question.command}:\n\n{question.message}"
+    message = f"The MCP server {question.server!r} asks, to continue {question.command}:\n\n{question.message}"
     form = question.form or {"type": "object", "properties": {}}
     return "elicitation/create", {"message": f"{why}\n\n{message}" if why else message, "requestedSchema": form}
 

@@ -1,7 +1,7 @@
-"""Resources: files of the workspace, what was said in the room, and the caller's own entries of the ledger.
+"""MCP resources: workspace files, room messages, and the caller's own ledger entries.
 
-Every one is read by a command through the gate, so that reading it needs the same rights and leaves the same record as
-calling that command. Listing them runs nothing: it shows what there is to read, and files are found by reading folders.
+Every resource is read by a command through the gate, so reading needs the same rights and leaves the same record as
+that command. Listing runs no command. Clients find files by reading folders.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from doorward.wire.shapes import Contents, InputRequired
 
 _TEXTS = frozenset({None, JSON, "application/xml", "application/javascript", "application/toml", "application/yaml"})
 _LARGEST = 1_000_000
-"""Bytes of what a server's resource holds, as they stand in a message."""
-_WAITS = "Reading it waits for a person's approval each time, so nobody can listen to it."
+"""Most bytes of another server's resource, as encoded in a message."""
+_WAITS = "Each read of this resource waits for a person's approval, so nobody can subscribe to it."
 _encode = msgspec.json.Encoder().encode
 
 
@@ -80,7 +80,7 @@ class Resources:
         return answers.cacheable(ask.era, {"contents": [contents]}, 0)
 
     async def _of_a_server(self, ask: Ask, uri: str) -> bytes:
-        """By its server's own command, with all that may come in between."""
+        """Read a resource of another MCP server with that server's command."""
         command = self._command(ask.caller, uri)
         if command is None:
             raise self._missing(ask, uri)
@@ -91,19 +91,19 @@ class Resources:
             raise protocol_error(ask.era, outcome, uri)
         contents = _encode([block["resource"] for block in outcome.result.content])
         if len(contents) > _LARGEST:
-            sentence = f"{uri[:200]} has {len(contents)} bytes, more than the {_LARGEST} that one message holds here."
+            sentence = f"{uri[:200]} has {len(contents)} bytes; one message holds at most {_LARGEST}."
             raise WireError(INVALID_PARAMS, sentence, {"uri": uri, "call": outcome.call})
         return answers.cacheable(ask.era, {"contents": msgspec.Raw(contents)}, 0)
 
     def _command(self, caller: Caller, uri: str) -> str | None:
-        """The command that reads this resource, if there is one for this caller."""
+        """The command that reads this resource, if this caller has one."""
         name = addresses.command_for(uri)
         if name is None or name not in self._services.registry:
             return None
         return None if self._services.registry[name].private and caller.tenant != LOCAL else name
 
     def _missing(self, ask: Ask, uri: str) -> WireError:
-        """Why there is no such resource: it may be one of a server that is away."""
+        """The error for an unknown resource, which may belong to a server that is not connected."""
         name = addresses.command_for(uri)
         absent = self._services.absent(ask.caller, ask.peer.room, name) if name is not None else None
         if absent is None:
@@ -112,7 +112,7 @@ class Resources:
         return WireError(_missing(ask.era), f"There is no resource {uri[:200]!r} now. {absent.why}", told)
 
     def known(self, ask: Ask, uri: str) -> None:
-        """Refuse the address of something that is no resource, or that this caller may not read."""
+        """Refuse a URI that is not a resource or that this caller may not read."""
         if any(one.uri == uri for one in self._extras.resources):
             return
         command = self._command(ask.caller, uri)
@@ -127,9 +127,9 @@ class Resources:
             raise WireError(_missing(ask.era), reason, {"uri": uri, "code": "not_found"})
 
     async def follow(self, ask: Ask, uri: str) -> None:
-        """Have the gate say whether another server may be asked for news of this resource, and record that it is.
+        """Let the gate decide and record a subscription to another server's resource.
 
-        It is a call of the command that reads the resource, by all the rules for that.
+        It counts as a call of the command that reads the resource, with all rules of that command.
         """
         if unwrapped(uri) is None:
             return
@@ -141,8 +141,8 @@ class Resources:
             raise protocol_error(ask.era, outcome, uri)
 
     def waits(self, caller: Caller, room: str, uri: str) -> bool:
-        """Whether this caller's reading of another server's resource waits for a person each time. Then that server is
-        told nothing of it unasked either: a name that somebody listens to says something too."""
+        """Whether each read of another server's resource waits for approval. Then there is no subscription either,
+        because the URI alone would tell that server something."""
         command = self._command(caller, uri) if unwrapped(uri) is not None else None
         if command is None:
             return False
@@ -152,10 +152,10 @@ class Resources:
         )
 
     def closed(self, caller: Caller, room: str, uri: str) -> str:
-        """Why the gate would not let this caller read that resource from this room; empty when it would."""
+        """Why the gate does not let this caller read the resource from this room; empty if it does."""
         command = self._command(caller, uri)
         if command is None:
-            return "" if unwrapped(uri) is None else "Its server has it no more."
+            return "" if unwrapped(uri) is None else "The server no longer has it."
         ruling = self._services.rules_on(caller, room, self._services.registry[command])
         if not ruling.allowed:
             return ruling.reason
@@ -198,7 +198,7 @@ async def _folder(ask: Ask, uri: str, path: str) -> Contents:
 
 
 async def _file(ask: Ask, uri: str, path: str) -> Contents:
-    """As text where it is text; a file of another kind, as bytes."""
+    """A text file as text, any other file as bytes."""
     kind = mimetypes.guess_type(path)[0]
     if kind in _TEXTS or str(kind).startswith("text/"):
         outcome = await ask.run("file/read", {"path": path, "limit": 1_000_000})
@@ -232,8 +232,8 @@ def _template(one: Any) -> str:
 def _unknown(era: Era, uri: str) -> WireError:
     return WireError(
         _missing(era),
-        f"There is no resource {uri[:200]!r}; valid: {FILES}PATH, {ROOM_TEMPLATE}, {LEDGER} and what"
-        " servers list as mcp://SERVER/ADDRESS.",
+        f"There is no resource {uri[:200]!r}; valid: {FILES}PATH, {ROOM_TEMPLATE}, {LEDGER} and"
+        " mcp://SERVER/ADDRESS as other servers list it.",
         {"uri": uri[: addresses.LONGEST]},
     )
 

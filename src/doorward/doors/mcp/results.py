@@ -1,4 +1,4 @@
-"""Outcomes as MCP has them: a tool's result, or an error of the protocol."""
+"""Gate outcomes as MCP tool results or protocol errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from doorward.command import Blocks, as_object
-from doorward.doors.mcp import answers, blocks, fitting
+from doorward.doors.mcp import answers, fitting
+from doorward.doors.mcp.blocks import written
 from doorward.doors.mcp.versions import Era
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import DoorwardError
@@ -19,23 +20,23 @@ from doorward.wire.frames import WireError
 from doorward.wire.shapes import ToolResult
 
 RESUME = RESUME_APPROVED
-"""The tool that goes on with a call once a person has approved it."""
+"""The tool that runs a call after a person has approved it."""
 _SHORT = fitting.MOST_TEXT // 6 - 1
-"""So many characters fit into a message, however they are written."""
+"""A text of this many characters fits into a message even if every character is escaped."""
 _encode = msgspec.json.Encoder().encode
 
 
 def tool_result(era: Era, outcome: Outcome) -> bytes:
-    """How a call ended, for the model and for the program around it.
+    """Encode the outcome of a call as a tool result, for the model and for the client program.
 
-    Whatever was not done is an error to the client, a call that waits for a person included: clients hold the result
-    of any other call against the tool's output schema, and a call that did not run has nothing to show there.
+    Every status except done is an error to the client, also a call that waits for approval. Clients check any other
+    result against the tool's output schema, and a call that did not run has no such result.
     """
     content: bytes = b""
     structured: bytes | None = None
     cut: fitting.Cut | None = None
     if type(outcome.result) is Blocks:
-        content, structured, cut = blocks.written(era, outcome, outcome.result)
+        content, structured, cut = written(era, outcome, outcome.result)
         if cut is None and outcome.status == "done" and not outcome.truncated:
             return answers.done(era, content, structured, outcome.code, outcome.call)
     elif outcome.status == "done" and not outcome.truncated:
@@ -67,12 +68,12 @@ def tool_result(era: Era, outcome: Outcome) -> bytes:
 
 
 def unknown_tool(outcome: Outcome) -> WireError:
-    """There is no tool of the name that was called, which is an error of the protocol and no tool's result."""
+    """The protocol error for an unknown tool name."""
     return WireError(INVALID_PARAMS, outcome.message, about(outcome))
 
 
 def about(outcome: Outcome) -> dict[str, Any]:
-    """What a program wants to know of a call that was not done, beside the text."""
+    """The facts about a call that was not done, for programs."""
     told: dict[str, Any] = {"status": outcome.status, "code": outcome.code, "call": outcome.call}
     told |= {"command": outcome.command, "retry": outcome.retry, "effect": outcome.effect}
     for key, value in (("hint", outcome.hint), ("rule", outcome.rule), ("ticket", outcome.ticket)):
@@ -84,7 +85,7 @@ def about(outcome: Outcome) -> dict[str, Any]:
 
 
 def protocol_error(era: Era, outcome: Outcome, uri: str = "") -> WireError:
-    """The same for requests whose result has no place for a failure, such as reading a resource."""
+    """The same as a protocol error, for requests whose result cannot hold a failure, such as resources/read."""
     data = {**({"uri": uri} if uri else {}), **about(outcome)}
     if outcome.code in ("not_found", "bad_params", "unknown_command"):
         code = RESOURCE_NOT_FOUND if era is Era.SESSIONS and outcome.code == "not_found" else INVALID_PARAMS
@@ -93,7 +94,7 @@ def protocol_error(era: Era, outcome: Outcome, uri: str = "") -> WireError:
 
 
 def refusal(error: DoorwardError) -> WireError:
-    """An error of the house outside any call. Its code is that of HTTP, which is outside what JSON-RPC reserves."""
+    """An error outside any call. Its code is the HTTP status, which is outside the range that JSON-RPC reserves."""
     data = {"status": "refused", "code": error.code, "retry": error.retry}
     if error.hint:
         data["hint"] = error.hint
@@ -103,7 +104,7 @@ def refusal(error: DoorwardError) -> WireError:
 def _waits(outcome: Outcome) -> str:
     return (
         f"{outcome.text} Nothing has run yet. A person decides with `doorward approvals approve {outcome.ticket}`"
-        f" (or deny). Once that is done, call the tool {RESUME} with this ticket; do not repeat the call itself."
+        f" (or deny). Once it is approved, call the tool {RESUME} with this ticket. Do not repeat the call itself."
         f" {outcome.hint}"
     )
 

@@ -1,4 +1,4 @@
-"""Sessions of the older era over HTTP: each bound to who opened it, bounded in number, and forgotten when idle."""
+"""MCP sessions over HTTP (session era): bound to their caller, limited in number, and dropped when idle."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Session:
         self.id = id
         self.peer = peer
         self.address = address
-        """The room in the address that it was opened at; it is a session there and nowhere else."""
+        """The room in the path where it was opened; it is valid only there."""
         self.principal = principal
         self.used = used
         self.streams = 0
-        """How many streams are open on which it gets news."""
+        """Open streams for notifications."""
 
     @property
     def busy(self) -> bool:
@@ -34,7 +34,7 @@ class Session:
 
 
 class Sessions:
-    """In the order of their last use, so that the one idle longest is found at once."""
+    """In the order of last use, so that the longest idle session comes first."""
 
     def __init__(self, settings: Mcp, clock: Clock) -> None:
         self._settings = settings
@@ -46,7 +46,7 @@ class Sessions:
         return len(self._sessions)
 
     def add(self, peer: Peer, caller: Caller, address: str = "") -> tuple[Session, list[Session]]:
-        """A new session, and those that had to make room for it. When there is no room, nobody loses theirs."""
+        """A new session, and the sessions dropped to make room for it. Overloaded drops none."""
         principal = principal_of(caller)
         gone = self._expired()
         if self._each[principal] - sum(one.principal == principal for one in gone) >= self._settings.sessions_each:
@@ -61,11 +61,11 @@ class Sessions:
         return session, gone
 
     def find(self, id: str, credential: Credential, address: str = "") -> Session:
-        """The session of that id, if whoever asks opened it, and at this address. To anybody else it does not exist."""
+        """The session with this id, if this caller opened it on this path. For others it does not exist."""
         session = self._sessions.get(id)
         known = session is not None and session.address == address and _same(session.peer.credential, credential)
         if session is None or not known or self._is_old(session):
-            raise NotFound("There is no such session: it has ended, or never was. Send `initialize` again.")
+            raise NotFound("There is no such session, or it has ended. Send `initialize` again.")
         session.used = self._clock.steady()
         self._sessions.move_to_end(id)
         return session
@@ -80,7 +80,7 @@ class Sessions:
         return not session.busy and session.used <= self._clock.steady() - self._settings.session_seconds
 
     def _expired(self) -> list[Session]:
-        """Those idle for too long; they are the first, except for busy ones among them."""
+        """Sessions that were idle for too long. They come first, with busy ones among them."""
         old = []
         for session in self._sessions.values():
             if session.used > self._clock.steady() - self._settings.session_seconds:
@@ -90,14 +90,12 @@ class Sessions:
         return old
 
     def _idle(self, principal: Principal | None, gone: list[Session]) -> Session:
-        """The one idle longest, of this principal or of all, beside those that go anyway."""
+        """The longest idle session of this principal, or of all, that is not in `gone`."""
         going = set(gone)
         for session in self._sessions.values():
             if not session.busy and session not in going and principal in (None, session.principal):
                 return session
-        raise Overloaded(
-            "All MCP sessions are in use; no more are opened.", hint="End one with DELETE.", retry_after=1.0
-        )
+        raise Overloaded("All MCP sessions are in use.", hint="End one with DELETE.", retry_after=1.0)
 
 
 def principal_of(caller: Caller) -> Principal:

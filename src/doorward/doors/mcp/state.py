@@ -1,4 +1,4 @@
-"""What a client carries for us from one request to the next: signed, for one caller and one call, and not for long."""
+"""`requestState`: signed data that a client sends back with its next request, valid for one caller and one call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Carried(msgspec.Struct, frozen=True, array_like=True):
 
 
 class States:
-    """Seals and opens `requestState`. It proves nothing but that we wrote it: every check runs again all the same."""
+    """Seals and opens `requestState`. The seal proves only that this server wrote it: the gate repeats its checks."""
 
     def __init__(self, key: bytes, clock: Clock) -> None:
         self._key = hashlib.blake2b(b"what MCP clients carry", key=key, digest_size=32).digest()
@@ -39,22 +39,22 @@ class States:
         return base64.urlsafe_b64encode(self._mac(body) + body).decode()
 
     def open(self, text: str, caller: Caller, what: Any) -> str:
-        """The ticket in a state of ours, if it was given to this caller for this very call and is still good."""
+        """The ticket in a state that was given to this caller for this exact call and has not expired."""
         try:
             raw = base64.urlsafe_b64decode(text.encode("ascii"))
             mac, body = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-            exact = base64.urlsafe_b64encode(raw).decode() == text  # the reader passes over what is not Base64
+            exact = base64.urlsafe_b64encode(raw).decode() == text  # the decoder skips characters that are not Base64
             if not exact or not hmac.compare_digest(mac, self._mac(body)):
-                raise _refused("it was not given by this server")
+                raise _refused("this server did not sign it")
             carried = self._read(body)
         except (ValueError, binascii.Error, msgspec.DecodeError) as error:
-            raise _refused("it is not one that this server gives") from error
+            raise _refused("it is malformed") from error
         if carried.owner != _owner(caller):
-            raise _refused("it was given to another caller")
+            raise _refused("it belongs to another caller")
         if carried.about != self._digest(what):
-            raise _refused("it was given for another call")
+            raise _refused("it belongs to another call")
         if carried.until <= self._clock.now():
-            raise _refused("it is too old")
+            raise _refused("it has expired")
         return carried.ticket
 
     def _mac(self, body: bytes) -> bytes:
@@ -70,5 +70,5 @@ def _owner(caller: Caller) -> str:
 
 def _refused(why: str) -> WireError:
     return WireError(
-        INVALID_PARAMS, f"The `requestState` is refused: {why}. Send the request again without `requestState`."
+        INVALID_PARAMS, f"The `requestState` is not valid: {why}. Send the request again without `requestState`."
     )

@@ -1,4 +1,4 @@
-"""The answer to one HTTP request: plain JSON when one message is all there is, else a stream of events."""
+"""The reply to one HTTP request: plain JSON for a single message, else a stream of server-sent events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from doorward.wire.ids import Id
 log = logging.getLogger(__name__)
 
 SLOWEST = 60.0
-"""Seconds in which a client must take what is sent to it; one that does not is as good as gone."""
+"""Seconds in which a client must read what is sent. A slower client counts as disconnected."""
 
 _JSON = (b"content-type", b"application/json")
 _JSON_FIELD = b"content-type: application/json\r\n"
@@ -32,7 +32,7 @@ _EVENTS = [
 
 
 class Streams:
-    """How many answers are streams at once, in all and for each caller."""
+    """Limits how many replies are streams at once, in total and per caller."""
 
     def __init__(self, settings: Mcp) -> None:
         self._settings = settings
@@ -43,9 +43,7 @@ class Streams:
     def place(self, principal: Principal) -> Iterator[None]:
         most, each = self._settings.streams, self._settings.streams_each
         if self._total >= most or self._each[principal] >= each:
-            raise Overloaded(
-                f"No more streams are opened: at most {each} for one caller and {most} in all.", retry_after=1.0
-            )
+            raise Overloaded(f"Too many open streams; at most {each} per caller and {most} in total.", retry_after=1.0)
         self._total += 1
         self._each[principal] += 1
         try:
@@ -58,7 +56,7 @@ class Streams:
 
 
 class Reply:
-    """The answer as it is being made. It becomes a stream with the first message that is not the last."""
+    """A reply that is being written. It becomes a stream with its first message that is not the last."""
 
     __slots__ = ("_keep_alive", "_lock", "_place", "_send", "_streams", "_waking", "headers", "id", "open", "who")
 
@@ -67,19 +65,19 @@ class Reply:
         self._streams = streams
         self._keep_alive = keep_alive
         self.open = True
-        """Whether the client takes a stream."""
+        """Whether the client accepts a stream."""
         self.who: Callable[[], Principal] = _nobody
-        """Whose stream it is; asked only when it becomes one."""
+        """The caller that the stream counts for; called only when the reply becomes a stream."""
         self.id: Id | None = None
-        """The request that is answered, as soon as it is known."""
+        """The id of the answered request, once it is known."""
         self.headers: list[tuple[bytes, bytes]] = []
-        """Headers that the answer gets beside its own."""
+        """Additional response headers."""
         self._lock: asyncio.Lock | None = None
         self._place: contextlib.AbstractContextManager[None] | None = None
         self._waking: asyncio.Task[None] | None = None
 
     async def send(self, frame: bytes) -> None:
-        """One message before the last. A client misses it that takes no stream, or for which there is no place."""
+        """Send a message before the last. It is dropped if the client accepts no stream or no stream is free."""
         if self._lock is None and self.open:
             try:
                 await self.begin()
@@ -89,11 +87,11 @@ class Reply:
             await self._write(sse.event(frame))
 
     async def begin(self) -> None:
-        """Become a stream; Overloaded when there is no place for one, or the client does not take it."""
+        """Become a stream; Overloaded if no stream is free or the client does not accept one."""
         if self._lock is not None:
             return
         if not self.open:
-            raise Overloaded("The answer to this request is a stream, and the client takes none.")
+            raise Overloaded("The reply to this request is a stream, but the client does not accept streams.")
         self._place = self._streams.place(self.who())
         self._place.__enter__()
         self._lock = asyncio.Lock()
@@ -103,7 +101,7 @@ class Reply:
         self._waking = asyncio.create_task(self._stay_awake())
 
     async def finish(self, frame: bytes, status: int = 200) -> None:
-        """The last message."""
+        """Send the last message."""
         if self._lock is not None:
             if self.open:
                 await self._write(sse.event(frame))
@@ -116,13 +114,13 @@ class Reply:
         await self._send({"type": "http.response.body", "body": frame})
 
     async def bare(self, status: int) -> None:
-        """No message at all."""
+        """Send a status without a message."""
         headers = [(b"content-length", b"0"), *self.headers]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": b""})
 
     async def end(self) -> None:
-        """Close a stream. One that was given up is left open, and the server under us cuts it off."""
+        """Close the stream. An abandoned stream is left open: the HTTP server below closes its connection."""
         if self._waking is not None:
             self._waking.cancel()
         if self._lock is not None and self.open:
@@ -130,7 +128,7 @@ class Reply:
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def release(self) -> None:
-        """Give the place of a stream back, however it ended."""
+        """Free the stream's place, however it ended."""
         if self._waking is not None:
             self._waking.cancel()
         if self._place is not None:
@@ -139,13 +137,13 @@ class Reply:
 
     async def _write(self, text: bytes) -> None:
         if self._lock is None:
-            raise RuntimeError("a stream is begun before it is written to")
+            raise RuntimeError("begin the stream before writing to it")
         try:
             async with asyncio.timeout(SLOWEST), self._lock:
                 await self._send({"type": "http.response.body", "body": text, "more_body": True})
         except TimeoutError:
             self.open = False
-            log.warning("an MCP client does not read what is sent to it; its stream is given up")
+            log.warning("an MCP client does not read its stream; the stream is abandoned")
 
     async def _stay_awake(self) -> None:
         while True:

@@ -1,7 +1,7 @@
-"""News for clients: lists that changed, and resources that changed, to whoever asked to hear of them.
+"""Notifications for clients: lists and resources that changed.
 
-Who listens is asked again before anything is told, and now and then: tokens are revoked, and people leave rooms, while
-a client listens.
+A client's credential is checked again before anything is sent, and at intervals: tokens are revoked, and people leave
+rooms, while a client listens.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ from doorward.wire.ids import Id
 from doorward.wire.meta import LEVELS, SUBSCRIPTION, Level
 
 MOST_URIS = 100
-"""How many resources one client listens to."""
+"""Most resources that one client can subscribe to."""
 
 LONGEST_URI = 1_024
 
 _LISTS = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
 _CHANGING = ("room/", "recipe/", "undo", "user/")
-"""Commands that can change what somebody is offered."""
+"""Commands that can change what a caller is offered."""
 
 
 class Listener:
-    """One client that listens: to which lists, to which resources, and what it knows of the lists."""
+    """One client with subscriptions: its lists, its resources, and the last known state of the lists."""
 
     __slots__ = ("_level", "_offers", "caller", "id", "lists", "outbox", "peer", "uris")
 
     def __init__(self, ask: Ask, lists: frozenset[str], uris: set[str], outbox: Outbox, id: Id | None) -> None:
         self.caller = ask.caller
-        """Who listens, as the gate knew them last."""
+        """The caller as the gate last identified it."""
         self.peer = ask.peer
         self.lists = lists
         self.uris = uris
         self.outbox = outbox
         self.id = id
-        """The request whose answer carries the news (stateless era); None when they go beside the answers."""
+        """The request whose answer carries the notifications (stateless era); None in the session era."""
         self._level = ask.level
         self._offers: dict[str, Any] = {}
 
     @property
     def level(self) -> Level | None:
-        """From which level on it wants messages; with a session it may say so at any time."""
+        """The lowest log level that it wants. A session can change it at any time."""
         return self._level if self.id is not None else self.peer.level or self._level
 
     def differs(self, kind: str, offer: Any) -> bool:
-        """Whether this is another list than the one last seen."""
+        """Whether the list differs from the last one."""
         before = self._offers.get(kind)
         self._offers[kind] = offer
         return before is not None and before != offer
@@ -84,7 +84,7 @@ class Listener:
             self._put(uri, "notifications/resources/updated", {"uri": uri})
 
     def warn(self, about: str, text: str) -> None:
-        """Tell of something that it will not hear of any more."""
+        """Warn that notifications about something have ended."""
         if (frame := warning(self.level, text)) is not None:
             self.outbox.put(f"warning {about}", frame)
 
@@ -109,25 +109,25 @@ class Subscriptions:
         services.events.subscribe(self._observe)
 
     def close(self) -> None:
-        """End all streams over HTTP that only listen."""
+        """End all HTTP streams that only listen."""
         for listener in self._listeners.values():
             if listener.peer.transport == "http":
                 listener.outbox.close()
 
     def announce(self, kind: str) -> None:
-        """Tell everybody that a list changed, for a reason that no event tells."""
+        """Notify all clients that a list changed, for a reason without an event."""
         self._offers.changed()
         for listener in self._listeners.values():
             listener.tell(kind)
 
     def open(self, ask: Ask) -> None:
-        """A client with a session listens to all lists from its handshake on, and to the resources that it names."""
+        """Subscribe a session to all lists from its handshake on, and to the resources that it names later."""
         peer = ask.peer
         peer.outbox = Outbox()
         self._add(Listener(ask, frozenset(_LISTS), peer.subscribed, peer.outbox, None))
 
     def leave(self, peer: Peer) -> None:
-        """A client with a session is gone."""
+        """Remove a session."""
         if peer.outbox is not None:
             self._forget(peer.outbox)
             peer.outbox.close()
@@ -148,7 +148,7 @@ class Subscriptions:
         return b"{}"
 
     async def listen(self, ask: Ask) -> bytes:
-        """subscriptions/listen: the answer is a stream that ends when the client leaves, or this server does."""
+        """subscriptions/listen: the answer is a stream that ends when the client disconnects or the server stops."""
         lists, wanted = self._wanted(ask)
         outbox = Outbox()
         about = {SUBSCRIPTION: ask.id}
@@ -169,8 +169,8 @@ class Subscriptions:
         return answers.result(ask.era, {}, meta=about)
 
     async def news(self, outbox: Outbox) -> list[bytes] | None:
-        """What there is to tell to the client of this outbox; None at the end. NotAuthenticated once its credential
-        does not hold any more, which is asked before anything is told, and as often as a silent stream says a word."""
+        """The next notifications for the client of this outbox; None at the end. NotAuthenticated once its credential
+        is not valid: it is checked before anything is sent, and at every keep-alive interval."""
         listener = self._listeners.get(id(outbox))
         while listener is not None:
             waiting = await outbox.take(self._recheck)
@@ -183,7 +183,7 @@ class Subscriptions:
         return None
 
     def _checked(self, listener: Listener) -> Caller:
-        """Whoever listens, as the gate knows them now."""
+        """The listener's caller, identified again."""
         try:
             listener.caller = self._gate.caller(listener.peer.credential)
         except NotAuthenticated:
@@ -193,18 +193,18 @@ class Subscriptions:
         return listener.caller
 
     def _may_hear(self, listener: Listener, caller: Caller, about: str) -> bool:
-        """Whether this is still told to them. What is no longer theirs to read they hear nothing more of."""
+        """Whether the caller may still read this. If not, its subscription ends."""
         if about not in listener.uris:
             return True
         reason = self._resources.closed(caller, listener.peer.room, about)
         if reason:
             listener.uris.discard(about)
             self._follow()
-            listener.warn(about, f"You hear no more of {about}: {reason}")
+            listener.warn(about, f"The subscription to {about} has ended: {reason}")
         return not reason
 
     def _reconsider(self, listener: Listener) -> None:
-        """Ask no server any more for news of what its client may by now read only with a person's approval."""
+        """End subscriptions to resources of other servers that the client may by now read only with approval."""
         caller, room = listener.caller, listener.peer.room
         for uri in [one for one in listener.uris if self._resources.waits(caller, room, one)]:
             self._may_hear(listener, caller, uri)
@@ -212,12 +212,12 @@ class Subscriptions:
     def _wanted(self, ask: Ask) -> tuple[frozenset[str], set[str]]:
         wanted = ask.params.get("notifications")
         if not isinstance(wanted, dict):
-            raise WireError(INVALID_PARAMS, "subscriptions/listen: `notifications` must be given, as an object.")
+            raise WireError(INVALID_PARAMS, "subscriptions/listen: `notifications` is required and must be an object.")
         uris = wanted.get("resourceSubscriptions", [])
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or len(uris) > MOST_URIS:
             raise WireError(
                 INVALID_PARAMS,
-                f"subscriptions/listen: `resourceSubscriptions` must be a list of at most {MOST_URIS} addresses.",
+                f"subscriptions/listen: `resourceSubscriptions` must be a list of at most {MOST_URIS} URIs.",
             )
         lists = frozenset(kind for kind, key in _LISTS.items() if wanted.get(key) is True)
         return lists, {uri for uri in uris if self._is_subscribable(ask, uri)}
@@ -238,7 +238,7 @@ class Subscriptions:
 
     def _subscribable(self, ask: Ask, uri: str) -> str:
         if len(uri) > LONGEST_URI:
-            raise WireError(INVALID_PARAMS, f"An address to listen to has at most {LONGEST_URI} characters.")
+            raise WireError(INVALID_PARAMS, f"A URI to subscribe to can have at most {LONGEST_URI} characters.")
         self._resources.known(ask, uri)
         return uri
 
@@ -254,16 +254,16 @@ class Subscriptions:
             self._follow()
 
     def _follow(self) -> None:
-        """Ask other servers for news of what somebody listens to, and of nothing else."""
+        """Subscribe at other servers to exactly the resources that clients here subscribe to."""
         self._following.want(uri for listener in self._listeners.values() for uri in listener.uris)
 
     def _updated(self, uri: str) -> None:
-        """A resource of another server changed. Only its server's tenant has it, which is asked before it is told."""
+        """Notify of a change at another server. Before anything is sent, the caller's right to read it is checked."""
         for listener in self._listeners.values():
             listener.tell_of(uri)
 
     def _compare(self, listener: Listener) -> None:
-        """Tell of lists that are not what they were."""
+        """Notify the listener of lists that changed."""
         offer = self._offers.of(listener.caller, listener.peer.room)
         others = self._aggregated
         lists = {
@@ -276,7 +276,7 @@ class Subscriptions:
                 listener.tell(kind)
 
     def _compare_anew(self, listener: Listener) -> None:
-        """The same for whoever listens as they are known now; who is not known any more has nothing to compare."""
+        """The same with the caller identified again; nothing happens if its credential is no longer valid."""
         with contextlib.suppress(NotAuthenticated):
             self._checked(listener)
             self._compare(listener)
@@ -316,11 +316,11 @@ class Subscriptions:
 
 def _limited(subscribed: set[str]) -> None:
     if len(subscribed) >= MOST_URIS:
-        raise WireError(INVALID_PARAMS, f"A client listens to at most {MOST_URIS} resources; leave some.")
+        raise WireError(INVALID_PARAMS, f"A client can subscribe to at most {MOST_URIS} resources; unsubscribe first.")
 
 
 def warning(level: Level | None, text: str) -> bytes | None:
-    """A message for the log of a client that wants messages as grave as a warning, from this level on."""
+    """A warning as a log message; None if a client with this level does not want warnings."""
     if level is None or LEVELS.index("warning") < LEVELS.index(level):
         return None
     return frames.notification("notifications/message", {"level": "warning", "logger": "doorward", "data": text})

@@ -1,4 +1,4 @@
-"""tools/list: exactly what its room offers a caller, kept as bytes for as long as that does not change."""
+"""tools/list: the tools that a room offers a caller, cached as bytes until they change."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 
 from doorward.backends.context import Services
-from doorward.doors.mcp import answers, owntools, paging
+from doorward.doors.mcp import answers, paging
 from doorward.doors.mcp.ask import Ask
 from doorward.doors.mcp.definitions import defined, listed
 from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import Offer, Offers
+from doorward.doors.mcp.owntools import RESUMING, SEARCH, few
 from doorward.doors.mcp.peer import Listing
 from doorward.doors.mcp.versions import Era
 
@@ -25,7 +26,7 @@ class Tools:
         self._extras = extras
 
     async def listed(self, ask: Ask) -> bytes:
-        """One page of the list, as the result that goes out."""
+        """One page of the list, as an encoded result."""
         after = paging.position(_KIND, ask.params.get("cursor"))
         offer, era, listing = self._offers.of(ask.caller, ask.peer.room), ask.era, ask.peer.listing
         fresh = self._offers.fresh_ms
@@ -34,11 +35,11 @@ class Tools:
         return offer.made((_KIND, era, listing, fresh), lambda: self._page(offer, era, listing, after, fresh))
 
     def searching(self, offer: Offer, listing: Listing) -> bool:
-        """Whether a client is listed a few tools and the search for the rest."""
-        return self.should_search(offer, listing) and offer.has(owntools.SEARCH)
+        """Whether the client gets a short list, with a search for the rest."""
+        return self.should_search(offer, listing) and offer.has(SEARCH)
 
     def should_search(self, offer: Offer, listing: Listing) -> bool:
-        """Whether it would be, if the room's rules allow the search, without which all are listed."""
+        """Whether the client should get a short list. It still gets all tools if the room's rules forbid the search."""
         if listing == "auto":
             return sum(not command.unlisted for command in offer.commands) > self._settings.search_above
         return listing == "search"
@@ -52,12 +53,12 @@ class Tools:
         return answers.cacheable(era, body, fresh_ms)
 
     def _named(self, offer: Offer, listing: Listing) -> list[tuple[str, msgspec.Raw]]:
-        """Every tool that is listed, in the order of their names."""
+        """Every listed tool, sorted by name."""
         if self.searching(offer, listing):
-            named = owntools.few(offer)
+            named = few(offer)
         else:
             named = [listed(defined(command, offer.policy)) for command in offer.commands if not command.unlisted]
-            named.append(listed(owntools.RESUMING))
+            named.append(listed(RESUMING))
         return sorted([*named, *(listed(tool) for tool in self._extras.tools)], key=_name)
 
 

@@ -1,4 +1,4 @@
-"""What goes on in a call, as notifications: a few a second at most, in order, and none that only repeats."""
+"""Progress of a running call as notifications: rate-limited, in order, and without repetition."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from doorward.executions.notices import Logged, Notice, Output, Progress, Starte
 from doorward.wire.meta import LEVELS, Level
 
 BETWEEN = 0.1
-"""Seconds between two notifications about one call; what comes meanwhile goes with the next."""
+"""Seconds between two notifications about one call; notices in between are combined."""
 SILENCE = 2.0
-"""Seconds in which a running call says nothing, after which its client hears that it still runs."""
+"""Seconds without news of a running call after which its client is notified that it still runs."""
 MOST_TEXT = 4_000
-"""Characters of output in one notification; the whole can be read with execution/output."""
+"""Most characters of output in one notification; execution/output returns all of it."""
 MOST_LOGGED = 50
-"""Messages of another server's log in one go; of more than these, only the number is told."""
+"""Most log messages of another server that are sent at once; of the rest only the number is sent."""
 MOST_DOING = 1_000
-"""Characters of what a command says it is doing. With all its parts a notification stays far below 64 KiB."""
+"""Most characters of a command's progress message. A whole notification stays far below 64 KiB."""
 
 
 class Watcher:
-    """Takes notices from the gate and tells the client of them, as progress and, if it asked for those, as messages."""
+    """Sends the gate's notices to the client, as progress and, if the client wants them, as log messages."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -34,7 +34,7 @@ class Watcher:
         self._logged: list[tuple[Level, str, str]] = []
         self._unlogged = 0
         self._moved = False
-        """Whether it went on, and did not only say something for a log."""
+        """Whether there is news other than log messages."""
         self._last = 0.0
         self._news = False
         self._over = asyncio.Event()
@@ -56,7 +56,7 @@ class Watcher:
             if not notice.queued:
                 self._begin()
                 return
-            self._doing = "It waits for its turn."
+            self._doing = "Queued."
         elif isinstance(notice, Logged):
             self._log(notice)
         elif isinstance(notice, Step):
@@ -67,7 +67,7 @@ class Watcher:
         elif notice.kind == "sampling":
             return
         else:
-            self._doing = f"{notice.server} asks something: doorward approvals answer {notice.question}"
+            self._doing = f"{notice.server} asks a question. Answer: doorward approvals answer {notice.question}"
         self._moved = self._moved or not isinstance(notice, Logged)
         self._wake()
 
@@ -77,7 +77,7 @@ class Watcher:
             self._telling = asyncio.create_task(self._tell_all())
 
     def _begin(self) -> None:
-        """From now on it runs. A client that hears nothing of it for long may hold it for dead, and give up."""
+        """The call runs from now on. A client without news for long may take it for dead and give up."""
         if self._pulse is None and self._ask.meta.progress is not None:
             self._began = time.monotonic()
             self._pulse = asyncio.get_running_loop().call_later(SILENCE, self._still_runs)
@@ -86,13 +86,13 @@ class Watcher:
         now = time.monotonic()
         left = self._heard + SILENCE - now
         if left <= 0:
-            self._doing, self._moved = f"It has been running for {now - self._began:.0f} s.", True
+            self._doing, self._moved = f"Running for {now - self._began:.0f} s.", True
             self._heard, left = now, SILENCE
             self._wake()
         self._pulse = asyncio.get_running_loop().call_later(left, self._still_runs)
 
     def _log(self, notice: Logged) -> None:
-        """Keep what another server logs, if its client wants messages as grave as that."""
+        """Keep a log message of another server, if the client wants its level."""
         level: Level = notice.level if notice.level in LEVELS else "info"
         least = self._ask.level
         if least is None or LEVELS.index(level) < LEVELS.index(least):
@@ -103,7 +103,7 @@ class Watcher:
             self._unlogged += 1
 
     async def finish(self) -> None:
-        """Tell what has not been told yet; to be called before the answer."""
+        """Send what is not sent yet. Call it before the answer."""
         self._quiet()
         self._over.set()
         if self._telling is not None:
@@ -119,7 +119,7 @@ class Watcher:
             self._pulse.cancel()
 
     async def _tell_all(self) -> None:
-        """Tell what is new, wait a moment, and so on. It ends when nothing is new; the next notice starts it again."""
+        """Send news at intervals until there is none; the next notice starts it again."""
         while self._news:
             self._news = False
             await self._tell()
@@ -138,7 +138,7 @@ class Watcher:
         for level, server, said in logged:
             await self._ask.log(level, said, server)
         if self._unlogged:
-            await self._ask.log("warning", f"{self._unlogged} messages of the server's log were left out.")
+            await self._ask.log("warning", f"{self._unlogged} log messages of the server were left out.")
             self._unlogged = 0
         if not self._moved:
             return
@@ -148,7 +148,7 @@ class Watcher:
         await self._ask.progress(*self._number(fraction), "\n".join(filter(None, [doing, text.rstrip("\n")])))
 
     def _number(self, fraction: float | None) -> tuple[float, float | None]:
-        """A number above the last one, as the protocol wants it: the percentage where there is one, else a count."""
+        """A number above the last one, as the protocol requires: the percentage if it is known, else a count."""
         if fraction is None:
             self._last += 1
             return self._last, None
@@ -157,7 +157,7 @@ class Watcher:
 
 
 def _step(step: Step) -> str:
-    """What a call that consists of others does now, in a line; nothing where that is not worth one."""
+    """The current step of a call that consists of others, in one line; empty if it is not worth one."""
     data = step.data
     if step.kind == "thinking":
         return f"Thinking with {data['model']}, turn {data['turn']}."

@@ -1,1 +1,1 @@
-"""MCP over a program's standard streams: a light relay in each client's process, and one house behind them all."""
+"""MCP over stdio: a small relay in each client's process, and one server process behind them all."""

@@ -1,4 +1,4 @@
-"""Frames: one JSON-RPC message a line. What a relay must know of a message it peeks at; judging it is the door's."""
+"""Stdio frames: one JSON-RPC message per line. The relay only peeks at messages; the door validates them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import msgspec
 from doorward.wire.ids import Id, is_id
 
 LARGEST = 16 * 1024 * 1024
-"""The longest message of a client, in bytes."""
+"""Longest message of a client, in bytes."""
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 NOT_SERVED = -32000
-"""The error code of a request that the house behind a relay did not answer."""
+"""The error code of a request that the server process behind a relay did not answer."""
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 Key: TypeAlias = tuple[str, Id]
-"""An id that can be looked up: Python holds 1 and 1.0 for the same, and JSON-RPC does not."""
+"""An id as a dictionary key: to Python 1 and 1.0 are equal, to JSON-RPC they are not."""
 
 
 class Lines:
-    """Cuts a stream into lines. One that grows too long is dropped, and stands as None among the others."""
+    """Splits a stream into lines. A line that is too long is dropped, and None takes its place."""
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
@@ -46,14 +46,14 @@ class Lines:
         return found
 
     def end(self) -> list[bytes | None]:
-        """What came behind the last line's end, when the stream is over."""
+        """The rest after the last line break, when the stream is over."""
         if self._dropping:
             return [None]
         return [bytes(self._rest)] if self._rest else []
 
 
 class Head(msgspec.Struct):
-    """What stands at the top of a message."""
+    """The top-level fields of a message that the relay reads."""
 
     id: Id | float | msgspec.UnsetType | None = msgspec.UNSET
     method: str = ""
@@ -61,7 +61,7 @@ class Head(msgspec.Struct):
 
     @property
     def key(self) -> Key | None:
-        """What its answer will be known by; None where nothing is answered, or under no id."""
+        """The key of the id; None if there is no valid one."""
         return key(self.id) if is_id(self.id) else None
 
 
@@ -75,7 +75,7 @@ def key(id: Id) -> Key:
 
 
 def peek(line: bytes) -> Head:
-    """The top of a message; of a line that is none, nothing."""
+    """The head of a message; an empty head if the line is not a message."""
     try:
         return _head(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -91,9 +91,9 @@ def params(head: Head) -> dict[str, Any]:
 
 
 def agent_name(head: Head) -> str:
-    """The name that a client gives itself, as far as an agent can carry it; else nothing.
+    """The client's own name, if it is valid for an agent; else empty.
 
-    It stands in `initialize`, or since 2026 in every request.
+    It is in `initialize`, or since 2026-07-28 in every request.
     """
     given = params(head)
     meta = given.get("_meta")
@@ -113,7 +113,7 @@ def error(id: Id | None, code: int, message: str, /, **data: Any) -> bytes:
 
 
 def too_long() -> bytes:
-    return error(None, INVALID_REQUEST, f"The message is too long; at most {LARGEST} bytes are read.")
+    return error(None, INVALID_REQUEST, f"The message is too long; the limit is {LARGEST} bytes.")
 
 
 def request(id: Id, method: str) -> bytes:

@@ -1,6 +1,6 @@
-"""The first line on the socket between a relay and the house, and the few words they have for each other later.
+"""The handshake on the socket between a relay and the server process, and the control lines after it.
 
-A line that begins with `#` is such a word; every other line is a message of the MCP client or for it.
+A line that begins with `#` is a control line; every other line is an MCP message.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from doorward.home import Home, Lock, short_path
 
 WORD = b"#"
 MOVING = b"#moving"
-"""From the house: finish what runs, then leave and look for me again. New requests are no longer taken."""
+"""From the server process: finish open requests, disconnect, and reconnect. It takes no new requests."""
 LONGEST = 65_536
 PATIENCE = 5.0
-"""Seconds in which either side must have said hello."""
+"""Seconds in which each side must complete the handshake."""
 
 Tools = Literal["", "all", "search", "auto"]
 
 
 class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """What somebody wants who comes to the socket; the operating system has vouched that it is the owner."""
+    """The first line of a client on the socket. The operating system guarantees that it is the owner."""
 
     room: str = ""
     speak_as: str = ""
-    """The agent's name as the person chose it; empty: the client's own name, if an agent can carry it."""
+    """The agent name that the person chose; empty: the client's own name, if it is valid for an agent."""
     client: str = ""
-    """The client's own name, once it is known, so that a session keeps its agent when the house moves."""
+    """The client's own name, once known, so that a session keeps its agent in another server process."""
     tools: Tools = ""
-    """How the list of tools is given; empty: as the settings say."""
+    """How tools are listed; empty: as the settings say."""
     hand_over: bool = False
-    """Instead of all that: give me the house, I am a server that stays."""
+    """Ask the process to hand over the home to a permanent server; the other fields are unused then."""
 
 
 class Welcome(msgspec.Struct, frozen=True, rename="camel"):
-    """The answer to a hello: no error, or which one."""
+    """The answer to a hello: an error, or none."""
 
     process: int
     code: str = ""
@@ -61,7 +61,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def connect(home: Home) -> socket.socket | None:
-    """A connection to the running house, or None when none listens."""
+    """A connection to the running server process; None if there is none."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(PATIENCE)
     try:
@@ -74,7 +74,7 @@ def connect(home: Home) -> socket.socket | None:
 
 
 async def greet(sock: socket.socket, hello: Hello) -> bool:
-    """Say hello and hear whether one is welcome; False when the house went away meanwhile."""
+    """Send the hello and check the answer; False if the server process ended meanwhile."""
     loop = asyncio.get_running_loop()
     sock.setblocking(False)
     try:
@@ -89,20 +89,20 @@ async def greet(sock: socket.socket, hello: Hello) -> bool:
 
 
 async def hear(sock: socket.socket) -> Hello:
-    """The hello of whoever came; OSError when nothing comes, BadParams when it is something else."""
+    """Read the hello of a new connection; OSError if nothing comes, BadParams if it is not valid."""
     async with asyncio.timeout(PATIENCE):  # whose TimeoutError is an OSError
         said = await first_line(sock)
     try:
         return _hello(said)
     except msgspec.DecodeError as error:
         raise BadParams(
-            f"The process that keeps this house does not understand yours: {error}.",
-            hint="Is it another version of Doorward? Stop it, and start it anew.",
+            f"The running Doorward process does not understand this one: {error}.",
+            hint="It may be another version of Doorward. Stop it and start it again.",
         ) from error
 
 
 async def first_line(sock: socket.socket) -> bytes:
-    """The first line; whoever sends it says no more before it is answered."""
+    """The first line. Its sender waits for the answer before it sends more."""
     loop = asyncio.get_running_loop()
     said = b""
     while not said.endswith(b"\n") and len(said) < LONGEST:
@@ -122,10 +122,10 @@ def refusal(error: DoorwardError) -> Welcome:
 
 
 def take_over(home: Home, lock: Lock) -> bool:
-    """Take the house, or ask the process of an MCP client that keeps it to hand it over; False when it is neither's.
+    """Take the home's lock, or ask the process of an MCP client that has it to hand it over; False if both fail.
 
-    With the answer comes the open file of the lock, so that nobody else can take it in between. Whoever holds the lock
-    and does not answer may be about to end, and is given a moment for that.
+    The answer carries the open file of the lock, so that no other process can take it in between. A process that holds
+    the lock and does not answer may be about to end, so this waits for a moment.
     """
     deadline = time.monotonic() + PATIENCE
     while not lock.take():

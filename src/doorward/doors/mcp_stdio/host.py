@@ -1,4 +1,4 @@
-"""The house's side: a socket for its owner only, and behind it every MCP client that a relay brings."""
+"""The server side of MCP over stdio: a socket for the owner only, with one connection per relay."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from doorward.rooms.people import LOCAL
 log = logging.getLogger(__name__)
 
 NAMELESS = "agent"
-"""The agent of a client whose own name no agent can carry."""
+"""The agent name of a client whose own name is not valid for an agent."""
 _PIECE = 65_536
 _LAST_WORDS = 0.3
-"""Seconds in which the last answers must be read when a connection ends."""
+"""Seconds that a client has to read the last answers when its connection ends."""
 _FAREWELL = 1.0
-"""Seconds in which clients may finish when the house closes; whoever waits for nothing goes at once."""
+"""Seconds that clients have to finish when the server stops; idle clients leave at once."""
 _MOST_GUESTS = 256
 _PERSON = Credential(owner=True)
-"""Who sits at the client: the operating system let nobody else to this socket."""
+"""The person at the client: the operating system allows only the owner on this socket."""
 
 
 class Host:
-    """Takes in relays for as long as it is entered. The caller holds the home's lock."""
+    """Accepts relays while it is entered. The caller holds the home's lock."""
 
     def __init__(
         self, home: Home, gate: Gate, services: Services, door: McpDoor, hand_over: Callable[[], None] | None = None
     ) -> None:
-        """`hand_over` is told when a server asks for the house; without it the house is given to nobody."""
+        """`hand_over` is called when a permanent server asks for the home; without it the home is never handed over."""
         self._path = home.mcp_socket
         self._gate = gate
         self._services = services
@@ -52,7 +52,7 @@ class Host:
         self._listening: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
         self.heir: socket.socket | None = None
-        """The connection of a server that asked for the house, if one did."""
+        """The connection of the permanent server that asked for the home, if one did."""
 
     async def __aenter__(self) -> Host:
         self._listening = listen_private(self._path)
@@ -66,13 +66,13 @@ class Host:
         await self.leave(_FAREWELL)
 
     def own(self) -> socket.socket:
-        """A connection for the client of this very process."""
+        """A connection for the MCP client of this process."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._take_in(theirs)
         return ours
 
     async def leave(self, patience: float) -> None:
-        """Let nobody in any more; ask everybody to finish and go, and after `patience` seconds show them out."""
+        """Accept no more clients, ask all to finish, and after `patience` seconds disconnect the rest."""
         if self._accepting is not None and self._listening is not None:
             self._accepting.cancel()
             await asyncio.gather(self._accepting, return_exceptions=True)
@@ -93,8 +93,8 @@ class Host:
         while True:
             try:
                 sock, _ = await loop.sock_accept(listening)
-            except OSError as error:  # no descriptor is free; one may be later
-                log.warning("a client could not be taken in: %s", error)
+            except OSError as error:  # no file descriptor is free; one may be later
+                log.warning("cannot accept an MCP client: %s", error)
                 await asyncio.sleep(0.1)
                 continue
             self._take_in(sock)
@@ -108,10 +108,10 @@ class Host:
     def _gone(self, task: asyncio.Task[None]) -> None:
         self._guests.pop(task, None)
         if not task.cancelled() and task.exception() is not None:
-            log.error("an MCP client's connection broke", exc_info=task.exception())
+            log.error("the connection of an MCP client failed", exc_info=task.exception())
 
     async def _attend(self, sock: socket.socket) -> None:
-        """Hear what somebody wants, and let them in; who asks for the house stays connected until it is free."""
+        """Serve one connection. A server that asks for the home stays connected until the home is free."""
         loop = asyncio.get_running_loop()
         try:
             try:
@@ -127,7 +127,7 @@ class Host:
                     await loop.sock_sendall(sock, hello.line(Welcome(os.getpid())))
                     await self._receive(sock, wanted)
         except OSError:
-            return  # whoever came has left, or never said anything
+            return  # the client has disconnected, or sent nothing
         finally:
             if sock is not self.heir:
                 sock.close()
@@ -140,20 +140,20 @@ class Host:
         await guest.stay(sock)
 
     def _check(self, wanted: Hello) -> None:
-        """Refuse what could only fail later, with the words that the gate has for it."""
+        """Refuse what would fail later, with the gate's own error."""
         if wanted.hand_over:
             if self._hand_over is None or self.heir is not None:
-                raise Overloaded("A server keeps this house, and hands it to nobody.")
+                raise Overloaded("A Doorward server is already running here, and does not hand over.")
             return
         if len(self._guests) > _MOST_GUESTS:
-            raise Overloaded(f"{_MOST_GUESTS} MCP clients are connected already; close one of them.")
+            raise Overloaded(f"{_MOST_GUESTS} MCP clients are already connected. Close one of them.")
         if not wanted.room:
-            raise BadParams("Agents act in rooms; name one with --room.")
+            raise BadParams("An agent needs a room; name one with --room.")
         self._services.rooms.known(LOCAL, wanted.room)
         self._gate.caller(Credential(owner=True, speak_as=wanted.speak_as or NAMELESS))
 
     def _credential(self, wanted: Hello, head: Head) -> Credential:
-        """Who asks: the agent the person named, or the client by its own name, if an agent can carry that."""
+        """The agent that the person named, or the client's own name, if it is valid for an agent."""
         name = wanted.speak_as or wanted.client or frames.agent_name(head) or NAMELESS
         chosen = Credential(owner=True, speak_as=name)
         try:
@@ -164,7 +164,7 @@ class Host:
 
 
 class Guest:
-    """One MCP client, as the house sees it."""
+    """One connected MCP client."""
 
     def __init__(self, door: McpDoor, credential_of: Callable[[Hello, Head], Credential], wanted: Hello) -> None:
         self._door = door
@@ -173,12 +173,12 @@ class Guest:
         self._writer: asyncio.StreamWriter | None = None
 
     def say(self, line: bytes) -> None:
-        """Send one line, unless the client is gone."""
+        """Send one line, unless the client has disconnected."""
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(line + b"\n")
 
     async def _send(self, frame: bytes) -> None:
-        """Send a message, and wait while the client reads too slowly, so that nothing piles up for it."""
+        """Send a message, and wait while the client reads slowly, so that nothing piles up."""
         self.say(frame)
         if self._writer is not None:
             with contextlib.suppress(ConnectionError):
@@ -204,7 +204,7 @@ class Guest:
             await self._hang_up(writer)
 
     async def _hang_up(self, writer: asyncio.StreamWriter) -> None:
-        """Let the last answers out; whoever does not read them does not get them."""
+        """Send the last answers, and drop them if the client does not read them."""
         writer.close()
         with contextlib.suppress(OSError):
             try:

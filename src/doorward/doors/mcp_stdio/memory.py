@@ -1,4 +1,4 @@
-"""What a relay remembers of a session, so that it can go on with another house: open requests, and the opening."""
+"""A relay's state of a session, so that it can continue in another server process: open requests and handshake."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from doorward.doors.mcp_stdio.frames import Head, Key
 from doorward.wire.ids import Id, is_id
 
 _CALL = "tools/call"
-"""The one method that is not simply asked again: it may have changed something already."""
+"""The one method that is never repeated, because it may already have changed something."""
 _TAKEN_BACK = "notifications/cancelled"
 _FOREVER = "subscriptions/listen"
-"""A request that is open for as long as the session lasts."""
+"""A request that stays open as long as the session."""
 _LAST = "doorward:last"
-"""The id of the relay's own last request: what the house answers before it, it has answered."""
+"""The id of the relay's own last request: once it is answered, everything before it is answered."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request of the client that is not answered yet."""
+    """A client request without an answer yet."""
 
     id: Id
     method: str
     frame: bytes
-    """The request itself, unless it is a call, which is never asked twice."""
+    """The request itself; empty for a call, which is never repeated."""
 
 
 class Memory:
     def __init__(self) -> None:
         self.client = ""
-        """The client's own name, once it said it."""
+        """The client's own name, once known."""
         self.waiting: deque[bytes] = deque()
-        """Messages that came while there was nobody to give them to."""
+        """Messages that are not sent to the server process yet."""
         self._asked: dict[Key, Asked] = {}
         self._questions: dict[Key, Id] = {}
         self._stale: set[Key] = set()
@@ -44,13 +44,13 @@ class Memory:
 
     @property
     def busy(self) -> bool:
-        """Whether the client waits for an answer that comes by itself, or the relay for that to its last request."""
+        """Whether an answer is missing: to a client request (except a subscription), or to the relay's last request."""
         return bool(self._repeated.get(frames.key(_LAST))) or any(
             asked.method != _FOREVER for asked in self._asked.values()
         )
 
     def sent(self, head: Head, frame: bytes) -> bool:
-        """Note a message on its way to the house; False when it answers a question that nobody asks any more."""
+        """Record a message to the server process; False if it answers a question that is no longer open."""
         if not self.client:
             self.client = frames.agent_name(head)
         key = head.key
@@ -60,7 +60,7 @@ class Memory:
             self._keep(head, frame)
         elif head.method == _TAKEN_BACK:
             id = frames.params(head).get("requestId")
-            if is_id(id):  # what a client takes back is answered by nobody
+            if is_id(id):  # a cancelled request gets no answer
                 self._asked.pop(frames.key(id), None)
         elif head.method and head.id is msgspec.UNSET:
             self._keep(head, frame)
@@ -72,7 +72,7 @@ class Memory:
         return True
 
     def received(self, head: Head) -> bool:
-        """Note a message on its way to the client; False when it answers what only the relay asked."""
+        """Record a message to the client; False if it answers a request of the relay itself."""
         key = head.key
         if head.method:
             if key is not None:
@@ -91,7 +91,7 @@ class Memory:
         return True
 
     def opening(self) -> Iterator[bytes]:
-        """What a new house must hear first of a session that is under way; its answers are for the relay alone."""
+        """The messages that restore the session in a new server process. Their answers are for the relay alone."""
         self._repeated.clear()
         for frame in self._opening.values():
             key = frames.peek(frame).key
@@ -100,14 +100,14 @@ class Memory:
             yield frame
 
     def last(self) -> bytes:
-        """The relay's own request behind all of the client's: lines that are no request are answered before it."""
+        """The relay's own ping after all client messages: even lines that are not requests are answered before it."""
         self._repeated[frames.key(_LAST)] = 1
         return frames.request(_LAST, "ping")
 
     def lost(self) -> tuple[list[Asked], list[Id]]:
-        """The house is gone: the calls whose end nobody will tell, and the questions that it asked the client.
+        """The server process is gone: returns the calls whose outcome is unknown, and its questions to the client.
 
-        What can be asked again waits for the next house.
+        Requests that can be repeated wait for the next server process.
         """
         calls = [asked for asked in self._asked.values() if not asked.frame]
         again = [asked.frame for asked in self._asked.values() if asked.frame]
@@ -120,7 +120,7 @@ class Memory:
         return calls, questions
 
     def refused(self) -> list[Id]:
-        """No house will answer: the requests that are open or wait, all of which are forgotten."""
+        """No server process can answer: forget all open and waiting requests, and return their ids."""
         heads = [frames.peek(frame) for frame in self.waiting]
         ids = [asked.id for asked in self._asked.values()]
         ids += [head.key[1] for head in heads if head.method and head.key is not None]
@@ -129,7 +129,7 @@ class Memory:
         return ids
 
     def _keep(self, head: Head, frame: bytes) -> None:
-        """Remember what a session consists of: its beginning, its log level, and what it subscribed to."""
+        """Keep the messages that make up a session: its handshake, log level and subscriptions."""
         if head.method in ("initialize", "notifications/initialized", "logging/setLevel"):
             self._opening[head.method] = frame
             self.initialized = "initialize" in self._opening

@@ -1,8 +1,7 @@
-"""The relay: carries messages between one MCP client and whichever process keeps the house at the moment.
+"""The relay: carries messages between one MCP client and the current server process.
 
-The house may move from one process to another in the middle of a session: a server starts, or the process that kept
-it ends or is killed. The client does not notice, except that a call whose end nobody can tell is answered with an
-error that says so.
+The server process can change in the middle of a session: a permanent server starts, or the current process ends or is
+killed. The client does not notice, except that a call whose outcome is unknown is answered with an error.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from doorward.doors.mcp_stdio.streams import Streams
 from doorward.errors import DoorwardError, Overloaded
 
 Reach = Callable[[Hello], Awaitable[socket.socket]]
-"""Finds the house, or becomes it, and comes back with a connection on which hello was said."""
+"""Finds the server process, or becomes it, and returns a connection after the handshake."""
 
 _PIECE = 65_536
 _LARGEST_ANSWER = 256 * 1024 * 1024
 _FIRST_WORDS = 1.0
-"""Seconds in which a client that cannot be served may still say something, to be told why."""
+"""Seconds to wait for the first message of a client that cannot be served, to answer it with the reason."""
 _LAST_WORDS = 0.5
-"""Seconds that open requests are given when the client has closed its end; then they are cancelled."""
+"""Seconds that open requests have after the client closed its end; then they are cancelled."""
 _AT_ONCE = 0.1
-"""Seconds between the last request and the end of the input in which nobody could have changed their mind."""
+"""If the input ends within this many seconds of the last request, the requests were piped in."""
 _LAST_ANSWERS = 30.0
-"""Seconds that requests are given which the end of the input follows at once: they were piped into this program."""
+"""Seconds that open requests have after the end of the input, if they were piped in."""
 _MOST_WAITING = 256
-"""How many messages are read ahead of a house that takes them slowly."""
-_CUT_OFF = "The call was cut off: the process that kept the house has ended, or has handed the house to another."
-_CLOSED = "The call was cancelled, since the client has closed its end."
-_HINT = "If it may have changed anything, the ledger says so: doorward audit tail"
+"""Most messages that are read ahead of a slow server process."""
+_CUT_OFF = "The call was interrupted: the Doorward process that ran it has ended or was replaced."
+_CLOSED = "The call was cancelled, because the client has closed its end."
+_HINT = "To see whether it changed anything, read the ledger: doorward audit tail"
 
 
 class Relay:
@@ -82,7 +81,7 @@ class Relay:
         await self._streams.gone.wait()
 
     async def _unread(self) -> None:
-        """A client that has closed its end and reads no more is not waited for."""
+        """Wait until a client that has closed its end stops reading."""
         await self._closed.wait()
         await self._streams.unread(_LAST_WORDS)
 
@@ -99,7 +98,7 @@ class Relay:
             await self._lost()
 
     async def _speak(self, sock: socket.socket) -> None:
-        """Carry messages both ways until either end closes."""
+        """Carry messages both ways until one end closes."""
         reader, writer = await asyncio.open_connection(sock=sock)
         self._moving = False
         ways = [asyncio.ensure_future(self._to_house(writer)), asyncio.ensure_future(self._to_client(reader))]
@@ -121,7 +120,7 @@ class Relay:
         with contextlib.suppress(ConnectionError):
             for frame in memory.opening():
                 writer.write(frame + b"\n")
-            if self._served and memory.initialized:  # what changed while nobody listened is not known
+            if self._served and memory.initialized:  # the tools may have changed meanwhile
                 await self._streams.write(frames.notification("notifications/tools/list_changed") + b"\n")
             self._served = True
             while True:
@@ -146,8 +145,8 @@ class Relay:
                 await self._more.wait()
 
     async def _last_words(self) -> None:
-        """The client has said all it will. What it asked last is still answered: if that takes no time, where a client
-        hangs up, and if it takes a while, where somebody wrote all requests down before."""
+        """Wait for the last answers after the client closed its end: briefly, or longer if its requests were piped
+        in."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LAST_ANSWERS if self._piped else _LAST_WORDS):
                 while self._memory.busy:
@@ -171,7 +170,7 @@ class Relay:
                 self._more.set()
 
     async def _lost(self) -> None:
-        """Tell the client what it will hear no more of."""
+        """Answer the calls, and withdraw the questions, that ended with the server process."""
         self._memory.waiting.extendleft(reversed(self._held))
         self._held.clear()
         calls, questions = self._memory.lost()
@@ -189,11 +188,11 @@ class Relay:
             await self._say(said)
         for id in questions:
             await self._say(
-                frames.notification("notifications/cancelled", requestId=id, reason="Whoever asked has ended.")
+                frames.notification("notifications/cancelled", requestId=id, reason="The process that asked has ended.")
             )
 
     async def _refuse(self, error: DoorwardError) -> None:
-        """Answer everything that waits with the reason why nobody will; clients speak as soon as they started us."""
+        """Answer all waiting requests with the reason. Clients send the first one right after they start the relay."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_WORDS):
                 while not self._served and not self._memory.waiting and not self._closed.is_set():
@@ -206,7 +205,7 @@ class Relay:
             await self._say(said)
 
     async def _read(self) -> None:
-        """Take in the client's messages; a line that can be none is answered here."""
+        """Read the client's messages. A line that cannot be a message is answered here."""
         lines = Lines()
         clock = asyncio.get_running_loop().time
         came = clock()
@@ -238,5 +237,5 @@ class Relay:
 
 
 def note(text: str) -> None:
-    """Words for people; the client shows them in its log, if anywhere."""
+    """Print a message for people to stderr; clients show it in their log, if at all."""
     print(f"doorward: {text}", file=sys.stderr, flush=True)

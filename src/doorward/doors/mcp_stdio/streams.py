@@ -1,7 +1,7 @@
 """The standard streams of this process, each served by a thread.
 
-A thread reads and writes pipes, files and terminals alike, and leaves their descriptors blocking, which other
-processes may share. A client that never reads its answers holds up that thread and nobody else.
+A thread reads and writes pipes, files and terminals alike, and leaves their descriptors in blocking mode, which other
+processes may share. A client that never reads its answers blocks only that thread.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 _PIECE = 65_536
 _MOST_READ = 16
-"""How many pieces are read ahead."""
+"""Most chunks that are read ahead."""
 _MOST_WRITTEN = 4 * 1024 * 1024
-"""How many bytes wait for a slow reader before more are held back."""
+"""Most bytes that wait for a slow reader before writes block."""
 
 
 class Streams:
-    """Bytes from a client and bytes for it. Made inside the event loop that uses it."""
+    """Bytes from and to a client. Create it inside the event loop that uses it."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -45,7 +45,7 @@ class Streams:
         return piece
 
     async def write(self, data: bytes) -> None:
-        """Send bytes on their way, as soon as not too many wait already."""
+        """Queue bytes for the client; waits while too many are queued."""
         await self._calm.wait()
         self._waiting += len(data)
         self._idle.clear()
@@ -54,7 +54,7 @@ class Streams:
         self._written.put(data)
 
     async def unread(self, patience: float) -> None:
-        """Wait until the client has read nothing of what is there for it, for as long as `patience`."""
+        """Wait until the client has read nothing for `patience` seconds although bytes wait for it."""
         while True:
             before = self._waiting
             await asyncio.sleep(patience)
@@ -62,7 +62,7 @@ class Streams:
                 return
 
     async def flush(self, patience: float) -> None:
-        """Wait until everything is written, or until it takes too long."""
+        """Wait until everything is written, for at most `patience` seconds."""
         try:
             async with asyncio.timeout(patience):
                 await self._idle.wait()
@@ -102,14 +102,14 @@ class Streams:
     def _tell(self, what: Callable[..., object], *args: object) -> None:
         try:
             self._loop.call_soon_threadsafe(what, *args)
-        except RuntimeError:  # the loop has ended, and this process is about to
+        except RuntimeError:  # the loop has ended, and this process ends soon
             return
 
 
 def taken() -> tuple[int, int]:
-    """The standard streams for us alone: whatever else this process prints goes to stderr, and reads nothing."""
+    """Take over the standard streams: other output of this process goes to stderr, and its input is empty."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    if sys.__stderr__ is None:  # it is closed, and the next file to be opened must not become it
+    if sys.__stderr__ is None:  # stderr is closed, and the next opened file must not take its descriptor
         os.dup2(nothing, 2)
     source, sink = os.dup(0), os.dup(1)
     os.dup2(nothing, 0)

@@ -1,1 +1,1 @@
-"""REST: commands, executions, approvals, rooms and the rest as resources over HTTP, each one command of the gate."""
+"""The REST door: commands, executions, approvals, rooms and more as HTTP resources. Most operations run one command."""

@@ -1,4 +1,4 @@
-"""`POST /api/agent/ai`: the keeper over HTTP, answered at once or followed while it works."""
+"""`POST /api/agent/ai`: the keeper over HTTP, with a single answer or a stream of its steps."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Agent:
         return EventStream(lambda: self._told(asked, framed), self._places, who)
 
     async def _told(self, asked: Asked, frame: Framing) -> AsyncGenerator[bytes, None]:
-        """What the keeper does, as it does it, and at the end its answer. Whoever leaves cancels it."""
+        """Stream the keeper's steps, then its answer. If the client disconnects, the call is cancelled."""
         feed = Feed(lambda notice: _step(notice, frame))
         working = asyncio.ensure_future(self._gate.handle(asked, feed.put))
         working.add_done_callback(lambda _: feed.close())
@@ -72,19 +72,19 @@ class Agent:
 
 
 def _answered(outcome: Outcome | None) -> Response:
-    """The keeper's answer, whatever it came to; the gate's refusal is a problem as everywhere."""
+    """The keeper's answer. A refusal of the gate becomes a problem, as everywhere."""
     if outcome is not None and _is_answer(outcome):
         return as_json(outcome.result, call=outcome.call)
     return answered(outcome, whole=True)
 
 
 def _is_answer(outcome: Outcome) -> bool:
-    """Whether the keeper came to say something: also of a limit that it reached, and of what it did until then."""
+    """Whether the keeper gave an answer. It also gives one when it reaches a limit."""
     return outcome.status in ("done", "failed") and isinstance(outcome.result, dict) and "toolCalls" in outcome.result
 
 
 def _step(notice: Notice, frame: Framing) -> bytes:
-    """Of all that can be told of a call, what concerns the keeper; what programs write comes with their results."""
+    """Encode the keeper's steps only; program output is part of their results."""
     if isinstance(notice, Step):
         return frame(notice.kind, {"type": notice.kind, **notice.data})
     if isinstance(notice, Started):
@@ -96,7 +96,7 @@ def _end(working: asyncio.Future[Outcome], frame: Framing) -> bytes:
     try:
         outcome = working.result()
     except Exception:
-        log.exception("a request broke")
+        log.exception("a request failed with a defect")
         broken = Broken(DEFECT)
         return frame("error", {"type": "error", "code": broken.code, "detail": broken.message})
     if _is_answer(outcome):

@@ -1,4 +1,4 @@
-"""The REST door: the table of routes, the few paths beside it, and the documents that describe both."""
+"""The REST API: all routes below `/api`, the OpenAPI document and the docs page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Api:
-    """Everything below `/api`; `routes` is what a server adds to its own."""
+    """The REST API; a server adds `routes` to its own."""
 
     def __init__(self, gate: Gate, services: Services) -> None:
         self._governed = Governed(gate)
@@ -121,12 +121,12 @@ class Api:
         path = f"{PREFIX}/{request.path_params.get('path', '')}"[:200]
         near = difflib.get_close_matches(path, self._paths, n=3, cutoff=0.4) or self._paths[:3]
         raise HttpProblem(
-            "no_such_path", f"There is no {path}; the nearest there are: {', '.join(near)}. All are on /docs."
+            "no_such_path", f"Unknown path {path}. Similar paths: {', '.join(near)}. All paths are on /docs."
         )
 
 
 def _with_line_breaks(route: R) -> R:
-    """A path may hold line breaks, which a dot does not match; without this it would be nobody's path."""
+    """Let the route match paths with line breaks, which a dot does not match by default."""
     route.path_regex = re.compile(route.path_regex.pattern.removesuffix("$") + r"\Z", re.DOTALL)
     return route
 

@@ -1,4 +1,4 @@
-"""The requests that name a command themselves, and those that only look: run, explain, commands, me."""
+"""Endpoints that take a command's name or only inform: run, explain, commands, me."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from doorward.store.command_index import CommandIndex
 T = TypeVar("T", bound=msgspec.Struct)
 _MISFIT = re.compile(r"Expected `([^`]+)`(?: of length ([<>])= (\d+))?(?:, got `([^`]+)`)? - at `\$\.(\w+)`")
 _KINDS = {
-    "str": "a text",
-    "int": "a whole number",
+    "str": "a string",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
     "object": "an object",
@@ -46,9 +46,7 @@ class Asking:
         body = await reading.body(request)
         run = read(body, Run)
         if not run.command and not run.ticket:
-            raise BadParams(
-                "The body must have `command`, the name of a command, or `ticket`, of one that waits; neither is there."
-            )
+            raise BadParams("The body must have `command` or `ticket`; neither is given.")
         asked = Asked(
             command=run.command,
             credential=credential,
@@ -104,7 +102,7 @@ class Asking:
         return as_json(Me(caller.tenant, caller.id, caller.kind, caller.access.label, caller.on_behalf_of, rooms))
 
     async def commands(self, request: Request) -> Response:
-        """What the gate would let this caller run: tool lists are made of the same at every door."""
+        """The commands that the gate would let this caller run. Every door lists the same ones."""
         caller = self._gate.caller(await self._governed.vouched(request, ""))
         query = reading.query(request, ["room", "search", "limit", "cursor"])
         limit = reading.number(query, "limit", 1, 200, default=50)
@@ -121,22 +119,24 @@ class Asking:
         return as_json(Offers([_offer(one) for one in page], len(offered), more))
 
     async def _found(self, search: str, offered: list[Command], tenant: str) -> list[Command]:
-        """The commands that answer a purpose, best first, as help/search finds them."""
+        """The commands that match a search, best first, as help/search finds them."""
         by_name = {one.name: one for one in offered}
         await self._index.ready()
         return [by_name[hit.command] for hit in self._index.hits(search, by_name, len(by_name), tenant, meaning=True)]
 
 
 def read(body: bytes, kind: type[T]) -> T:
-    """A body as what it must be. Its values are not repeated, since one of them may be a password."""
+    """Parse a body. Error messages never repeat its values, because one may be a password."""
     given = reading.parsed(body)
     fields = {field.encode_name: field.required for field in msgspec.structs.fields(kind)}
     for name in given:
         if name not in fields:
-            raise BadParams(f"The body has no field {shortened(name)}; valid: {', '.join(fields)}.")
+            raise BadParams(f"Unknown field {shortened(name)}. The body takes {', '.join(fields)}.")
     for name, required in fields.items():
         if required and name not in given:
-            raise BadParams(f"The body lacks `{name}`; valid: {', '.join(fields)}; given {', '.join(given) or 'none'}.")
+            raise BadParams(
+                f"The body needs `{name}`. It takes {', '.join(fields)}; given {', '.join(given) or 'none'}."
+            )
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
@@ -144,10 +144,10 @@ def read(body: bytes, kind: type[T]) -> T:
 
 
 def _misfit(told: str) -> str:
-    """What is wrong with a field of a body, in the words of this house and not in those of the reader of types."""
+    """Rewrite msgspec's error about a field as a sentence in our terms."""
     found = _MISFIT.match(told)
     if found is None:
-        return f"The body is not as it should be: {told}."
+        return f"The body is not valid: {told}."
     expected, bound, length, given, field = found.groups()
     valid = " or ".join(_KINDS.get(one, one) for one in expected.split(" | "))
     size = f" of at {'most' if bound == '<' else 'least'} {length} characters" if length else ""
@@ -174,5 +174,5 @@ def _offer(one: Command) -> Offer:
 def _flag(query: Mapping[str, str], name: str) -> bool:
     given = query.get(name, "false")
     if given not in ("true", "false"):
-        raise BadParams(f"The query parameter {name} is true or false; given {given[:80]!r}.")
+        raise BadParams(f"The query parameter {name} must be true or false; given {given[:80]!r}.")
     return given == "true"

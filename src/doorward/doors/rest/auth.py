@@ -1,4 +1,4 @@
-"""Coming in with a password: the only requests that need no token. What they do is for `rooms/accounts.py`."""
+"""Registration, login, refresh and logout with passwords and refresh tokens. These requests need no access token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doorward.doors.rest.governed import DOOR, as_json
 from doorward.rooms.accounts import Accounts, Attempt
 
 LARGEST_BODY = 16_384
-"""Nobody vouches for whoever sends these, so little of them is read."""
+"""The sender is not authenticated, so only a small body is read."""
 
 
 class Auth:

@@ -1,4 +1,4 @@
-"""What requests bring and answers hold on the paths beside the table."""
+"""Request and response bodies of the custom routes."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from doorward.rooms.people import LOCAL
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The body of `POST /api/run`."""
 
-    command: Annotated[str, Meta(description="The command, in any spelling; may be left out beside a ticket")] = ""
-    params: Annotated[dict[str, Any] | None, Meta(description="Its parameters")] = None
-    room: Annotated[str, Meta(description="The room you act in; people may leave it out")] = ""
-    ticket: Annotated[str, Meta(description="Resumes what a person has approved meanwhile")] = ""
-    dry_run: Annotated[bool, Meta(description="Only say what would be decided and done")] = False
-    cache: Annotated[bool, Meta(description="Take a result of the last minute where one is kept")] = False
+    command: Annotated[str, Meta(description="The command, in any spelling. Optional with a ticket.")] = ""
+    params: Annotated[dict[str, Any] | None, Meta(description="Parameters of the command.")] = None
+    room: Annotated[str, Meta(description="The room to run in. Optional for people.")] = ""
+    ticket: Annotated[str, Meta(description="Ticket of an approved call to run.")] = ""
+    dry_run: Annotated[bool, Meta(description="Report the decision and the effects without running the command.")] = (
+        False
+    )
+    cache: Annotated[bool, Meta(description="Return a cached result of the last minute if there is one.")] = False
 
 
 class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of `POST /api/explain`."""
 
-    command: Annotated[str, Meta(description="The command, in any spelling", min_length=1)]
-    room: Annotated[str, Meta(description="The room it would run in; people may leave it out")] = ""
+    command: Annotated[str, Meta(description="The command, in any spelling.", min_length=1)]
+    room: Annotated[str, Meta(description="The room it would run in. Optional for people.")] = ""
 
 
 class Ai(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The body of `POST /api/agent/ai`."""
 
-    prompt: Annotated[str, Meta(description="What you want, in plain words; may be left out beside a ticket")] = ""
-    session_id: Annotated[str, Meta(description="Goes on in that session, which an earlier answer named")] = ""
-    room: Annotated[str, Meta(description="The room you act in; people may leave it out")] = ""
-    model: Annotated[str, Meta(description="What the keeper thinks with; else as the settings say")] = ""
-    ticket: Annotated[str, Meta(description="Goes on with what waited for a person's approval")] = ""
+    prompt: Annotated[str, Meta(description="Your request, in plain words. Optional with a ticket.")] = ""
+    session_id: Annotated[str, Meta(description="Session of an earlier answer to continue.")] = ""
+    room: Annotated[str, Meta(description="The room to run in. Optional for people.")] = ""
+    model: Annotated[str, Meta(description="Model for the keeper. Default: the model of the settings.")] = ""
+    ticket: Annotated[str, Meta(description="Ticket of an approved call to continue.")] = ""
 
 
 class Me(msgspec.Struct, frozen=True, rename="camel"):
-    """Whom a token speaks for."""
+    """The current identity."""
 
     tenant: str
     id: str
@@ -47,15 +49,15 @@ class Me(msgspec.Struct, frozen=True, rename="camel"):
     access: str
     on_behalf_of: str
     rooms: list[str] | None
-    """The rooms the token is good for; null for every room of its user's."""
+    """The rooms that the token is valid for; null for every room of its user."""
 
 
 class Offer(msgspec.Struct, frozen=True, rename="camel"):
-    """A command as lists show it."""
+    """A command in a list."""
 
     name: str
     wire: str
-    """Its name without a slash, which fits into a path as it is."""
+    """The name without a slash, for use in a path."""
     summary: str
     usage: str
     category: str
@@ -65,14 +67,14 @@ class Offer(msgspec.Struct, frozen=True, rename="camel"):
     effects: list[str]
     cost: float
     undo: bool
-    """Whether what it changes can be taken back."""
+    """Whether its changes can be undone."""
 
 
 class Offers(msgspec.Struct, frozen=True):
     items: list[Offer]
     total: int
     next: str | None
-    """The cursor of the next page; null when there is none."""
+    """Cursor of the next page; null on the last page."""
 
 
 Secret = Annotated[str, Meta(max_length=1_000)]
@@ -92,11 +94,11 @@ class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     password: Secret
     name: Annotated[str, Meta(max_length=100)] = ""
     passcode: Annotated[str, Meta(max_length=100)] = ""
-    """What the owner of the house gave you for this; made with user/invite."""
+    """Passcode from the owner of the server, who creates it with user/invite."""
 
 
 class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """The body of refreshing and of logging out."""
+    """The body of a refresh and of a logout."""
 
     refresh_token: Token
 
@@ -110,14 +112,14 @@ class LoggedOut(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ConsoleLogin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a browser comes in: by the code of a link, or by a password."""
+    """A browser's login: by the code of a link, or by user and password."""
 
     code: Annotated[str, Meta(max_length=200)] = ""
     user: Annotated[str, Meta(max_length=63)] = ""
     password: Secret = ""
     tenant: Annotated[str, Meta(max_length=63)] = ""
     instead: bool = False
-    """Also where the browser is logged in as somebody else, whose session ends then."""
+    """Whether to replace a session of another user in this browser."""
 
 
 class ConsoleSession(msgspec.Struct, frozen=True, rename="camel"):
@@ -126,9 +128,9 @@ class ConsoleSession(msgspec.Struct, frozen=True, rename="camel"):
     logged_in: bool
     version: str
     note: str = ""
-    """Why it is not, where it once was."""
+    """Why an earlier session has ended."""
     csrf: str = ""
-    """What to send as the header Doorward-CSRF with every request. Only the answer of the login has it."""
+    """Send this as the Doorward-CSRF header with every request. Only the answer to the login contains it."""
     id: str = ""
     tenant: str = ""
     user: str = ""

@@ -1,4 +1,4 @@
-"""The parts of the OpenAPI document that are the same whatever the routes are: problems, health, and a few headers."""
+"""Fixed parts of the OpenAPI document: tags, problems, health and common headers."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from doorward.doors.statuses import HTTP_STATUS
 
 REFERENCE = "#/components/schemas/{name}"
 TAGS = {
-    "commands": "Find out what may be run, and run it",
-    "agent": "Say in plain words what you want",
-    "executions": "What runs, what ran, and what it wrote",
-    "approvals": "Questions to people, and their answers",
-    "rooms": "Rooms, their members and messages",
-    "recipes": "The rules of rooms",
-    "personas": "The AIs of the house",
-    "models": "What personas think with",
-    "audit": "The record of everything that was asked",
+    "commands": "Find and run commands",
+    "agent": "Ask the keeper in plain words",
+    "executions": "Running and past calls, and their output",
+    "approvals": "Calls that wait for approval, and the decisions",
+    "rooms": "Rooms, members and messages",
+    "recipes": "The rules that govern rooms",
+    "personas": "AI members of rooms",
+    "models": "Model providers for personas and the keeper",
+    "audit": "The ledger of all calls",
     "data": "Collections of records",
-    "events": "What happens, as it happens",
-    "auth": "Passwords, and the tokens they are exchanged for",
+    "events": "Live events",
+    "auth": "Login with passwords and access tokens",
     "tokens": "Tokens for agents and programs",
-    "users": "The people of your tenant",
-    "console": "What the page in the browser needs beside the rest",
-    "house": "Whether Doorward is well",
+    "users": "Users of your tenant",
+    "console": "Login and event stream of the browser console",
+    "house": "Health of the server",
 }
 HEALTH = {
     "operationId": "health",
     "tags": ["house"],
-    "summary": "Whether Doorward is well; degraded while a recipe or the catalogue is not valid",
+    "summary": "Report the health of the server; degraded while a recipe or the catalogue is not valid",
     "parameters": [],
     "security": [],
     "responses": {
@@ -56,22 +56,22 @@ HEALTH = {
 STATUSES = sorted({HTTP_STATUS[code] for code in problems.TITLES} | {one.status for one in problems.OF_HTTP.values()})
 PROBLEM = {
     "type": "object",
-    "description": "Problem details (RFC 9457), with what the gate says beside them",
+    "description": "Problem details (RFC 9457), with fields of the gate's outcome",
     "properties": {
-        "type": {"type": "string", "description": "Where the code is described"},
+        "type": {"type": "string", "description": "Link to the description of the code"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What is wrong, what would be valid, what was given"},
+        "detail": {"type": "string", "description": "What is wrong, what is valid and what was given"},
         "code": {"enum": sorted({*problems.TITLES, *problems.OF_HTTP})},
-        "outcome": {"enum": ["refused", "failed"], "description": "Whether it never began, or began and ended badly"},
+        "outcome": {"enum": ["refused", "failed"], "description": "refused: nothing ran; failed: it started"},
         "retry": {"enum": ["never", "after_fix", "later"]},
-        "retryAfter": {"type": "number", "description": "Seconds after which it may be tried again"},
+        "retryAfter": {"type": "number", "description": "Seconds to wait before a retry"},
         "effect": {"enum": ["none", "done", "unknown"], "description": "Whether anything changed"},
         "hint": {"type": "string"},
         "rule": {"type": "string", "description": "The rule that decided"},
-        "call": {"type": "string", "description": "The execution, or what was asked, as the record has it"},
+        "call": {"type": "string", "description": "The id of the call in the ledger"},
         "command": {"type": "string"},
-        "result": {"description": "What there is to show for a failure, such as what a program wrote"},
+        "result": {"description": "Details of a failure, such as a program's output"},
     },
     "required": ["type", "title", "status", "detail", "code"],
 }
@@ -79,14 +79,14 @@ LAST = {
     "name": "Last-Event-ID",
     "in": "header",
     "required": False,
-    "description": "The id of the last event that came, to go on behind it",
+    "description": "Id of the last received event. The stream continues after it.",
     "schema": {"type": "string", "maxLength": 64},
 }
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same key and body again give the first answer again, and run nothing",
+    "description": "A repeated request with the same key and body returns the first answer and runs nothing",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[\\x21-\\x7e]+$"},
 }
 

@@ -1,4 +1,4 @@
-"""An operation of the OpenAPI document as a line of curl that can be typed as it stands, with samples filled in."""
+"""Renders an operation of the OpenAPI document as a curl command with sample values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from urllib.parse import quote
 from doorward.doors.rest.reading import EVENT_STREAM, JSON
 
 SAMPLE = "x-doorward-sample"
-"""Where the document has a value of a parameter for people to try. Programs are not given it: some samples delete."""
+"""Extension key of a sample value for people. It is not a standard `example`, because tools run those and some
+samples delete."""
 _NAMED = re.compile(r"\{(\w+)\}")
 
 
 def curl(method: str, path: str, one: Mapping[str, Any], body: Mapping[str, Any], here: str) -> str:
-    """`body` is the schema of its body, if it has one, and `here` the address of the server."""
+    """`body` is the schema of the request body, and `here` the URL of the server."""
     lines = ["curl" if method == "GET" else f"curl -X {method}"]
     if _only_streams(one):
         lines[0] += " -N"
@@ -35,7 +36,7 @@ def curl(method: str, path: str, one: Mapping[str, Any], body: Mapping[str, Any]
 
 
 def _address(path: str, parameters: list[Mapping[str, Any]]) -> str:
-    """A path with its parts filled in, since curl reads braces in its own way, and with what the query must have."""
+    """The path with sample values, because curl interprets braces, and with the required query parameters."""
     samples = {spec["name"]: quote(str(spec.get(SAMPLE, spec["name"].upper())), safe="") for spec in parameters}
     needed = [spec["name"] for spec in parameters if spec["in"] == "query" and spec["required"]]
     query = "?" + "&".join(f"{name}={samples[name]}" for name in needed) if needed else ""

@@ -1,6 +1,6 @@
-"""What is on its way to those who follow something: written once for all of them, and waiting for each within bounds.
+"""Fan-out of events to many streams: each event is encoded once, and queued for each follower within bounds.
 
-Many follow the same room and the same house, so whatever is done for each of them alone is to be little.
+Many clients follow the same room, so the work for each client must be small.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Frame(NamedTuple):
-    """One event of a stream. Its data is written already; under which name and id it is sent, each stream says."""
+    """One event with encoded data. A stream may send it under another name and id."""
 
     name: str
     id: str
@@ -36,7 +36,7 @@ class Frame(NamedTuple):
 
 
 class Shared(Generic[T]):
-    """The newest things as they are sent: each is written once, however many hear of it."""
+    """Cache of encoded events: each is encoded once for all followers."""
 
     def __init__(self, write: Callable[[T], Frame]) -> None:
         self._write = write
@@ -54,10 +54,10 @@ class Shared(Generic[T]):
 
 
 class Waiting(Generic[T]):
-    """What waits for one follower: bounded, since one that reads slowly must not cost memory."""
+    """The bounded queue of one follower, so that a slow reader cannot use up memory."""
 
     def __init__(self, most: int, replaces: Callable[[T, T], bool] | None = None) -> None:
-        """`replaces` says whether something new makes the one before it needless."""
+        """`replaces` tells whether a new item makes the one before it obsolete."""
         self._most = most
         self._replaces = replaces
         self._kept: list[T] = []
@@ -68,7 +68,7 @@ class Waiting(Generic[T]):
         self.overflowed = False
 
     def put(self, one: T, within: float = 0.0) -> None:
-        """Keep one more. It may wait for others, but no longer than so many seconds."""
+        """Add an item. It may wait up to `within` seconds to be sent together with others."""
         if self._replaces is not None and self._kept and self._replaces(one, self._kept[-1]):
             self._kept[-1] = one
         elif len(self._kept) >= self._most:
@@ -81,7 +81,7 @@ class Waiting(Generic[T]):
             self._soon = self._loop.call_later(within, self._wake)
 
     async def take(self, seconds: float) -> list[T]:
-        """What waits, as soon as it has to go; after so many seconds whatever there is."""
+        """The queued items, as soon as they are due, and at the latest after `seconds`."""
         if not self._due:
             self._woken = self._loop.create_future()
             timer = self._loop.call_later(seconds, self._wake)
@@ -96,7 +96,7 @@ class Waiting(Generic[T]):
         return taken
 
     def close(self) -> None:
-        """Nobody takes anything any more."""
+        """Stop the timer when the follower leaves."""
         self._forget_timer()
 
     def _wake(self) -> None:

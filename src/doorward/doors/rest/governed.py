@@ -1,4 +1,4 @@
-"""From a request to the gate and back: the one way by which this door asks for anything."""
+"""Passes requests to the gate and turns outcomes into responses. Every REST call goes through here."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from doorward.model import Credential, Outcome
 from doorward.model import Request as Asked
 
 DOOR = "rest"
-_NO_BEARER = "The Authorization header must be there once, as `Bearer TOKEN`; given was another form."
+_NO_BEARER = "Send one Authorization header of the form `Bearer TOKEN`; another form was given."
 _encode = msgspec.json.Encoder().encode
 
 
 class Governed:
-    """Asks the gate on behalf of whoever sent a request."""
+    """Runs commands through the gate for the sender of a request."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
 
     async def vouched(self, request: Request, command: str) -> Credential:
-        """What the request shows for its caller. A refusal comes before its body is read, and is recorded."""
+        """The credential of the request, checked. A refusal comes before the body is read, and is recorded."""
         offered = reading.credentials(request)
         if offered[0].browser:
             await self._of_our_page(request, command)
@@ -49,7 +49,7 @@ class Governed:
         raise Answered(problems.of_outcome(outcome))
 
     async def _of_our_page(self, request: Request, command: str) -> None:
-        """A cookie goes along by itself; what a page of another site sends with it is refused, and that is recorded."""
+        """Refuse and record requests from pages of other sites, because browsers send cookies with them too."""
         try:
             reading.of_our_page(request)
         except HttpProblem as problem:
@@ -59,7 +59,7 @@ class Governed:
             raise
 
     async def asked(self, operation: Operation, command: Command, request: Request) -> tuple[Asked, bytes]:
-        """A request of the table as the gate takes it, and the body it came with."""
+        """The gate's request for an operation, and the body."""
         reading.accepts(request, [reading.JSON])
         credential = await self.vouched(request, command.name)
         free = operation.free(command)
@@ -85,12 +85,12 @@ class Governed:
         return asked, body
 
     async def outcome(self, request: Request, asked: Asked, watch: Watch | None = None) -> Outcome | None:
-        """How it ended, or None when the client hung up before, which cancels it."""
+        """The outcome, or None when the client disconnected first, which cancels the call."""
         return await attended(request.receive, self.gate.handle(asked, watch))
 
 
 def answered(outcome: Outcome | None, *, whole: bool = False, created: bool = False) -> Response:
-    """An outcome as a response: the result of what was done, or all of the outcome where that is asked for."""
+    """An outcome as a response: its result, or with `whole` the complete outcome."""
     if outcome is None:
         return Response(status_code=HUNG_UP)
     if outcome.status in ("refused", "failed"):
@@ -113,16 +113,16 @@ def _given(operation: Operation, body: bytes, free: Mapping[str, Any]) -> dict[s
         try:
             return {operation.whole: body.decode()}
         except UnicodeDecodeError as error:
-            raise BadParams(f"The body is not UTF-8: byte {error.start} is wrong.") from error
+            raise BadParams(f"The body must be UTF-8; byte {error.start} is not valid.") from error
     given = reading.parsed(body)
     for name in given:
         if name not in free:
-            raise BadParams(f"Unknown parameter {name[:80]!r}; valid in the body: {', '.join(free) or 'none'}.")
+            raise BadParams(f"Unknown parameter {name[:80]!r}. The body takes {', '.join(free) or 'no parameters'}.")
     return given
 
 
 def _filter(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
-    """The query parameters that narrow a list, as one filter."""
+    """The query parameters that narrow a list, combined into one filter."""
     where: dict[str, dict[str, str]] = {}
     for name, match in operation.matches.items():
         if name in query:
@@ -131,5 +131,5 @@ def _filter(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Values as the text from which the gate reads them by the command's schema."""
+    """Values as text, which the gate parses by the command's schema."""
     return {name: one if isinstance(one, str) else _encode(one).decode() for name, one in values.items()}

@@ -1,9 +1,11 @@
-"""Idempotency keys: whoever asks again with the same key gets the first answer again, and nothing runs twice.
+"""Idempotency keys: a repeated request with the same key returns the first answer and runs nothing.
 
-Only what ran is remembered. A refusal changed nothing, so the same may be asked again; an answer that holds a secret,
-or is very long, is not kept, and asking again says so. A command that takes a key itself, such as room/say, does
-nothing twice by that, so it is asked again where no answer is kept, be it that the server died in the middle. A kept
-answer is given to a credential that reaches just as far as the first, and only while the gate would still let it ask.
+- Only calls that ran are stored. A refused call changed nothing, so it may run again.
+- An answer that contains a secret or is very long is not stored; a repeated request gets an error that says so.
+- A command that takes a key itself, such as room/say, is safe to repeat. It runs again when no answer is stored, for
+  example after the server died in the middle.
+- A stored answer is returned only to a credential with the same reach as the first, and only while the gate would
+  still allow the request.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class Once:
         outcome: Callable[[Asked, Watch | None], Awaitable[Outcome | None]],
         shown: Callable[[Outcome | None], Response],
     ) -> Response:
-        """The answer to a request, or the one that was given before to the same request with the same key."""
+        """Answer a request, or return the stored answer of the same request with the same key."""
         key = _key(request)
         if not key:
             return shown(await outcome(asked, None))
@@ -88,7 +90,7 @@ class Once:
             self._running.discard((caller, key))
 
     def _repeatable(self, asked: Asked, key: str) -> tuple[Asked, bool]:
-        """What is asked, with the key in it where its command takes one: that can be asked again at any time."""
+        """The request, with the key as a parameter if its command takes one, and whether it is safe to repeat."""
         try:
             name = self._registry.resolve(asked.command).facts.once_by
         except DoorwardError:
@@ -98,19 +100,19 @@ class Once:
         return msgspec.structs.replace(asked, params={name: key, **(asked.params or {})}), True
 
     def _fingerprint(self, request: Request, body: bytes) -> str:
-        """Exactly what was asked, as a keyed hash: nobody can guess a password in it from the database."""
+        """A keyed hash of the request, so that nobody can guess a password in it from the database."""
         digest = hashlib.blake2b(key=self._secret, digest_size=32)
         for part in (request.method.encode(), request.url.path.encode(), str(request.url.query).encode(), body):
             digest.update(len(part).to_bytes(8, "big") + part)
         return digest.hexdigest()
 
     def not_here(self, request: Request) -> None:
-        """Refuse a key where no answer could be given again."""
+        """Refuse a key on a request whose answer cannot be stored."""
         if _key(request):
-            raise BadParams("An answer that is streamed cannot be given again; leave out the Idempotency-Key.")
+            raise BadParams("A streamed answer cannot be repeated. Leave out the Idempotency-Key.")
 
     async def _before(self, caller: str, key: str, fingerprint: str) -> dict[str, Any] | None:
-        """What is known of the same request before; None when there was none, and then the key is taken for it."""
+        """The stored record of the same request. If there is none, reserve the key and return None."""
         now = self._clock.now()
         found = await sql.find(self._store, caller, key, now - self._kept)
         if found is None:
@@ -120,21 +122,21 @@ class Once:
                 raise _in_use() from error
             return None
         if found["asked"] != fingerprint:
-            raise HttpProblem("key_reused", "This Idempotency-Key was used for another request; take a new key.")
+            raise HttpProblem("key_reused", "This Idempotency-Key was used for another request. Use a new key.")
         return found
 
     async def _holds(self, caller: Caller, before: dict[str, Any]) -> bool:
-        """Whether an answer is still worth giving: a ticket that can lead to nothing any more is not."""
+        """Whether a stored answer is still useful. One with an expired or decided ticket is not."""
         if before["status"] != HTTP_STATUS["approval_needed"] or before["body"] is None:
             return True
         ticket = msgspec.json.decode(before["body"], type=_Parked).ticket
         return (await self._approvals.find(caller.tenant, ticket)).state in ("pending", "approved")
 
     async def _refusal(self, caller: Caller, asked: Asked) -> Outcome | None:
-        """How the gate refuses what it would not let this caller ask for any more, with its record; else None.
+        """The gate's recorded refusal, if it would no longer allow this request; else None.
 
-        The gate is asked itself only once it is known that it refuses, and with nothing awaited in between that could
-        change its mind; what came with a ticket cannot run again anyway, since the ticket is spent.
+        `Gate.handle` runs only after `Gate.explain` refused, with no await in between that could change the decision.
+        A request with a ticket cannot run again anyway, because the ticket is used up.
         """
         try:
             meant = asked
@@ -148,9 +150,9 @@ class Once:
         return None if allowed else await self._gate.handle(asked)
 
     async def _remember(self, caller: str, key: str, outcome: Outcome | None, began: str, response: Response) -> None:
-        """What was answered; when that cannot be stored, a second request is told that it is not kept.
+        """Store the answer. If that fails, a repeated request gets an error that says that no answer is stored.
 
-        Whoever hung up has no answer, but the call that began for it.
+        When the client disconnected there is no answer, but the call that started for it is stored.
         """
         body = bytes(response.body)
         text = body.decode()
@@ -164,11 +166,11 @@ class Once:
         try:
             await self._store.write(statement, durable=False)
         except LedgerUnavailable as error:
-            log.warning("an answer could not be kept for its key: %s", error)
+            log.warning("an answer could not be stored for its idempotency key: %s", error)
 
 
 class _Began:
-    """Hears which call a request became."""
+    """Remembers the id of the call that a request started."""
 
     def __init__(self) -> None:
         self.call = ""
@@ -179,25 +181,25 @@ class _Began:
 
 
 class _Parked(msgspec.Struct, frozen=True):
-    """What must be known of an answer that says to wait for people."""
+    """The ticket in a stored answer of a call that waits for approval."""
 
     ticket: str
 
 
 def _again(found: dict[str, Any]) -> Response:
-    """The answer that was given before."""
+    """The stored answer as a response."""
     if found["body"] is None and (not found["call"] or found["status"] == HUNG_UP):
         raise HttpProblem(
             "not_kept",
-            "This request was made before and never answered: the server ended, or its caller hung up. If it may have "
-            "changed anything, the ledger says so; to ask again, take a new key.",
+            "This request was sent before but never answered: the server stopped, or the client disconnected. Check "
+            "the ledger for its effects. To run it again, use a new key.",
             call=found["call"],
         )
     if found["body"] is None:
         raise HttpProblem(
             "not_kept",
-            "This request was answered before, and its answer is not kept: it held a secret, or was very long. Look at "
-            "its execution, or ask with a new key.",
+            "This request was answered before, but its answer was not stored: it contained a secret or was very long. "
+            "Look at its execution, or use a new key.",
             call=found["call"],
         )
     media = JSON if found["status"] < 400 else MEDIA_TYPE
@@ -210,25 +212,25 @@ def _again(found: dict[str, Any]) -> Response:
 def _in_use() -> HttpProblem:
     return HttpProblem(
         "key_in_use",
-        "A request with this Idempotency-Key is on its way; wait for its answer.",
+        "A request with this Idempotency-Key is still running. Wait for its answer.",
         headers={"Retry-After": "1"},
     )
 
 
 def _key(request: Request) -> str:
-    """The hash of the key that a request names, or "" when it names none."""
+    """The hash of the request's key, or "" when it has none."""
     given = request.headers.getlist(HEADER)
     if not given:
         return ""
     if len(given) != 1 or not _KEY.fullmatch(given[0]):
         raise BadParams(
-            f"An Idempotency-Key is one word of 1 to 200 visible characters; given {shortened(', '.join(given))}."
+            f"Idempotency-Key must be one word of 1 to 200 visible characters; given {shortened(', '.join(given))}."
         )
     return hashlib.sha256(given[0].encode()).hexdigest()
 
 
 def _who(caller: Caller) -> str:
-    """Whose a key is: of one caller, by credentials that reach equally far."""
+    """The owner of a key: a caller, with the reach of its credential."""
     rooms = "*" if caller.rooms is None else " ".join(sorted(caller.rooms))
     parts = (*principal_of(caller), caller.access.label, rooms)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of routes and the commands' own schemas."""
+"""The OpenAPI document, generated from the routes and the commands' schemas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from doorward.registry import Registry
 
 
 class Document:
-    """Made once, and served as the same bytes to everybody: it tells what there is, not who may."""
+    """The document, built once and served as the same bytes to everybody. It lists operations, not permissions."""
 
     def __init__(self, registry: Registry) -> None:
         self.content = build(registry)
@@ -56,7 +56,7 @@ def build(registry: Registry) -> dict[str, Any]:
         "info": {
             "title": "Doorward",
             "version": __version__,
-            "description": "The one door between AIs and real machines. Every operation passes the same gate.",
+            "description": "A governed door between AIs and real machines. Every operation passes the same gate.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -68,7 +68,7 @@ def build(registry: Registry) -> dict[str, Any]:
             "responses": problem_responses(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "headers": {
-                "call": {"description": "The execution, as the record has it", "schema": {"type": "string"}},
+                "call": {"description": "The id of the call in the ledger", "schema": {"type": "string"}},
                 "retryAfter": {"description": "Whole seconds", "schema": {"type": "integer", "minimum": 1}},
             },
         },
@@ -112,7 +112,7 @@ def _of_table(operation: Operation, command: Command, schemas: dict[str, Any]) -
         parameters.append(KEY)
     returns = {"type": "object"} if operation.dry_run or command.returns is None else command.returns
     done = {
-        "description": "Done" if not operation.dry_run else "What would be decided and done",
+        "description": "Done" if not operation.dry_run else "The decision and the effects that a real run would have",
         "headers": {"Doorward-Call": {"$ref": "#/components/headers/call"}},
         "content": {JSON: {"schema": _lifted(returns, f"{command.name}/result", schemas)}},
     }
@@ -151,7 +151,7 @@ def _of_own(own: Own, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a type, kept among the components; a schema stays as it is, and a text names a component."""
+    """The schema of a type, stored in the components. A dict is a schema already; a string names a component."""
     if kind is None:
         return {"type": "object"}
     if isinstance(kind, str):
@@ -164,7 +164,7 @@ def _schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lifted(schema: dict[str, Any], name: str, schemas: dict[str, Any]) -> dict[str, Any]:
-    """A command's schema as part of this document: what it defines for itself moves to the components."""
+    """A command's schema for this document, with its `$defs` moved to the components."""
     schema = copy.deepcopy(schema)
     schema.pop("$schema", None)
     own = schema.pop("$defs", {})
@@ -173,7 +173,7 @@ def _lifted(schema: dict[str, Any], name: str, schemas: dict[str, Any]) -> dict[
     def turned(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: turned(one) for key, one in value.items()}
-        if isinstance(value, str) and value.startswith("#/$defs/"):  # of a $ref, or of what tells kinds apart
+        if isinstance(value, str) and value.startswith("#/$defs/"):  # in a $ref or a discriminator
             return REFERENCE.format(name=prefix + value.removeprefix("#/$defs/"))
         return [turned(one) for one in value] if isinstance(value, list) else value
 
@@ -183,7 +183,7 @@ def _lifted(schema: dict[str, Any], name: str, schemas: dict[str, Any]) -> dict[
 
 
 def _samples(operation: Operation, command: Command) -> dict[str, Any]:
-    """A value for each parameter that an example of the command has one for; the first that fits counts most."""
+    """Sample values of parameters from the command's examples. Earlier examples take precedence."""
     fixed = operation.fixed
     fitting = [one.params for one in command.facts.examples if one.params == {**one.params, **fixed}]
     return {name: value for params in reversed(fitting) for name, value in params.items()}
@@ -213,13 +213,13 @@ def _sampled(sample: Any) -> dict[str, Any]:
 
 
 def _text_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A parameter in a path is a text, and never an empty one."""
+    """The schema of a path parameter: a non-empty string."""
     kept: dict[str, Any] = {key: spec[key] for key in ("maxLength", "pattern") if key in spec}
     return {"type": "string", "minLength": 1, **kept}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """In a query, null is said by leaving the parameter out."""
+    """Remove null from a schema: in a query, a missing parameter means null."""
     if "anyOf" in schema:
         kinds = [one for one in schema["anyOf"] if one.get("type") != "null"]
         rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
@@ -228,7 +228,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_plain(schema: dict[str, Any]) -> bool:
-    """Whether a value is written in a query as it is, and not as JSON."""
+    """Whether a query value is plain text rather than JSON."""
     if "enum" in schema:
         return True
     return schema.get("type") in ("string", "integer", "number", "boolean")
@@ -236,9 +236,14 @@ def _is_plain(schema: dict[str, Any]) -> bool:
 
 def _parked() -> dict[str, Any]:
     content = {JSON: {"schema": {"$ref": REFERENCE.format(name="Outcome")}}}
-    return {"202": {"description": "A person is asked first; resume with the ticket", "content": content}}
+    return {
+        "202": {
+            "description": "Waiting for approval. When it is approved, run the call again with the ticket.",
+            "content": content,
+        }
+    }
 
 
 def _problems() -> dict[str, Any]:
-    """All of them for every operation: any may be refused, and any may break."""
+    """All problem responses, for every operation: any can be refused or fail."""
     return {str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in STATUSES}

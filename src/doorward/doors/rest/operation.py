@@ -1,4 +1,4 @@
-"""One row of the table of routes: which request asks for which command, and how its parts become parameters."""
+"""A REST operation: which request runs which command, and how its parts become parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Match(NamedTuple):
-    """A query parameter that becomes one condition of a filter."""
+    """A query parameter that becomes a condition of a filter."""
 
     field: str
     operator: str
@@ -25,40 +25,40 @@ class Match(NamedTuple):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that is a thin translation of one command."""
+    """A route that runs one command."""
 
     id: str
     method: Method
     path: str
-    """Below the prefix; a name in braces is the command's parameter of that name."""
+    """Path below the prefix. A name in braces is the command's parameter of that name."""
     command: str
     tag: str
     summary: str
     fixed: Mapping[str, Any] = {}
-    """Parameters that the route itself gives."""
+    """Parameters that the route sets."""
     matches: Mapping[str, Match] = {}
-    """Query parameters that together become the parameter `filter`."""
+    """Query parameters that are combined into the parameter `filter`."""
     without: tuple[str, ...] = ()
-    """Parameters of the command that this route does not take."""
+    """Parameters of the command that this route does not accept."""
     whole: str = ""
-    """The parameter that takes the body as it is, as text, instead of an object of parameters."""
+    """The parameter that receives the raw body as text, instead of an object of parameters."""
     creates: bool = False
-    """Whether success is told as 201."""
+    """Whether success has the status 201."""
     dry_run: bool = False
-    """Whether it only says what the command would do."""
+    """Whether the command is only simulated."""
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The parameters that stand in the path."""
+        """The parameters in the path."""
         return names_in(self.path)
 
     @property
     def in_query(self) -> bool:
-        """Whether the command's parameters come in the query, as they do where there is no body."""
+        """Whether the parameters are in the query, because the method has no body."""
         return self.method in ("GET", "DELETE")
 
     def free(self, command: Command) -> dict[str, Any]:
-        """The command's parameters, with their schemas, that the path and the route itself leave open."""
+        """The command's parameters that the path and the route do not set, with their schemas."""
         taken = {*self.named, *self.fixed, *self.without, self.whole, *(["filter"] if self.matches else [])}
         return {name: spec for name, spec in command.schema["properties"].items() if name not in taken}
 
@@ -68,5 +68,5 @@ def names_in(path: str) -> tuple[str, ...]:
 
 
 def shown_path(path: str) -> str:
-    """A path as documents write it: with the prefix, and without the words that only the router reads."""
+    """A path for documents: with the prefix and without Starlette's converters."""
     return PREFIX + path.replace(":path}", "}")

@@ -1,4 +1,4 @@
-"""The paths beside the table: what is no single command, or answers in another way. Data, like the rest."""
+"""Custom routes: operations that are not a single command, or that answer in another format."""
 
 from __future__ import annotations
 
@@ -28,10 +28,15 @@ from doorward.doors.rest.operation import Method
 from doorward.doors.rest.reading import EVENT_STREAM, JSON
 from doorward.rooms.sessions import Grant
 
-ROOM = {"type": "string", "maxLength": 200, "description": "The room you act in; people may leave it out"}
+ROOM = {"type": "string", "maxLength": 200, "description": "The room to run in. Optional for people."}
 _TEXT: dict[str, Any] = {"type": "string"}
 _ROOM_NAME: dict[str, Any] = {**_TEXT, "maxLength": 63, "description": "The room's name", SAMPLE: "general"}
-_COMMAND = {**_TEXT, "maxLength": 200, "description": "The command's name; data_list is data/list", SAMPLE: "data_list"}
+_COMMAND = {
+    **_TEXT,
+    "maxLength": 200,
+    "description": "The command's name; data_list means data/list",
+    SAMPLE: "data_list",
+}
 _EXECUTION = {**_TEXT, "maxLength": 64, "description": "The execution", SAMPLE: "01k9x2m4q7ab3cde"}
 _FILE = {**_TEXT, "maxLength": 64, "description": "The file", SAMPLE: "01k9x2m4q7ab3cde"}
 BYTES = "application/octet-stream"
@@ -39,7 +44,7 @@ _YES: dict[str, Any] = {"type": "boolean", "default": False}
 
 
 class Own(msgspec.Struct, frozen=True, kw_only=True):
-    """A path that has a handler of its own."""
+    """A route with its own handler."""
 
     id: str
     method: Method
@@ -47,7 +52,7 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
     tag: str
     summary: str
     named: Mapping[str, Mapping[str, Any]] = {}
-    """The schemas of what stands in the path."""
+    """Schemas of the path parameters."""
     query: Mapping[str, Mapping[str, Any]] = {}
     body: Any = None
     """The type of the body, or a schema."""
@@ -67,7 +72,7 @@ OWN = (
         method="POST",
         path="/run",
         tag="commands",
-        summary="Run a command, or resume one that was approved",
+        summary="Run a command, or continue an approved one with its ticket",
         body=Run,
         answer="Outcome",
         formats=(JSON, EVENT_STREAM),
@@ -78,13 +83,13 @@ OWN = (
         method="POST",
         path="/commands/{command:path}/run",
         tag="commands",
-        summary="Run the command that the path names; the body is its parameters",
+        summary="Run the command in the path with the body as its parameters",
         named={"command": _COMMAND},
         query={
             "room": ROOM,
-            "ticket": {**_TEXT, "maxLength": 64, "description": "Resumes what a person has approved meanwhile"},
-            "dryRun": {**_YES, "description": "Only say what would be decided and done"},
-            "cache": {**_YES, "description": "Take a result of the last minute where one is kept"},
+            "ticket": {**_TEXT, "maxLength": 64, "description": "Ticket of an approved call to run"},
+            "dryRun": {**_YES, "description": "Report the decision and the effects without running the command"},
+            "cache": {**_YES, "description": "Return a cached result of the last minute if there is one"},
         },
         body={"type": "object"},
         answer="Outcome",
@@ -96,7 +101,7 @@ OWN = (
         method="POST",
         path="/agent/ai",
         tag="agent",
-        summary="Say in plain words what you want; the keeper does it by commands, and answers with each of them",
+        summary="Ask the keeper in plain words; it runs commands and lists them in its answer",
         body=Ai,
         answer=Answer,
         formats=(JSON, EVENT_STREAM, JSON_LINES),
@@ -107,7 +112,7 @@ OWN = (
         method="POST",
         path="/explain",
         tag="commands",
-        summary="What would be decided about a command, and by which rule; runs and records nothing",
+        summary="Explain the decision about a command and its rule, without running or recording it",
         body=Explain,
         example={"command": "file/write", "room": "general"},
     ),
@@ -116,12 +121,16 @@ OWN = (
         method="GET",
         path="/commands",
         tag="commands",
-        summary="Exactly the commands that you may run in a room",
+        summary="List the commands that you may run in a room",
         query={
             "room": ROOM,
-            "search": {**_TEXT, "maxLength": 500, "description": "What you want to do, in a few words; best first"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50, "description": "At most so many"},
-            "cursor": {**_TEXT, "maxLength": 20, "description": "Where to go on: `next` of the page before"},
+            "search": {
+                **_TEXT,
+                "maxLength": 500,
+                "description": "Your task in a few words. The best matches come first.",
+            },
+            "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50, "description": "Items in a page"},
+            "cursor": {**_TEXT, "maxLength": 20, "description": "Cursor returned by the previous page"},
         },
         answer=Offers,
     ),
@@ -130,7 +139,7 @@ OWN = (
         method="GET",
         path="/executions/{execution}/stream",
         tag="executions",
-        summary="Follow an execution: its state, what it wrote and writes, and its end",
+        summary="Stream an execution: its state, its output and its end",
         named={"execution": _EXECUTION},
         query={
             "room": ROOM,
@@ -139,7 +148,7 @@ OWN = (
                 "minimum": 0,
                 "maximum": 100_000_000,
                 "default": 0,
-                "description": "The first character to tell; Last-Event-ID says the same",
+                "description": "Index of the first character of output. Last-Event-ID overrides it.",
             },
         },
         formats=(EVENT_STREAM,),
@@ -149,10 +158,14 @@ OWN = (
         method="GET",
         path="/events",
         tag="events",
-        summary="What happens in your rooms, as it happens; Last-Event-ID goes on after that event",
+        summary="Stream the events of your rooms; Last-Event-ID continues after that event",
         query={
             "room": ROOM,
-            "only": {**_TEXT, "maxLength": 200, "description": "Only these, such as approval or chat:message-received"},
+            "only": {
+                **_TEXT,
+                "maxLength": 200,
+                "description": "Only events of this kind, such as approval or chat:message-received",
+            },
         },
         formats=(EVENT_STREAM,),
     ),
@@ -161,13 +174,13 @@ OWN = (
         method="GET",
         path="/rooms/{name}/stream",
         tag="rooms",
-        summary="Everything in a room as it happens; Last-Event-ID goes on after that revision, after a restart too",
+        summary="Stream everything in a room; Last-Event-ID continues after that revision",
         named={"name": _ROOM_NAME},
         query={
             "since": {
                 "type": "integer",
                 "minimum": 0,
-                "description": "The revision behind which to begin; Last-Event-ID says the same",
+                "description": "Revision after which to start. Last-Event-ID overrides it.",
             }
         },
         formats=(EVENT_STREAM,),
@@ -177,7 +190,7 @@ OWN = (
         method="POST",
         path="/rooms/{name}/typing",
         tag="rooms",
-        summary="Tell those who follow a room that you type; nothing is kept of it",
+        summary="Send a typing indicator to the followers of a room; it is not stored",
         named={"name": _ROOM_NAME},
         answer=Told,
     ),
@@ -186,11 +199,11 @@ OWN = (
         method="POST",
         path="/rooms/{name}/attachments",
         tag="rooms",
-        summary="Bring a file, which is the body, for a message to come with; its id goes into that message",
+        summary="Upload an attachment as the body, and use its id in a message",
         named={"name": _ROOM_NAME},
         query={
             "room": ROOM,
-            "file": {**_TEXT, "minLength": 1, "maxLength": 500, "default": "file", "description": "What it is called"},
+            "file": {**_TEXT, "minLength": 1, "maxLength": 500, "default": "file", "description": "File name"},
         },
         body={"type": "string", "format": "binary"},
         body_format=BYTES,
@@ -201,19 +214,19 @@ OWN = (
         method="GET",
         path="/rooms/{name}/attachments/{id}",
         tag="rooms",
-        summary="The bytes of a file that came with a message",
+        summary="Download an attachment",
         named={"name": _ROOM_NAME, "id": _FILE},
         query={"room": ROOM},
         answer={"type": "string", "format": "binary"},
         formats=("*/*",),
     ),
-    Own(id="me", method="GET", path="/me", tag="auth", summary="Whom your token speaks for", answer=Me),
+    Own(id="me", method="GET", path="/me", tag="auth", summary="Get the current identity", answer=Me),
     Own(
         id="register",
         method="POST",
         path="/auth/register",
         tag="auth",
-        summary="Make a new tenant with its first user, and log in",
+        summary="Create a tenant with its first user, and log in",
         body=Register,
         answer=Grant,
         status=201,
@@ -236,7 +249,7 @@ OWN = (
         method="POST",
         path="/auth/refresh",
         tag="auth",
-        summary="Exchange a refresh token, once, for a new pair; a second time ends the session",
+        summary="Exchange a refresh token for a new pair; using it twice ends the session",
         body=Refresh,
         answer=Grant,
         open=True,
@@ -246,7 +259,7 @@ OWN = (
         method="POST",
         path="/auth/logout",
         tag="auth",
-        summary="End the session that a refresh token belongs to",
+        summary="End the session of a refresh token",
         body=Refresh,
         answer=LoggedOut,
         open=True,
@@ -256,7 +269,7 @@ OWN = (
         method="GET",
         path="/console/session",
         tag="console",
-        summary="Whether this browser is logged in, and as whom",
+        summary="Get the login state of this browser",
         answer=ConsoleSession,
         open=True,
     ),
@@ -265,7 +278,7 @@ OWN = (
         method="POST",
         path="/console/login",
         tag="console",
-        summary="Log a browser in by a link or a password; sets its cookie",
+        summary="Log a browser in with a link or a password, and set its cookie",
         body=ConsoleLogin,
         answer=ConsoleSession,
         open=True,
@@ -284,10 +297,14 @@ OWN = (
         method="GET",
         path="/console/stream",
         tag="console",
-        summary="All that a page of the console is told: what happens, and everything in the room it shows",
+        summary="Stream events and the shown room for a page of the console",
         query={
             "room": {"type": "string", "maxLength": 200, "description": "The room that the page shows"},
-            "since": {**_TEXT, "maxLength": 100, "description": "Where to go on; Last-Event-ID says the same"},
+            "since": {
+                **_TEXT,
+                "maxLength": 100,
+                "description": "Id of the event to continue after. Last-Event-ID overrides it.",
+            },
         },
         formats=(EVENT_STREAM,),
     ),
@@ -296,7 +313,7 @@ OWN = (
         method="GET",
         path="/schemas/recipe",
         tag="recipes",
-        summary="The JSON Schema of recipes",
+        summary="Get the JSON Schema of recipes",
         open=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""`/docs`: the OpenAPI document as a page to read, with nothing from elsewhere and no script."""
+"""`/docs`: the OpenAPI document as an HTML page, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ td:first-child { white-space: nowrap }
 
 _CODE = re.compile("`([^`]+)`")
 _HERE = "{here}"
-"""Stands for the address of this server until somebody asks, since it is the one that they asked at."""
+"""Placeholder for the server's URL, filled in from each request."""
 
 
 class Page:
-    """Made once from the document it shows."""
+    """The page, rendered once."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.html = "".join(_page(document))
@@ -72,7 +72,7 @@ def _page(document: Mapping[str, Any]) -> Iterator[str]:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: REST</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
         f"<header><h1>{title} over REST</h1><p>{escape(document['info']['description'])} "
-        f'Version {document["info"]["version"]}; the same for programs: <a href="/openapi.json">openapi.json</a>.</p>'
+        f'Version {document["info"]["version"]}; for programs: <a href="/openapi.json">openapi.json</a>.</p>'
         "</header><nav aria-label='Parts'><ul>"
     )
     for tag in tags:
@@ -92,15 +92,15 @@ def _page(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _beginning() -> Iterator[str]:
-    yield "<h2>Begin</h2><p>Make a token on the machine that runs Doorward, and send it with each request:</p>"
+    yield "<h2>Get started</h2><p>Create a token on the machine that runs Doorward, and send it with each request:</p>"
     yield _block(
         "TOKEN=$(doorward token create laptop --kind human --access edit --json | jq -r .result.token)\n"
         f'curl -H "Authorization: Bearer $TOKEN" {_HERE}/api/me'
     )
     yield (
-        "<p>What is done is answered with 200 or 201. What waits for a person is answered with 202 and a ticket, which "
-        "resumes it: <code>POST /api/run</code> with the ticket alone. What is refused or fails is a "
-        '<a href="#problems">problem</a>. Agents and programs name the room they act in with <code>room</code>.</p>'
+        "<p>A call that is done returns 200 or 201. A call that waits for approval returns 202 and a ticket. When it "
+        "is approved, send <code>POST /api/run</code> with the ticket. A call that is refused or failed returns a "
+        '<a href="#problems">problem</a>. Agents and programs must name their <code>room</code>.</p>'
     )
 
 
@@ -122,7 +122,7 @@ def _operation(method: str, path: str, one: Mapping[str, Any], document: Mapping
     required = body.get("required", [])
     rows += [(name, "body", spec, name in required) for name, spec in body.get("properties", {}).items()]
     if rows:
-        yield _table("name", "in", "type", "what it is")
+        yield _table("name", "in", "type", "description")
         for name, where, spec, needed in rows:
             said = next((p.get("description", "") for p in one["parameters"] if p["name"] == name), "")
             words = _words(str(spec.get("description") or said))
@@ -135,7 +135,7 @@ def _operation(method: str, path: str, one: Mapping[str, Any], document: Mapping
 
 
 def _body(one: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of an operation's body, looked up among the components where it is kept there."""
+    """The schema of an operation's body, resolved from the components."""
     content = one.get("requestBody", {}).get("content", {})
     schema: Mapping[str, Any] = next(iter(content.values()))["schema"] if content else {}
     name = schema.get("$ref", "").rpartition("/")[2]
@@ -151,8 +151,8 @@ def _kind(spec: Mapping[str, Any]) -> str:
 
 
 def _problems() -> Iterator[str]:
-    yield '<h2 id="problems">problems</h2><p>Problem details (RFC 9457). The code says what kind of problem it is.</p>'
-    yield _table("code", "status", "what it means")
+    yield '<h2 id="problems">problems</h2><p>Problem details (RFC 9457). The code names the kind of problem.</p>'
+    yield _table("code", "status", "meaning")
     rows = [(code, HTTP_STATUS[code], title) for code, title in problems.TITLES.items()]
     rows += [(one.code, one.status, one.title) for one in problems.OF_HTTP.values()]
     for code, status, title in rows:
@@ -166,7 +166,7 @@ def _table(*heads: str) -> str:
 
 
 def _words(text: str) -> str:
-    """A sentence, in which what stands between backticks is shown as code."""
+    """Escape a sentence, and show text in backticks as code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 

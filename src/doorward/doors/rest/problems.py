@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457): every code has a title, a status and a sentence of its own."""
+"""Errors as problem details (RFC 9457). Every code has a status and a title."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from doorward.doors import problem
-from doorward.doors.problem import MEDIA_TYPE, Problem
+from doorward.doors.problem import (
+    HEAD_TOO_LARGE,
+    MEDIA_TYPE,
+    NO_SUCH_CODING,
+    NO_SUCH_VERSION,
+    NOT_HTTP,
+    NOT_OUR_PAGE,
+    OTHER_HOST,
+    OTHER_ORIGIN,
+    TOO_LARGE,
+    TOO_MANY,
+    TOO_SLOW,
+    Problem,
+)
 from doorward.doors.statuses import HTTP_STATUS
 from doorward.errors import DoorwardError, Failed
 from doorward.model import Outcome
@@ -19,58 +31,58 @@ CHALLENGE = 'Bearer realm="doorward"'
 _encode = msgspec.json.Encoder().encode
 
 TITLES = {
-    "not_authenticated": "Nobody vouches for the caller",
-    "unknown_command": "There is no such command",
-    "bad_params": "The parameters do not fit",
-    "not_permitted": "This is not permitted",
-    "too_fast": "A limit is used up",
-    "looping": "The same call again and again",
-    "overloaded": "No free place to run or to wait",
-    "out_of_energy": "The pool of energy is empty",
-    "not_approved": "No person said yes to this",
-    "not_found": "There is no such thing",
-    "conflict": "It changed since, or exists already",
-    "withdrawn": "It was cancelled while it waited",
-    "sandbox_unavailable": "Programs may not run here",
-    "ledger_unavailable": "The record could not be stored",
+    "not_authenticated": "The caller is not authenticated",
+    "unknown_command": "Unknown command",
+    "bad_params": "The parameters are not valid",
+    "not_permitted": "Not permitted",
+    "too_fast": "Rate limit reached",
+    "looping": "The same call was repeated too often",
+    "overloaded": "Too many calls or connections at once",
+    "out_of_energy": "The energy budget is used up",
+    "not_approved": "Not approved",
+    "not_found": "Not found",
+    "conflict": "It has changed, or exists already",
+    "withdrawn": "Cancelled before it started",
+    "sandbox_unavailable": "The sandbox is not available",
+    "ledger_unavailable": "The ledger record could not be stored",
     "command_failed": "The command failed",
-    "timed_out": "It took longer than it may",
-    "cancelled": "It was stopped",
-    "unreachable": "Something it needs did not answer",
-    "interrupted": "The process died in the middle",
-    "unrecorded": "It ran, but its record could not be stored",
-    "broken": "A defect of Doorward's",
-    "unusable": "This installation cannot be used as it is",
+    "timed_out": "Time limit reached",
+    "cancelled": "Cancelled",
+    "unreachable": "A service that it needs did not answer",
+    "interrupted": "The server process died while it ran",
+    "unrecorded": "It ran, but its ledger record could not be stored",
+    "broken": "A defect in Doorward",
+    "unusable": "This installation cannot be used in its current state",
 }
-"""What each code of the gate means, in a few words; a test proves that none is missing."""
+"""Title of each code of the gate. A test proves that none is missing."""
 
 OF_HTTP = {
     one.code: one
     for one in (
-        problem.NOT_HTTP,
-        problem.OTHER_HOST,
-        problem.OTHER_ORIGIN,
-        problem.NOT_OUR_PAGE,
-        Problem(404, "no_such_path", "There is no such path"),
-        Problem(405, "method_not_allowed", "This path does not take that method"),
-        Problem(406, "not_acceptable", "None of the accepted formats is offered"),
-        problem.TOO_SLOW,
-        Problem(409, "key_in_use", "A request with this key is on its way"),
-        Problem(409, "not_kept", "The first answer is not kept"),
-        problem.TOO_LARGE,
-        Problem(415, "unsupported_media_type", "The body's format is not taken"),
+        NOT_HTTP,
+        OTHER_HOST,
+        OTHER_ORIGIN,
+        NOT_OUR_PAGE,
+        Problem(404, "no_such_path", "Unknown path"),
+        Problem(405, "method_not_allowed", "The path does not accept this method"),
+        Problem(406, "not_acceptable", "None of the accepted formats is available"),
+        TOO_SLOW,
+        Problem(409, "key_in_use", "A request with this key is still running"),
+        Problem(409, "not_kept", "The first answer was not stored"),
+        TOO_LARGE,
+        Problem(415, "unsupported_media_type", "The body's format is not supported"),
         Problem(422, "key_reused", "The key belongs to another request"),
-        problem.HEAD_TOO_LARGE,
-        problem.NO_SUCH_CODING,
-        problem.TOO_MANY,
-        problem.NO_SUCH_VERSION,
+        HEAD_TOO_LARGE,
+        NO_SUCH_CODING,
+        TOO_MANY,
+        NO_SUCH_VERSION,
     )
 }
-"""What goes wrong before there is anything for the gate to decide, here or already at the listener."""
+"""Problems that occur before the gate decides anything."""
 
 
 class HttpProblem(Exception):
-    """A request that is no well-formed request of this door."""
+    """A request that this door cannot accept."""
 
     def __init__(self, code: str, detail: str, *, headers: Mapping[str, str] | None = None, call: str = "") -> None:
         super().__init__(detail)
@@ -86,7 +98,7 @@ class HttpProblem(Exception):
 
 
 def of_error(error: DoorwardError) -> Response:
-    """An error that no call stands behind."""
+    """A response for an error without a call."""
     return _of(
         error.code,
         error.message,
@@ -100,7 +112,7 @@ def of_error(error: DoorwardError) -> Response:
 
 
 def of_outcome(outcome: Outcome) -> Response:
-    """What was refused or failed."""
+    """A response for a call that was refused or failed."""
     return _of(
         outcome.code,
         outcome.message,

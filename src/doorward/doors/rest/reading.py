@@ -1,4 +1,4 @@
-"""What a request brings: its token, its body as strict JSON, its query, and what it accepts for an answer."""
+"""Reads a request: its credentials, its body as strict JSON, its query and its Accept header."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ from doorward.model import Credential
 
 LARGEST_BODY = 24 * 1024 * 1024
 LONGEST_ARRIVAL = 10.0
-"""Seconds in which the whole body of a request must have come."""
+"""Seconds in which the whole body must arrive."""
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 _NO_BEARER = "not a bearer token"
-"""Stands for whatever else an Authorization header holds, so that the gate refuses it."""
+"""Placeholder token for another form of Authorization header, so that the gate refuses it."""
 _BEARER = re.compile(r"[Bb]earer +(\S+) *")
 
 
 PROOF = "Doorward-CSRF"
-"""The header in which the console's page shows what only it can know."""
+"""The header with the console page's CSRF proof."""
 NOT_OUR_PAGE = "not a request of our page"
-"""Stands for a cookie that another site's page sent along, so that the gate refuses it."""
+"""Placeholder token for a cookie sent by another site's page, so that the gate refuses it."""
 _OUR_SITES = frozenset({"same-origin", "none"})
 _PORT = re.compile(r":([0-9]{1,5})$")
 _MOST_COOKIES = 8
-"""So many of one name are looked at; browsers send those of the narrowest path first."""
+"""Cookies of one name that are checked. Browsers send those of the narrowest path first."""
 
 
 def credentials(request: Request) -> list[Credential]:
-    """What may vouch for a request: the bearer token, from the one header that carries it, or else the console's
-    cookie and the page's proof. Who it speaks for is for the gate to say.
+    """The credentials of a request: its bearer token, or else the console's cookie with the page's CSRF proof.
 
-    There are several only where the browser sends several cookies of the console's name, as when somebody else put one
-    there for a narrower path.
+    There are several only when the browser sends several cookies of this name, for example because somebody else set
+    one for a narrower path. The gate authenticates them.
     """
     given = request.headers.getlist("authorization")
     if not given and (secrets := cookies(request)):
@@ -53,19 +52,19 @@ def credentials(request: Request) -> list[Credential]:
 
 
 def is_bearer(shown: Credential) -> bool:
-    """Whether what vouches for a request, if anything does, is of the form that is taken here."""
+    """Whether the Authorization header, if any, had the form of a bearer token."""
     return shown.token != _NO_BEARER
 
 
 def cookie_name(request: Request) -> str:
-    """The name of the console's cookie. Browsers keep cookies by host alone, so two houses on one host, on two ports,
-    would take each other's place without the port in it."""
+    """The name of the console's cookie. It contains the port, because browsers share cookies between the ports of a
+    host, and two servers would overwrite each other's cookie."""
     port = _PORT.search(request.headers.get("host", ""))
     return f"doorward_session_{port[1]}" if port else "doorward_session"
 
 
 def cookies(request: Request) -> list[str]:
-    """The secrets in cookies of the console's name."""
+    """The session secrets in the console's cookies."""
     name = cookie_name(request)
     pairs = (part.partition("=") for line in request.headers.getlist("cookie") for part in line.split(";"))
     return [value.strip() for given, _, value in pairs if given.strip() == name and value.strip()][:_MOST_COOKIES]
@@ -76,19 +75,21 @@ def proof(request: Request) -> str:
 
 
 def of_our_page(request: Request) -> None:
-    """Refuse what a browser says another site's page asks for."""
+    """Refuse a request that, as the browser reports, comes from a page of another site."""
     site = request.headers.get("sec-fetch-site", "none")
     if site not in _OUR_SITES:
-        raise HttpProblem("not_our_page", f"Only the console's own page asks for this; the request is {site[:20]}.")
+        raise HttpProblem(
+            "not_our_page", f"Only the console's own page may send this request; Sec-Fetch-Site was {site[:20]}."
+        )
 
 
 def address(request: Request) -> str:
-    """Where it came from, as far as the connection tells."""
+    """The client's address."""
     return request.client.host if request.client is not None else ""
 
 
 def accepts(request: Request, offered: Collection[str]) -> str:
-    """The format, of those offered, that this client likes best; the first where it does not care."""
+    """The offered format that the client prefers; the first if it has no preference."""
     given = ",".join(request.headers.getlist("accept"))
     if not given.strip():
         return next(iter(offered))
@@ -96,13 +97,14 @@ def accepts(request: Request, offered: Collection[str]) -> str:
     best = max(weights, key=lambda one: weights[one])
     if weights[best] <= 0:
         raise HttpProblem(
-            "not_acceptable", f"This answers with {' or '.join(offered)}; the Accept header was {shortened(given)}."
+            "not_acceptable",
+            f"The available formats are {' and '.join(offered)}; the Accept header was {shortened(given)}.",
         )
     return best
 
 
 async def body(request: Request, most: int = LARGEST_BODY) -> bytes:
-    """The whole body, which must say that it is JSON."""
+    """The whole body, whose Content-Type must be JSON."""
     read = await whole(request, most)
     if read:
         _check_media_type(request)
@@ -110,14 +112,14 @@ async def body(request: Request, most: int = LARGEST_BODY) -> bytes:
 
 
 async def whole(request: Request, most: int = LARGEST_BODY) -> bytes:
-    """The whole body, read no further than its limit and waited for no longer than it may take."""
+    """The whole body, within the limits on size and time."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > most:
-        raise _too_large(most, f"{length[:20]} bytes were announced")
+        raise _too_large(most, f"the Content-Length was {length[:20]}")
     encoding = request.headers.get("content-encoding", "")
     if media.is_encoded(encoding):
         raise HttpProblem(
-            "unsupported_media_type", f"A body is sent as it is, without a Content-Encoding; given {encoding[:40]!r}."
+            "unsupported_media_type", f"The body must not have a Content-Encoding; given {encoding[:40]!r}."
         )
     read = bytearray()
     try:
@@ -125,20 +127,20 @@ async def whole(request: Request, most: int = LARGEST_BODY) -> bytes:
             async for chunk in request.stream():
                 read += chunk
                 if len(read) > most:
-                    raise _too_large(most, "more came")
+                    raise _too_large(most, "it has more")
     except ClientDisconnect as error:
-        raise BadParams("The caller hung up before its request had come whole.") from error
+        raise BadParams("The client disconnected before its request was complete.") from error
     except TimeoutError as error:
         raise HttpProblem(
             "too_slow",
-            f"The request did not arrive whole within {LONGEST_ARRIVAL:g} s; {len(read)} bytes came.",
+            f"The body was incomplete after {LONGEST_ARRIVAL:g} s; got {len(read)} bytes.",
             headers={"Connection": "close"},
         ) from error
     return bytes(read)
 
 
 def parsed(text: bytes) -> dict[str, Any]:
-    """A body as the object it must be; none at all is an empty one."""
+    """Parse a body as a JSON object. An empty body is an empty object."""
     return object_in(text) if text.strip() else {}
 
 
@@ -153,7 +155,7 @@ def object_in(text: bytes) -> dict[str, Any]:
 
 
 def query(request: Request, known: Collection[str]) -> dict[str, str]:
-    """The query by name: each of those known, and none twice."""
+    """The query parameters by name. Unknown and repeated ones are errors."""
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in known:
@@ -166,18 +168,18 @@ def query(request: Request, known: Collection[str]) -> dict[str, str]:
 
 
 def number(query: Mapping[str, str], name: str, least: int, most: int, *, default: int) -> int:
-    """A whole number of the query."""
+    """An integer of the query."""
     given = query.get(name)
     if given is None:
         return default
     if not (given.isascii() and given.isdecimal() and len(given) <= 9 and least <= int(given) <= most):
-        raise BadParams(f"The query parameter {name} is a whole number from {least} to {most}; given {given[:80]!r}.")
+        raise BadParams(f"The query parameter {name} must be an integer from {least} to {most}; given {given[:80]!r}.")
     return int(given)
 
 
 def _too_large(most: int, given: str) -> HttpProblem:
     return HttpProblem(
-        "too_large", f"This request holds at most {most} bytes; {given}.", headers={"Connection": "close"}
+        "too_large", f"The body may have at most {most} bytes; {given}.", headers={"Connection": "close"}
     )
 
 

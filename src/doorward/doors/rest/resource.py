@@ -1,4 +1,4 @@
-"""One path and what its methods do: the right answer to methods it does not take, and to whatever goes wrong."""
+"""One path and its methods, with answers for other methods and for errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Answered(Exception):
-    """There is an answer before the way of a request is at its end."""
+    """Ends the handling of a request with this response."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Answered(Exception):
 
 
 class Resource:
-    """An application for one path."""
+    """An ASGI application for one path."""
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = dict(handlers)
@@ -51,7 +51,7 @@ class Resource:
             if handler is None:
                 raise HttpProblem(
                     "method_not_allowed",
-                    f"{request.url.path[:200]} takes {self._allow}; the request was {request.method[:20]}.",
+                    f"{request.url.path[:200]} accepts {self._allow}; given {request.method[:20]}.",
                     headers={"Allow": self._allow},
                 )
             return await handler(request)
@@ -62,12 +62,12 @@ class Resource:
         except DoorwardError as error:
             return problems.of_error(error)
         except Exception:
-            log.exception("a request broke")
+            log.exception("a request failed with a defect")
             return problems.of_error(Broken(DEFECT))
 
 
 def _without_body(response: Response) -> Response:
-    """The head alone. An answer that goes on and on has no length to tell."""
+    """The response's head only. A streamed response has no Content-Length."""
     head = Response(status_code=response.status_code, background=response.background)
     head.raw_headers = [pair for pair in response.raw_headers if pair[0] != b"transfer-encoding"]
     return head

@@ -1,4 +1,4 @@
-"""Files that come with messages, as bytes: a body becomes the parameter of a command, and what it names a body."""
+"""Upload and download of attachments as raw bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-"""Whoever brought a file is not trusted: no browser shall run it, or take it for something else than it is."""
+"""Attachments are not trusted: a browser must not run one or guess another type for it."""
 
 
 class RoomFiles:
@@ -31,7 +31,7 @@ class RoomFiles:
         self._services = services
 
     async def upload(self, request: Request) -> Response:
-        """The body as it is, whatever its sender says of it."""
+        """Store the raw body, whatever its Content-Type says."""
         reading.accepts(request, [reading.JSON])
         credential = await self._governed.vouched(request, "room/attach")
         query = reading.query(request, ["room", "file"])
@@ -54,7 +54,7 @@ class RoomFiles:
         )
 
     async def download(self, request: Request) -> Response:
-        """The bytes of a file, once the gate let its reader look at it."""
+        """Send the bytes of an attachment, after the gate allowed it."""
         credential = await self._governed.vouched(request, "room/attachment")
         query = reading.query(request, ["room"])
         name, id = str(request.path_params["name"]), str(request.path_params["id"])

@@ -1,5 +1,5 @@
-"""A room as it goes on: messages by their revision, so that whoever was away misses none and hears none twice, and
-beside them who types, looks, thinks and writes at this moment."""
+"""The live stream of a room: messages by revision, so that a client that reconnects misses none and gets none twice,
+and indicators of typing, presence, thinking and drafts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from doorward.rooms.message import Message
 from doorward.rooms.rooms import Room
 
 _MOST_WAITING = 500
-"""So much waits for one follower; with more it is told to come again, and is then told from the database."""
+"""Notices queued for one follower. With more its stream ends, and it reconnects and reads from the database."""
 _RECHECK = 5.0
-"""Seconds after which it is asked again whether somebody may still listen."""
+"""Seconds between checks that the caller may still listen."""
 _PAGE = 200
 _EMPTY = 100
-"""Bytes in which nothing can be said with blanks and braces."""
+"""Bytes allowed for an empty JSON object with whitespace."""
 _COMMAND = "room/messages"
 _NAMES: dict[type[Any], str] = {Typing: "typing", Present: "presence", Draft: "draft", Thinking: "thinking"}
 
@@ -53,7 +53,7 @@ class RoomStream:
         query = reading.query(request, ["since"])
         given = request.headers.get("last-event-id", "") or query.get("since", "")
         if given and not (given.isascii() and given.isdecimal() and len(given) <= 18):
-            raise BadParams(f"since, or Last-Event-ID, is a revision of the room; given {given[:80]!r}.")
+            raise BadParams(f"since or Last-Event-ID must be a revision of the room; given {given[:80]!r}.")
         room = str(request.path_params["name"])
         begun = await self._begun(credential, room)
         if begun.status != "done":
@@ -63,23 +63,21 @@ class RoomStream:
         return EventStream(lambda: self._told(credential, room, since), self._places, who)
 
     async def typing(self, request: Request) -> Response:
-        """Tell a room that somebody types. Nothing is done or kept, so there is nothing to record."""
+        """Send a typing indicator. Nothing is stored, so nothing is recorded."""
         reading.query(request, [])
         credential = await self._governed.vouched(request, "room/say")
         if reading.parsed(await reading.body(request, _EMPTY)):
-            raise BadParams(
-                "That somebody types needs no body, or an empty object; given was one with something in it."
-            )
+            raise BadParams("A typing indicator takes no body or an empty object; the given body has fields.")
         caller, room = self._listener(credential, str(request.path_params["name"]))
         if room.archived:
-            raise NotPermitted(f"The room {room.id!r} is archived; nothing is said in it any more.")
+            raise NotPermitted(f"The room {room.id!r} is archived and accepts no messages.")
         self._services.live.typing(room, caller.id)
         return as_json(Told(True))
 
     async def followed(
         self, credential: Credential, name: str, since: int | None, put: Callable[[Notice], None]
     ) -> Following:
-        """Follow a room behind a revision, or from now on, for whoever makes a stream of more than this."""
+        """Follow a room after a revision, or from now on, as part of a larger stream."""
         begun = await self._begun(credential, name)
         if begun.status != "done":
             raise NotPermitted(begun.message, hint=begun.hint, rule=begun.rule, retry_after=begun.retry_after)
@@ -111,24 +109,24 @@ class RoomStream:
         )
 
     def _listener(self, credential: Credential, name: str) -> tuple[Caller, Room]:
-        """Whoever listens, and the room, if they may."""
+        """The caller and the room, if the caller may listen."""
         caller = self._gate.caller(credential)
         return caller, self._listened(caller, name)
 
     def _listened(self, caller: Caller, name: str) -> Room:
-        """The room, if this caller may listen there: members are taken out and recipes changed meanwhile."""
+        """The room, if this caller may listen. Membership and recipes can change while a stream is open."""
         room = self._services.rooms.get(caller.tenant, name)
         if room is None or not room.seen_by(caller):
-            raise NotFound(f"There is no room {name[:80]!r} that you are a member of.")
+            raise NotFound(f"You are not a member of a room {name[:80]!r}.")
         ruling = self._services.rules_on(caller, _acting(caller, name), self._services.registry[_COMMAND])
         if not ruling.allowed:
             raise NotPermitted(ruling.reason, rule=ruling.rule)
         return room
 
     async def _begun(self, credential: Credential, name: str) -> Outcome:
-        """Ask the gate, as anybody who reads the room does: it decides, and it records that somebody listens.
+        """Read the room through the gate, which decides and records that the caller listens.
 
-        Each stream is a session of its own, since all pages come back at once when the server was away.
+        Each stream is its own session, because all pages reconnect at once after a restart of the server.
         """
         caller, room = self._listener(credential, name)
         asked = Asked(
@@ -143,10 +141,9 @@ class RoomStream:
 
 
 class Following:
-    """One who follows a room: first what is behind a revision, from the database, and then what goes on.
+    """A subscription to a room: first the messages after a revision, from the database, then live notices.
 
-    Nothing is told twice, since both have revisions; and nothing is lost between the two, since from the beginning
-    whatever goes on is given to `put`.
+    Revisions prevent duplicates. Nothing is lost in between, because `put` receives live notices from the beginning.
     """
 
     def __init__(
@@ -159,7 +156,7 @@ class Following:
         since: int | None,
         put: Callable[[Notice], None],
     ) -> None:
-        """`who` says who follows, and `listened` gives the room, as long as they may."""
+        """`who` returns the caller; `listened` returns the room, or raises when the caller may not listen."""
         self._services = services
         self._frames = frames
         self._who = who
@@ -172,7 +169,7 @@ class Following:
         self._leave = services.live.follow(room.tenant, room.id, put)
 
     async def missed(self) -> AsyncGenerator[list[Frame], None]:
-        """How things stand, and what is behind the revision, page by page."""
+        """The current state, then pages of the messages after the revision."""
         room, since, services = self._room, self._since, self._services
         newest = await services.messages.revision(room)
         known = since is not None and since <= newest
@@ -192,7 +189,7 @@ class Following:
             self._last = page[-1].revision
 
     def heard(self, caller: Caller, notices: Sequence[Notice]) -> list[Frame]:
-        """What of these notices is new to the caller, if they may still listen."""
+        """The notices that are new to the caller. Raises when the caller may no longer listen."""
         self._listened(caller, self._room.id)
         new = [one for one in notices if not isinstance(one, Posted) or one.message.revision > self._last]
         self._last = max([self._last, *(one.message.revision for one in new if isinstance(one, Posted))])
@@ -204,12 +201,12 @@ class Following:
 
 
 def replaces(new: object, last: object) -> bool:
-    """Whether a notice makes the one before it needless: each draft is the whole text so far."""
+    """Whether a notice replaces the one before it: each draft contains the whole text so far."""
     return isinstance(new, Draft) and isinstance(last, Draft) and last.id == new.id
 
 
 def _acting(caller: Caller, room: str) -> str:
-    """People read their rooms from outside; whoever acts in rooms only does so in the room itself."""
+    """The room to act in. People read their rooms from outside; agents and restricted tokens act in the room."""
     return "" if caller.kind == "human" and caller.rooms is None else room
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events: an answer that goes on, kept alive, and ended when nobody reads it."""
+"""Server-sent events: streams with keep-alive comments that end when the client leaves or stops reading."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from doorward.model import Caller
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE = 15.0
-"""Seconds of silence after which a comment says that the stream is still there."""
+"""Seconds of silence after which a keep-alive comment is sent."""
 _LONGEST_STALL = 30.0
-"""Seconds after which a client that takes nothing is given up."""
+"""Seconds after which a client that reads nothing is dropped."""
 _COMMENT = b": waiting\n\n"
 _encode = msgspec.json.Encoder().encode
 
@@ -32,12 +32,12 @@ Source = Callable[[], AsyncGenerator[bytes, None]]
 
 
 def framed(name: str, data: Any, id: str = "") -> bytes:
-    """One event. JSON has no line breaks of its own, so its text is one line of data."""
+    """Encode one event. Encoded JSON has no line breaks, so it is one data line."""
     return with_head(name, id, _encode(data))
 
 
 def with_head(name: str, id: str, data: bytes) -> bytes:
-    """One event whose data is JSON already."""
+    """Encode one event whose data is encoded JSON."""
     head = f"event: {name}\nid: {id}\ndata: " if id else f"event: {name}\ndata: "
     return head.encode() + data + b"\n\n"
 
@@ -54,13 +54,12 @@ Principal = tuple[str, str, str, str]
 
 
 def principal_of(caller: Caller) -> Principal:
-    """Who a caller is, whatever credential it shows."""
+    """The identity of a caller, independent of its credential."""
     return (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)
 
 
 class Places:
-    """How many streams there are at once, in all and for each caller, so that they cannot use up what everybody
-    needs, and nobody what all others need."""
+    """Limits on open streams, in total and for each caller."""
 
     def __init__(self, most: int, each: int) -> None:
         self._most = most
@@ -68,11 +67,11 @@ class Places:
         self._taken: Counter[Principal] = Counter()
 
     def refusal(self, who: Principal) -> Overloaded | None:
-        """What one more is told when there are as many as there may be."""
+        """The error for one more stream of this caller; None when it is allowed."""
         if self._taken[who] < self._most_each and self._taken.total() < self._most:
             return None
         return Overloaded(
-            f"At most {self._most} streams are open at once, and {self._most_each} of one caller; close one, or wait.",
+            f"At most {self._most} streams may be open, {self._most_each} for each caller. Close one, or wait.",
             retry_after=5.0,
         )
 
@@ -88,12 +87,12 @@ class Places:
 
 
 class EventStream(Response):
-    """Sends what a source yields until it ends, the client leaves, or the client takes nothing any more."""
+    """Streams a source until it ends, the client leaves, or the client stops reading."""
 
     def __init__(
         self, source: Source, places: Places, who: Principal, form: str = EVENT_STREAM, nothing: bytes = _COMMENT
     ) -> None:
-        """`nothing` is what says, in that form, no more than that the stream is still there."""
+        """`form` is the media type, and `nothing` its keep-alive text."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}, media_type=form)
         del self.headers["content-length"]
         self._nothing = nothing
@@ -115,16 +114,16 @@ class EventStream(Response):
                         await client.take(piece)
                     await client.take(b"")
             except TimeoutError:
-                log.info("a client that took nothing was given up")
+                log.info("dropped a client that read nothing")
             finally:
                 await events.aclose()
 
 
 class _Attended:
-    """A client while something is sent to it. When it leaves, whatever is done for it is cancelled.
+    """The client of a stream. When it disconnects, the task that serves it is cancelled.
 
-    Hundreds may follow one room, so a piece costs neither a task nor a wait for several things at once: one task looks
-    whether the client is still there, and one timer whether it has heard anything lately.
+    Hundreds may follow one room, so sending a piece must be cheap: no task or `wait` for each piece. One task watches
+    for a disconnect, and one timer sends keep-alives.
     """
 
     def __init__(self, receive: Receive, send: Send, nothing: bytes) -> None:
@@ -143,7 +142,7 @@ class _Attended:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        """That the client is gone is an end like any other."""
+        """Suppress the cancellation that a disconnect causes."""
         self._over = True
         self._pulse.cancel()
         self._watching.cancel()
@@ -152,7 +151,7 @@ class _Attended:
         return bool(self._gone and kind is asyncio.CancelledError and self._serving and not self._serving.uncancel())
 
     async def take(self, piece: bytes) -> None:
-        """Send a piece; an empty one is the end."""
+        """Send a piece; an empty one ends the stream."""
         if self._commenting is not None:
             await asyncio.wait([self._commenting])
             self._commenting = None
@@ -174,7 +173,7 @@ class _Attended:
             self._serving.cancel()
 
     def _beat(self) -> None:
-        """After a while of silence, say that the stream is still there."""
+        """Send a keep-alive after a time of silence."""
         silent = self._loop.time() - self._heard
         if silent >= KEEP_ALIVE and (self._commenting is None or self._commenting.done()):
             self._commenting = self._loop.create_task(self._comment())
@@ -186,12 +185,12 @@ class _Attended:
             self._heard = self._loop.time()
             await self._sent(self._nothing)
         except TimeoutError:
-            log.info("a client that took nothing was given up")
+            log.info("dropped a client that read nothing")
             self._leave()
 
 
 async def _next(events: AsyncGenerator[bytes, None]) -> bytes:
-    """What comes; nothing at the end. A stream that breaks says so in its last words."""
+    """The next piece; empty at the end. If the source fails, the last piece is an error event."""
     try:
         return await anext(events)
     except StopAsyncIteration:
@@ -199,5 +198,5 @@ async def _next(events: AsyncGenerator[bytes, None]) -> bytes:
     except DoorwardError as error:
         return problem(error)
     except Exception:
-        log.exception("a stream broke")
-        return problem(Broken("This stream failed because of a defect in Doorward; the log has the details."))
+        log.exception("a stream failed with a defect")
+        return problem(Broken("This stream failed because of a defect in Doorward. The log has the details."))

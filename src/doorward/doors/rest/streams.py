@@ -1,4 +1,4 @@
-"""What goes on, as it goes on: a command while it runs, an execution that somebody follows, and events."""
+"""Live streams of a running command, of an execution and of events."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from doorward.model import Request as Asked
 from doorward.recent import MOST, Numbered
 
 _MOST_WAITING = 500
-"""So many events wait for one client; with one more it is told to come again."""
+"""Events queued for one client. With more its stream ends, and it must reconnect."""
 _TOGETHER = 0.02
-"""Seconds in which what happens is gathered: a single call is several events, and many may listen."""
+"""Seconds in which events are batched: a single call causes several, and many clients may listen."""
 _RECHECK = 5.0
-"""Seconds after which it is asked again whether somebody may still listen."""
-TOO_SLOW = framed("end", {"reason": "You read too slowly; come again with Last-Event-ID."})
+"""Seconds between checks that the caller may still listen."""
+TOO_SLOW = framed("end", {"reason": "The client reads too slowly. Reconnect with Last-Event-ID."})
 
 
 class Streams:
@@ -46,7 +46,7 @@ class Streams:
         self._frames = Shared(self._frame)
 
     def run(self, asked: Asked) -> Response:
-        """A command with everything it has to say while it runs. Whoever leaves cancels it."""
+        """Run a command and stream its notices. If the client disconnects, the command is cancelled."""
 
         async def notices() -> AsyncGenerator[bytes, None]:
             feed = Feed(sse.notice)
@@ -66,7 +66,7 @@ class Streams:
         return EventStream(source, self.places, principal_of(self._gate.caller(credential)))
 
     async def execution(self, request: Request) -> Response:
-        """An execution that somebody else, or an earlier connection, asked for. Leaving stops nobody."""
+        """Stream an execution that another request started. Leaving does not cancel it."""
         reading.accepts(request, [reading.EVENT_STREAM])
         credential = await self._governed.vouched(request, "execution/status")
         query = reading.query(request, ["room", "offset"])
@@ -104,7 +104,7 @@ class Streams:
         yield framed("end", {**await self._state(credential, room, id, state), **end})
 
     async def _state(self, credential: Credential, room: str, id: str, before: dict[str, Any]) -> dict[str, Any]:
-        """Where it stands now; a limit that is used up meanwhile leaves what its own memory says."""
+        """The current state. If the gate refuses, for example by a rate limit, the state in memory is used."""
         outcome = await self._gate.handle(
             Asked(command="execution/status", credential=credential, door=DOOR, room=room, params={"execution": id})
         )
@@ -114,31 +114,31 @@ class Streams:
         return {**before, "state": live.state} if live is not None else before
 
     async def events(self, request: Request) -> Response:
-        """What event/list would tell, and then what it would tell from now on."""
+        """Stream the events that event/list returns, then new ones."""
         reading.accepts(request, [reading.EVENT_STREAM])
         credential = await self._governed.vouched(request, "event/list")
         query = reading.query(request, ["room", "only"])
         last = request.headers.get("last-event-id", "")
         if len(last) > 64:
-            raise BadParams(f"Last-Event-ID is the id of an event, of at most 64 characters; given {len(last)}.")
+            raise BadParams(f"Last-Event-ID may have at most 64 characters; given {len(last)}.")
         room, only = query.get("room", ""), query.get("only", "")
         begun = await self.begun(credential, room, only, last)
         return self._stream(credential, lambda: self._told(credential, room, only, begun))
 
     async def begun(self, credential: Credential, room: str, only: str, last: str) -> dict[str, Any]:
-        """What happened behind the event with the id `last`, or nothing so far where that is empty."""
+        """The events after the one with the id `last`; none when it is empty."""
         params = {"after": last, "only": only, "limit": MOST if last else 0}
         return await self._asked(credential, room, "event/list", params)
 
     def since(self, begun: dict[str, Any]) -> tuple[list[Frame], list[Numbered]]:
-        """What whoever has just begun to follow is told first, and what happened since they asked."""
+        """The first frames of a stream, and the events since its first query."""
         ready = {"next": begun["next"], "missed": begun["missed"]}
         first = Frame.of("ready", ready, "" if begun["items"] else begun["next"])
         missed = [Frame.of(item["event"], item, item["id"]) for item in begun["items"]]
         return [first, *missed], self._services.recent.after(begun["next"])[0]
 
     def heard(self, caller: Caller, room: str, only: str, events: Iterable[Numbered]) -> list[Frame]:
-        """What a caller is told of these events, if they may still listen at all."""
+        """The events that concern a caller, as frames. Raises when the caller may no longer listen."""
         self._allowed(caller, room, "event/list")
         return [self._frames.of(one) for one in events if concerns(self._services, caller, one.event, only)]
 
@@ -167,7 +167,7 @@ class Streams:
         return Frame.of(item["event"], item, item["id"])
 
     def _listener(self, credential: Credential, room: str, command: str) -> Caller:
-        """Whoever listens, if they still may: tokens are revoked and recipes changed while a stream is open."""
+        """The caller, if it may still listen. Tokens and recipes can change while a stream is open."""
         caller = self._gate.caller(credential)
         self._allowed(caller, room, command)
         return caller
@@ -178,7 +178,7 @@ class Streams:
             raise NotPermitted(ruling.reason, rule=ruling.rule)
 
     async def _asked(self, credential: Credential, room: str, command: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of what a stream begins with; a refusal is the answer instead of a stream."""
+        """The result of a stream's first query. A refusal is sent as the response instead of a stream."""
         asked = Asked(command=command, credential=credential, door=DOOR, room=room, params=params)
         outcome = await self._gate.handle(asked)
         if outcome.status != "done":
@@ -187,7 +187,7 @@ class Streams:
 
 
 async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes | None, None]:
-    """What an execution wrote, from an offset on, and what it writes until its end; None now and then in between."""
+    """The output of an execution from an offset to its end. Yields None now and then, so that access is rechecked."""
 
     text = live.written.text("output") if live.written is not None else ""
     at = len(text)
@@ -214,7 +214,7 @@ async def _written(live: Execution, offset: int) -> AsyncGenerator[bytes | None,
 
 
 async def _next(feed: Feed) -> bytes | None:
-    """What comes next, and nothing at the end; None after a while without."""
+    """The next notices; empty at the end, None after a time without any."""
     try:
         async with asyncio.timeout(_RECHECK):
             return await feed.take()

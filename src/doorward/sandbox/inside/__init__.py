@@ -1,4 +1,4 @@
-"""What runs inside the sandbox. It stands alone: the standard library only, and nothing else of Doorward.
+"""Code that runs inside the sandbox. It imports the standard library only, and nothing else of Doorward.
 
-`zygote` is started once for a profile and makes workers; each `worker` runs one program at a time.
+A `zygote` starts once for each profile and forks workers; each `worker` runs one program at a time.
 """

@@ -1,7 +1,6 @@
-"""The keeper: closes every lock behind itself and then becomes the program, so that nothing of it stays in memory.
+"""Launcher of a long-running program: confines itself, then execs the program, so that no Python stays in memory.
 
-It says that it is there, and goes on only when it is told what to run. Should Doorward have ended meanwhile, nobody
-tells it, and it ends.
+It reports that it is ready and waits for its setup. If Doorward has ended meanwhile, no setup arrives and it exits.
 """
 
 import errno
@@ -16,7 +15,7 @@ from .messages import CONTROL
 
 def main() -> None:
     control = socket.socket(fileno=CONTROL)
-    control.set_inheritable(False)  # whoever listens learns by its end that the program has begun
+    control.set_inheritable(False)  # exec closes it, which tells Doorward that the program has started
     os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))
     messages.send(control, messages.encoded({"ready": True}))
     setup, descriptors = messages.receive(control)
@@ -26,7 +25,7 @@ def main() -> None:
         _become(setup, descriptors)
     except OSError as error:
         code, what = error.errno, str(error.filename or error.strerror or "")
-    except ValueError:  # nothing that the system could be asked for, such as a name with a null character
+    except ValueError:  # not a valid argument for the system, such as a name with a null character
         code, what = errno.EINVAL, setup["argv"][0]
     messages.send(control, messages.encoded({"error": code, "what": what}))
 
@@ -35,9 +34,9 @@ def _become(setup: dict[str, Any], descriptors: list[int]) -> None:
     os.chdir(setup["folder"])
     setup["landlock"] = landlock.version() > 0
     worker.confine(setup, capabilities=())
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these; a program shall not
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these; programs expect the default
         signal.signal(number, signal.SIG_DFL)
     output, errors, given = descriptors
     for source, target in ((given, 0), (output, 1), (errors, 2)):
         os.dup2(source, target)
-    os.execve(setup["program"], setup["argv"], setup["environment"])  # noqa: S606 - to become it is the purpose
+    os.execve(setup["program"], setup["argv"], setup["environment"])  # noqa: S606 - the argv is the program to run

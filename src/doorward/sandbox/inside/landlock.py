@@ -1,4 +1,4 @@
-"""Landlock: which files this process and all it starts may read and write, whatever their names resolve to."""
+"""Landlock: limits the files that this process and its children may read and write."""
 
 import contextlib
 import ctypes
@@ -34,7 +34,7 @@ class _Beneath(ctypes.Structure):
 
 
 def version() -> int:
-    """The version of Landlock that this kernel has; 0 for none."""
+    """The kernel's Landlock version; 0 for none."""
     try:
         return system.syscall("landlock", _CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
     except OSError:
@@ -44,9 +44,9 @@ def version() -> int:
 def confine(
     read: Iterable[str], write: Iterable[str], *, network: bool, checked: Mapping[str, Sequence[int]] | None = None
 ) -> None:
-    """From now on, only files beneath `read` can be read and run, and only those beneath `write` changed.
+    """Allow reading and executing beneath `read`, changing beneath `write`, and nothing else, from now on.
 
-    `checked` are the device and number that some of them had when it was decided that they may be.
+    `checked` maps paths to the device and inode they had when access was granted; a path that differs is an error.
     """
     known = version()
     later = {2: _REFER, 3: _TRUNCATE, 5: _IOCTL_DEV}
@@ -71,13 +71,13 @@ def confine(
 
 
 def _allow(rules: int, path: str, rights: int, checked: Sequence[int] | None) -> None:
-    """What is not there needs no rule."""
+    """Add a rule for one path. A missing path needs none."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             facts = os.fstat(folder)
             if checked is not None and (facts.st_dev, facts.st_ino) != tuple(checked):
-                raise OSError(errno.ESTALE, f"{path} was replaced by something else meanwhile")
+                raise OSError(errno.ESTALE, f"{path} was replaced meanwhile")
             if not stat.S_ISDIR(facts.st_mode):
                 rights &= _FOR_FILES
             rule = _Beneath(rights, folder)

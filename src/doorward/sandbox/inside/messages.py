@@ -1,4 +1,4 @@
-"""Messages between Doorward and its helpers: one JSON object in one packet, with descriptors beside it."""
+"""Messages between Doorward and its helpers: one JSON object per packet, with descriptors attached."""
 
 import array
 import json
@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 CONTROL = 3
-"""The descriptor on which Doorward speaks to a helper that it has just started."""
+"""Descriptor of the control socket in a new helper."""
 LARGEST = 160 * 1024
-"""More than the longest argument a program may be given."""
+"""Message size limit, larger than the longest argument of a program."""
 _MOST_DESCRIPTORS = 4
 _buffer = bytearray(LARGEST)
-# As plain numbers: every operation on the library's named ones costs a microsecond or more.
+# Plain numbers, because every operation on the library's enum members costs a microsecond or more.
 _CLOSED_TO_PROGRAMS = int(socket.MSG_CMSG_CLOEXEC)
 _CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 _parse = json.JSONDecoder().raw_decode
@@ -34,7 +34,7 @@ def send(sock: socket.socket, message: bytes, descriptors: tuple[int, ...] = ())
 
 
 def receive(sock: socket.socket, read: Callable[[bytearray], Any] = decoded) -> tuple[dict[str, Any] | None, list[int]]:
-    """The next message, or None at the end. Descriptors arrive closed to programs that are started."""
+    """Receive the next message; None at the end. Received descriptors are close-on-exec."""
     size, beside, flags, _ = sock.recvmsg_into([_buffer], _SPACE, _CLOSED_TO_PROGRAMS)
     descriptors: list[int] = []
     for level, kind, data in beside:
@@ -44,12 +44,12 @@ def receive(sock: socket.socket, read: Callable[[bytearray], Any] = decoded) -> 
         return None, _closed(descriptors)
     if flags & _CUT:
         _closed(descriptors)
-        raise ValueError("a message was cut")
+        raise ValueError("a message was truncated")
     return read(_buffer[:size]), descriptors
 
 
 def is_over(sock: socket.socket) -> bool:
-    """Whether the other side is gone, as far as a look without waiting can tell."""
+    """Whether the other side has closed, checked without waiting."""
     try:
         return not sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The workers of a zygote without namespaces: a program that kills its worker must not outlive it.
+"""Reaps orphans of workers that run without namespaces: a program that kills its worker must not outlive it.
 
-Nothing but a PID namespace takes the children of a dead process along. So what loses its worker comes to the zygote,
-which programs cannot reach, and is ended there.
+Only a PID namespace ends the children of a dead process. Without one, orphans become children of the zygote, which
+programs cannot reach, and are killed there.
 """
 
 import contextlib
@@ -21,19 +21,19 @@ class Nursery:
         system.adopt_orphans()
         self._control = control.fileno()
         self._workers: dict[int, int] = {}
-        """A descriptor of each worker, and its number."""
+        """Workers by pidfd, with their process ids."""
         self._children = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
         self._watch = select.poll()
         self._watch.register(self._control, select.POLLIN)
 
     def add(self, process: int) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it ended at once, before it ran anything
+        with contextlib.suppress(ProcessLookupError):  # it ended before it ran a program
             handle = os.pidfd_open(process)
             self._workers[handle] = process
             self._watch.register(handle, select.POLLIN)
 
     def wait(self) -> None:
-        """Until there is something to read from the other side; what dead workers leave is ended meanwhile."""
+        """Wait for a message from Doorward; meanwhile kill orphans of dead workers."""
         while True:
             ready = [descriptor for descriptor, _ in self._watch.poll()]
             dead = [descriptor for descriptor in ready if descriptor in self._workers]
@@ -47,7 +47,7 @@ class Nursery:
                 return
 
     def end(self) -> None:
-        """End every worker, and all that they ran."""
+        """Kill every worker and its programs."""
         for process in self._workers.values():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -55,7 +55,7 @@ class Nursery:
         self._end_orphans()
 
     def _end_orphans(self) -> None:
-        """End every child that is no worker, and then the children that it leaves. The kernel buries them."""
+        """Kill every child that is not a worker, and then the orphans it leaves. The kernel reaps them."""
         while orphans := self._orphans():
             for orphan in orphans:
                 with contextlib.suppress(ProcessLookupError):

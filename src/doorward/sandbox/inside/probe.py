@@ -1,4 +1,4 @@
-"""The probe: a program that tries to get out of the sandbox it was started in, and prints what it managed to do."""
+"""The probe: a program that tries to escape from its sandbox and prints what it managed to do."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ def main(given: str) -> None:
 
 
 def _findings(given: dict[str, Any]) -> Iterator[str]:
-    """Each lock that did not hold, by name."""
+    """Yield the name of each protection that failed."""
     tries: dict[str, Callable[[], object]] = {
         "reading outside": lambda: open(given["canary"], "rb").close(),
         "writing outside": lambda: _create(f"{os.path.dirname(given['canary'])}/escaped"),
@@ -41,7 +41,7 @@ def _findings(given: dict[str, Any]) -> Iterator[str]:
             attempt()
             yield name
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.sendto(b"escaped", ("127.0.0.1", given["port"]))  # whoever listens knows whether it arrived
+        sock.sendto(b"escaped", ("127.0.0.1", given["port"]))  # the listener outside sees whether it arrived
     libc = ctypes.CDLL(None)
     if libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
         yield "new privileges"
@@ -67,7 +67,7 @@ def _set_user_id(folder: str) -> None:
 
 
 def _needs_no_capability() -> None:
-    """Succeeds when any capability is held."""
+    """Return without error when the process holds any capability."""
     header = (ctypes.c_uint32 * 2)(0x2008_0522, 0)
     sets = (ctypes.c_uint32 * 6)()
     ctypes.CDLL(None).capget(ctypes.byref(header), ctypes.byref(sets))

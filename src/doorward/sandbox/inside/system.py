@@ -1,4 +1,4 @@
-"""The system calls that the standard library lacks, each raising OSError with the call's name when it fails."""
+"""System calls that the standard library lacks. Each raises OSError with the call's name when it fails."""
 
 import ctypes
 import fcntl
@@ -32,7 +32,7 @@ _PR_CAP_AMBIENT = 47
 _AMBIENT_CLEAR_ALL = 4
 _SECCOMP_FILTER = 2
 _SECURE_NO_ROOT = 0b11
-"""SECBIT_NOROOT and its lock: being root gives no capabilities."""
+"""SECBIT_NOROOT and its lock: root gets no capabilities."""
 _CAPABILITIES_3 = 0x2008_0522
 CAP_SYS_ADMIN = 21
 _LAST_CAPABILITY = 63
@@ -68,19 +68,19 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 
 
 def loopback_up() -> None:
-    """Let programs talk to themselves: a new network has a loopback interface, switched off."""
+    """Switch on the loopback interface, which is down in a new network namespace."""
     interface = struct.pack("16sh14x", b"lo", _IFF_UP | _IFF_RUNNING)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, interface)
 
 
 def hide_from_proc() -> None:
-    """Nobody of the same user may look into this process; the bit does not outlive an exec."""
+    """Hide this process from others of the same user, until the next exec."""
     _prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, 0)
 
 
 def adopt_orphans() -> None:
-    """Descendants whose parents die become children of this process."""
+    """Make orphaned descendants children of this process."""
     _prctl("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -89,16 +89,16 @@ def no_new_privileges() -> None:
 
 
 def keep_capabilities(kept: Sequence[int]) -> None:
-    """Give up every capability but these, and let no program that is started have any."""
+    """Drop every capability but these. Programs that are started get none."""
     _prctl("PR_CAP_AMBIENT", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
     for capability in range(_LAST_CAPABILITY + 1):
         if capability not in kept and _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break  # past the last one of this kernel, or none may be dropped because none is held
-    _libc.prctl(_PR_SET_SECUREBITS, _SECURE_NO_ROOT, 0, 0, 0)  # refused to whoever has no power to give up
+            break  # past the kernel's last capability, or no right to drop one
+    _libc.prctl(_PR_SET_SECUREBITS, _SECURE_NO_ROOT, 0, 0, 0)  # fails without capabilities, which is fine
     bits = sum(1 << capability for capability in kept)
     low, high = bits & 0xFFFF_FFFF, bits >> 32
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES_3, 0)
-    # effective, permitted, inheritable: first the low halves of all three, then the high ones.
+    # effective, permitted, inheritable: first the low halves of all three, then the high halves.
     sets = (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)
     _checked("capset", _libc.capset(ctypes.byref(header), ctypes.byref(sets)))
 
@@ -108,7 +108,7 @@ class _Program(ctypes.Structure):
 
 
 def filter_calls(bpf: bytes) -> None:
-    """Install a seccomp filter: what `bpf` refuses stays refused for this process and all it starts."""
+    """Install a seccomp filter for this process and its children. It cannot be removed."""
     code = ctypes.create_string_buffer(bpf, len(bpf))
     program = _Program(len(bpf) // 8, ctypes.cast(code, ctypes.c_void_p))
     _prctl("PR_SET_SECCOMP", _PR_SET_SECCOMP, _SECCOMP_FILTER, ctypes.addressof(program))

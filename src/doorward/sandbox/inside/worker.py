@@ -1,7 +1,7 @@
-"""A worker: confines itself for good, then runs one program after the other, each in a PID namespace of its own.
+"""A worker: confines itself for good, then runs programs one after another, each in its own PID namespace.
 
-The program is the first process of that namespace, so that its end takes everything it started along. The worker is
-the first process of the namespace around it, so that its own end takes the program along.
+The program is PID 1 of its namespace, so everything it started ends with it. The worker is PID 1 of the namespace
+around it, so the program ends with the worker.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ _READ_ONLY_AGAIN = system.MS_REMOUNT | system.MS_BIND | system.MS_READ_ONLY | sy
 _PAGE = 4_096
 _FEWEST_FILES = 64
 _LOOK_EVERY = 25
-"""Milliseconds between looks at how many processes there are, where the kernel does not count them."""
+"""Milliseconds between process counts, where the kernel does not count them."""
 _DEFAULTS = [signal.SIGPIPE, signal.SIGXFSZ]
-"""Python ignores these; a program shall not."""
+"""Signals that Python ignores; programs expect the default."""
 _children_file = -1
-"""Without a PID namespace: where the kernel lists this process's children."""
+"""Without a PID namespace: descriptor of the kernel's list of this process's children."""
 
 
 def work(sock: socket.socket, setup: dict[str, Any]) -> None:
-    """Confine this process as `setup` says, say so, and serve until the other side closes."""
+    """Confine this process as `setup` says, report that it is ready, and run programs until Doorward closes."""
     spaces: int | None = None
     layer: int | None = None
     global _children_file
@@ -41,7 +41,7 @@ def work(sock: socket.socket, setup: dict[str, Any]) -> None:
         elif setup["files"] == "read":
             system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
     else:
-        # Opened while /proc still can be.
+        # Open it now: /proc is not accessible after confinement.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
     confine(setup, [system.CAP_SYS_ADMIN] if setup["namespaces"] else [])
     os.environ.clear()
@@ -51,7 +51,7 @@ def work(sock: socket.socket, setup: dict[str, Any]) -> None:
 
 
 def _own_mounts(setup: dict[str, Any]) -> None:
-    """Give this worker's programs scratch space and a /proc of their own."""
+    """Mount scratch space and a /proc for this worker's programs."""
     size = _size(setup)
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     for folder in _SCRATCH:
@@ -59,17 +59,17 @@ def _own_mounts(setup: dict[str, Any]) -> None:
     try:
         system.mount("proc", "/proc", "proc", flags | system.MS_NO_EXEC | system.MS_READ_ONLY, "hidepid=ptraceable")
     except OSError:
-        # A container that hides parts of /proc forbids a new one: then there is none at all.
+        # A container that masks parts of /proc forbids a new one. Then programs get an empty /proc.
         system.mount("tmpfs", "/proc", "tmpfs", flags | system.MS_NO_EXEC | system.MS_READ_ONLY, "size=4096")
 
 
 def _size(setup: dict[str, Any]) -> str:
-    """How much scratch space holds. Empty files take memory too, so there can be no more files than pages."""
+    """Mount options that limit scratch space. Empty files take memory too, so there is one inode per page."""
     return f"size={setup['scratch']},nr_inodes={max(_FEWEST_FILES, setup['scratch'] // _PAGE)},mode=0700"
 
 
 def _copy_on_write(setup: dict[str, Any]) -> int:
-    """Lay a view over the workspace that keeps every change beside it, and give the folder that will hold them."""
+    """Mount an overlay over the workspace and return a descriptor of its upper layer, which holds all changes."""
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     layers, workspace = setup["layers"], setup["workspace"]
     system.mount("tmpfs", layers, "tmpfs", flags, _size(setup))
@@ -78,7 +78,7 @@ def _copy_on_write(setup: dict[str, Any]) -> int:
     options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/spare,userxattr"
     system.mount("overlay", workspace, "overlay", flags, options)
     layer = os.open(f"{layers}/upper", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    # Programs change the layer through the view alone.
+    # Programs may change the layer only through the overlay.
     system.mount("tmpfs", layers, "tmpfs", flags | system.MS_READ_ONLY, "size=4096")
     return layer
 
@@ -92,7 +92,7 @@ _LIMITS = {
 
 
 def confine(setup: dict[str, Any], capabilities: Sequence[int]) -> None:
-    """Every lock that this process shares with its programs. None of them can be opened again."""
+    """Apply every restriction that this process shares with its programs. None of them can be lifted."""
     limits = setup["limits"]
     system.keep_capabilities(capabilities)
     system.no_new_privileges()
@@ -124,13 +124,13 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
     scratch = [os.open(folder, os.O_RDONLY | os.O_CLOEXEC) for folder in _SCRATCH] if spaces is not None else []
     fresh = _condition(scratch)
     while True:
-        if spaces is not None:  # while nobody waits: the next program starts in a namespace that is there already
+        if spaces is not None:  # while idle, so that the namespace is ready when the next program starts
             system.join(spaces, system.NEW_PIDS)
             system.unshare(system.NEW_PIDS)
         message, descriptors = messages.receive(sock)
         if message is None:
             return
-        if not descriptors:  # a late request to stop what has ended already
+        if not descriptors:  # a late request to stop a program that has ended
             continue
         answer = _run(sock, watch, setup, message, descriptors)
         if answer is None:
@@ -139,14 +139,14 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
         if spaces is not None:
             answer["used"] = layer is not None or _condition(scratch) != fresh
         messages.send(sock, messages.encoded(answer), () if layer is None else (layer,))
-        for descriptor in descriptors:  # only now: their end would wake the other side before the answer does
+        for descriptor in descriptors:  # only now: closing them earlier would wake Doorward before the answer
             os.close(descriptor)
 
 
 def _condition(folders: list[int]) -> list[tuple[int, int, list[str]]]:
-    """What changes when something is left in a folder or on it: tmpfs counts its entries as its size.
+    """Describe scratch folders so that leftovers show: tmpfs reports the number of entries as the folder's size.
 
-    Times can be set to anything, and so tell something too; they are put back.
+    Times are reset, because one program could leave a message for the next in them.
     """
     found = []
     for folder in folders:
@@ -163,7 +163,7 @@ def _run(
     message: dict[str, Any],
     descriptors: list[int],
 ) -> dict[str, Any] | None:
-    """Run one program to its end; None when the other side is gone."""
+    """Run one program to its end; None when Doorward is gone."""
     try:
         os.chdir(message["folder"])
         program = os.posix_spawnp(
@@ -177,10 +177,10 @@ def _run(
         )
     except OSError as error:
         return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
-    except ValueError:  # nothing that the system could be asked for, such as a name with a null character
+    except ValueError:  # not a valid argument for the system, such as a name with a null character
         return {"error": errno.EINVAL, "what": message["argv"][0]}
     if message.get("stays"):
-        while descriptors:  # so that whoever listens learns when the program closes a stream
+        while descriptors:  # so that Doorward notices when the program closes a stream
             os.close(descriptors.pop())
         messages.send(sock, messages.encoded({"began": program}))
     else:
@@ -223,7 +223,7 @@ def _run(
 
 
 def _streams(descriptors: list[int]) -> list[Any]:
-    """Output and errors as given, and input as given or none."""
+    """File actions for stdout, stderr and stdin; /dev/null when no input is given."""
     output, errors, *given = descriptors
     first: tuple[Any, ...] = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
     if given:
@@ -232,7 +232,7 @@ def _streams(descriptors: list[int]) -> list[Any]:
 
 
 def _processes() -> int:
-    """How many processes this worker's /proc shows: itself and its program's."""
+    """Count the processes in this worker's /proc: itself and the program's."""
     try:
         return sum(name.isdigit() for name in os.listdir("/proc"))
     except OSError:
@@ -240,7 +240,7 @@ def _processes() -> int:
 
 
 def _end_descendants() -> None:
-    """Without a PID namespace: end all that came to this process when its parent died, and theirs."""
+    """Without a PID namespace: kill all orphans that this process adopted, and their descendants."""
     while True:
         children = _children()
         if not children:

@@ -1,4 +1,4 @@
-"""The zygote: the first process inside the sandbox. It runs no programs; it makes the workers that do."""
+"""The zygote: the first process inside the sandbox. It runs no programs; it forks the workers that do."""
 
 import contextlib
 import gc
@@ -15,8 +15,8 @@ from .nursery import Nursery
 def main() -> None:
     control = socket.socket(fileno=CONTROL)
     control.set_inheritable(False)
-    os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))  # whatever Doorward was started with would reach programs
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries workers, and orphans of programs
+    os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))  # descriptors that Doorward inherited must not leak
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers and orphans
     setup, _ = messages.receive(control)
     if setup is None:
         return
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _serve(control: socket.socket, setup: dict[str, Any]) -> None:
-    """Make workers as they are asked for, until the other side closes."""
+    """Fork a worker for each request, until Doorward closes."""
     nursery = None if setup["namespaces"] else Nursery(control)
     while True:
         if nursery is not None:
@@ -47,7 +47,7 @@ def _serve(control: socket.socket, setup: dict[str, Any]) -> None:
 
 
 def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
-    """Turn this fork into a worker; what goes wrong before it is ready is told to Doorward."""
+    """Turn this fork into a worker. A failure before it is ready is reported to Doorward."""
     code = 0
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -56,7 +56,7 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
         gc.freeze()
         gc.disable()
         worker.work(sock, setup)
-    except BaseException as error:  # noqa: BLE001 - this process has nobody above it to tell
+    except BaseException as error:  # noqa: BLE001 - nothing above this process could report it
         code = 1
         with contextlib.suppress(OSError):
             messages.send(sock, messages.encoded({"failed": f"{type(error).__name__}: {error}"}))
@@ -64,7 +64,7 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
 
 
 def _own_namespaces(*, network: bool) -> None:
-    """Users, so that processes are counted apart; the others, so that workers' programs do not reach each other."""
+    """Create namespaces: users to count processes separately, the others to isolate workers from each other."""
     user, group = os.getuid(), os.getgid()
     alone = system.NEW_NETWORK if network else 0
     system.unshare(system.NEW_USERS | system.NEW_MOUNTS | system.NEW_PIDS | alone)

@@ -1,4 +1,4 @@
-"""`make filters`: write the shipped filters anew from the policy."""
+"""`make filters`: regenerate the shipped filters from the policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doorward.sandbox.seccomp.shipped import FOLDER, KINDS, file_name
 
 
 def filters() -> dict[str, bytes]:
-    """Every filter that ships, by the name of its file."""
+    """Assemble every shipped filter, by file name."""
     return {file_name(kind, machine.name): assemble(machine, policy(kind)) for machine in machines() for kind in KINDS}
 
 

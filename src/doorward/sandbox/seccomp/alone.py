@@ -1,7 +1,7 @@
-"""What else is refused where there are no namespaces: the reach of programs is then kept by Landlock and this alone.
+"""Extra restrictions without namespaces, when only Landlock and seccomp confine programs.
 
-Landlock decides which files can be opened, made and removed. It does not see who looks at or changes the facts about
-a file, and it knows little of sockets and nothing of the other ways in which processes talk.
+Landlock decides which files can be opened, created and removed. It does not control file metadata, it covers little of
+sockets, and it does not cover other ways in which processes communicate.
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ def _opening(flags: int, mode: int) -> tuple[Case, ...]:
 
 
 ALONE = (
-    Group("There are no namespaces to make or to join.", "unshare setns", "EPERM"),
+    Group("Programs may not create or join namespaces.", "unshare setns", "EPERM"),
     Group(
-        "Landlock lets an owner change the mode, owner and attributes of every file that there is.",
+        "Landlock does not stop an owner from changing the mode, owner and attributes of any file.",
         "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr fsetxattr setxattrat"
         " removexattr lremovexattr fremovexattr removexattrat",
         "EPERM",
     ),
-    Group("It lets them change the times as well.", "utime utimes futimesat", "EPERM"),
+    Group("It does not stop them from changing file times either.", "utime utimes futimesat", "EPERM"),
     Group(
-        "Times can be set on a file that Landlock let be opened: then there is no name.",
+        "Times may be set on an open file, which Landlock has allowed. In that case the path argument is null.",
         "utimensat",
         "EPERM",
         (case("allow", IsLong(1, 0)),),
     ),
     Group(
-        "Early versions of Landlock do not see that a file is cut. Opened files can be, by ftruncate.",
+        "Early versions of Landlock do not control truncation by path. Programs can use ftruncate on open files.",
         "truncate",
         "EPERM",
     ),
     Group(
-        "Nor do they see it when the file is cut while it is opened for reading. And no version sees a file opened for"
-        " neither reading nor writing. Set-user-id and set-group-id bits are refused as they are in namespaces.",
+        "Early versions of Landlock also miss O_TRUNC on a file opened for reading, and no version checks a file opened"
+        " for neither reading nor writing. Set-user-id and set-group-id bits are refused as in namespaces.",
         "open",
         "allow",
         _opening(1, 2),
     ),
-    Group("The same with a folder before the name.", "openat", "allow", _opening(2, 3)),
+    Group("The same rule, relative to a folder descriptor.", "openat", "allow", _opening(2, 3)),
     Group(
-        "Some requests change the facts about a file that was opened for reading, so only known ones pass.",
+        "Some requests change the metadata of a file opened for reading, so only known requests pass.",
         "ioctl",
         "ENOTTY",
         (
@@ -78,32 +78,40 @@ ALONE = (
         ),
     ),
     Group(
-        "Watching a folder shows names in it that Landlock would not let be listed. Programs fall back to looking.",
+        "Watching a folder reveals names that Landlock would not let the program list. Programs fall back to polling.",
         "inotify_init inotify_init1",
         "ENOSYS",
     ),
-    Group("Without a network namespace every socket could reach out.", "socket", "EPERM"),
+    Group("Without a network namespace, any socket could reach the network.", "socket", "EPERM"),
     Group(
-        "A pair can talk to itself only. Pairs that send single messages could be pointed at a socket outside.",
+        "A connected pair reaches only itself. Datagram pairs could be redirected to a socket outside.",
         "socketpair",
         "EPERM",
         (case("allow", Is(0, (FAMILY_UNIX,)), Is(1, (TYPE_STREAM, TYPE_SEQUENCED), TYPE_MASK)),),
     ),
     Group(
-        "One signal to all processes of the account. Landlock keeps single signals in, from its sixth version on.",
+        "This sends a signal to all processes of the account. Landlock confines single signals since version 6.",
         "kill",
         "allow",
         (case("EPERM", Is(0, (EVERYBODY,))),),
     ),
     Group(
-        "All processes of the account at once.", "setpriority", "allow", (case("EPERM", Is(0, (PRIORITY_OF_USER,))),)
+        "This changes all processes of the account.",
+        "setpriority",
+        "allow",
+        (case("EPERM", Is(0, (PRIORITY_OF_USER,))),),
     ),
-    Group("The same.", "ioprio_set", "allow", (case("EPERM", Is(0, (IO_PRIORITY_OF_USER,))),)),
+    Group(
+        "This changes all processes of the account.",
+        "ioprio_set",
+        "allow",
+        (case("EPERM", Is(0, (IO_PRIORITY_OF_USER,))),),
+    ),
 )
 
 ALONE_WITH_NETWORK = (
     Group(
-        "The network, and still no socket that is a file.",
+        "Internet sockets are allowed; Unix sockets are not.",
         "socket",
         "EPERM",
         (

@@ -1,9 +1,8 @@
-"""From a policy to classic BPF, the program that the kernel runs before each system call.
+"""Assembles a policy into classic BPF, which the kernel runs before each system call.
 
-Everything is a decision tree whose leaves return, so a piece of program never has to know what follows it: a branch
-is a test, the piece for yes, and the piece for no. Numbers of calls are found by halving, seven or eight tests deep.
-A call that is allowed whatever its arguments is tested with constants only, which lets the kernel remember the answer
-and run nothing at all.
+The program is a decision tree whose leaves return, so no piece depends on the code after it: a branch is a test, the
+code for yes and the code for no. System call numbers are found by binary search, seven or eight tests deep. A call that
+is allowed with any arguments is tested with constants only, so that the kernel can cache the result.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from doorward.sandbox.seccomp.machines import Machine
 from doorward.sandbox.seccomp.rules import LOWER_HALF, UNLISTED, Answer, Condition, Decision, Has, Is
 
 Code = list[tuple[int, int, int, int]]
-"""Instructions: what to do, how many to skip if a test holds and if it does not, and a constant."""
+"""Instructions: opcode, jump if true, jump if false, constant."""
 
 _LOAD, _AND, _RETURN, _JUMP = 0x20, 0x54, 0x06, 0x05
 _EQUAL, _AT_LEAST, _HAS_ANY = 0x15, 0x35, 0x45
 _FARTHEST = 255
-"""A test can skip no more than this; a jump can skip anything."""
+"""A test can skip at most this many instructions; a jump can skip any number."""
 _LONGEST = 4096
-"""The kernel takes no more instructions."""
+"""The kernel's limit on instructions."""
 
 _NUMBER, _CONVENTION, _ARGUMENTS = 0, 4, 16
-"""Where the kernel shows these to a filter."""
+"""Offsets in the kernel's struct seccomp_data."""
 
 _KILL_PROCESS = 0x8000_0000
 _ERROR = 0x0005_0000
@@ -40,7 +39,7 @@ RETURNS: Mapping[Answer, int] = {
 
 
 def assemble(machine: Machine, policy: Mapping[str, Decision]) -> bytes:
-    """The filter for one machine. What the policy says of calls that this machine does not have is left out."""
+    """Assemble the filter for one machine. Calls that the machine does not have are left out."""
     tree = _search(_ranges({machine.numbers[name]: policy[name] for name in policy if name in machine.numbers}))
     if machine.foreign_from is not None:
         tree = _branch(_AT_LEAST, machine.foreign_from, [(_RETURN, 0, 0, _KILL_PROCESS)], tree)
@@ -55,7 +54,7 @@ def assemble(machine: Machine, policy: Mapping[str, Decision]) -> bytes:
 
 
 def _ranges(by_number: Mapping[int, Decision]) -> list[tuple[int, Decision]]:
-    """Each number at which the decision changes, and the new one. The last goes on for ever."""
+    """List each number at which the decision changes, with the new decision. The last range has no end."""
     unlisted = Decision((), UNLISTED)
     numbers = range(max(by_number) + 2)
     runs = groupby(numbers, key=lambda number: by_number.get(number, unlisted))

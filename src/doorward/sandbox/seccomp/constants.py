@@ -1,4 +1,4 @@
-"""Values of arguments that the policy speaks of. They are the same on every machine that there is a filter for."""
+"""Argument values that the policy uses. They are the same on every supported machine."""
 
 NEW_PIDS = 0x2000_0000
 _NEW_TIMES, _NEW_MOUNTS, _NEW_CGROUPS, _NEW_HOST_NAMES = 0x80, 0x0002_0000, 0x0200_0000, 0x0400_0000
@@ -14,17 +14,17 @@ PERSONALITY_QUERY = 0xFFFF_FFFF
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423
 TERMINAL_INPUT = (_TIOCSTI, _TIOCLINUX, _TIOCSETD)
 REQUEST_KIND = 0xFF00
-"""The bits of an ioctl's request that say what kind of thing it is for."""
+"""The bits of an ioctl request that name its device type."""
 REQUESTS_OF_TERMINALS_AND_SOCKETS = (0x5400, 0x8900)
 _FIGETBSZ, _GET_FLAGS, _GET_ATTRIBUTES, _EXTENTS = 0x2, 0x8008_6601, 0x801C_581F, 0xC020_660B
 _CLONE, _CLONE_RANGE, _SHARE_RANGE = 0x4004_9409, 0x4020_940D, 0xC018_9436
 REQUESTS_OF_FILES = (_FIGETBSZ, _GET_FLAGS, _GET_ATTRIBUTES, _EXTENTS, _CLONE, _CLONE_RANGE, _SHARE_RANGE)
-"""Facts about an open file, and sharing of contents between two open files."""
+"""Requests that read metadata of an open file, or share content between two open files."""
 
 SET_ID = 0o6000
 NODE_KIND = 0o170000
 NODE_HARMLESS = (0, 0o100000, 0o010000, 0o140000)
-"""Regular files, by two names, then pipes and sockets."""
+"""Regular files (two values), pipes and sockets."""
 
 _O_CREAT, _O_TMPFILE, _O_TRUNC = 0o100, 0o20000000, 0o1000
 CREATES = _O_CREAT | _O_TMPFILE
@@ -39,5 +39,5 @@ TYPE_MASK = 0xF
 TYPE_STREAM, TYPE_SEQUENCED, TYPE_PACKET = 1, 5, 10
 
 EVERYBODY = 0xFFFF_FFFF
-"""-1, where a process is asked for."""
+"""-1 as a process id."""
 PRIORITY_OF_USER, IO_PRIORITY_OF_USER = 2, 3

@@ -1,4 +1,4 @@
-"""The facts about each processor: how the kernel names it to a filter, and its numbers of system calls."""
+"""Supported processors: their audit names and system call numbers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _FOREIGN = {"x86_64": 0x4000_0000, "aarch64": None}
 class Machine(msgspec.Struct, frozen=True):
     name: str
     audit: int
-    """The kernel's name for the convention by which a call was made. One processor has several, and each numbers the
-    calls in its own way; a call by another convention than this one would be read wrongly, so it ends the process."""
+    """The kernel's identifier of the calling convention. A processor has several, each with its own call numbers. A
+    call by another convention would be misread, so it ends the process."""
     foreign_from: int | None
-    """From this number on, calls belong to a second convention that shares the name of the first."""
+    """Call numbers from here on belong to a second convention with the same identifier."""
     numbers: dict[str, int]
 
 
 def machines() -> list[Machine]:
-    """The machines that there are filters for."""
+    """Load the supported machines."""
     table = resources.files(__package__).joinpath(TABLE).read_text("ascii").splitlines()
     rows = [line.split() for line in table if line and not line.startswith("#")]
     return [

@@ -1,4 +1,4 @@
-"""The words that a policy on system calls is written in."""
+"""Types to write a system call policy with."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Literal
 import msgspec
 
 Answer = Literal["allow", "EPERM", "ENOSYS", "EAFNOSUPPORT", "ENOTTY"]
-"""Let the call happen, or let it fail with this error and not happen."""
+"""Allow the call, or make it fail with this error."""
 
 UNLISTED: Answer = "ENOSYS"
-"""What a call gets that no group names. Programs take it for an older kernel, and do without."""
+"""The answer for calls that no group lists. Programs take it for an older kernel and fall back."""
 
 LOWER_HALF = 0xFFFF_FFFF
 
 
 class Is(msgspec.Struct, frozen=True):
-    """The lower half of an argument, seen through a mask, is one of these values.
+    """The lower half of an argument, masked, is one of these values.
 
-    This is for arguments that the kernel declares as int or shorter: it does not look at the upper half, so neither
-    may the filter, or bits put there would make one value look like another.
+    Use it for arguments that the kernel declares as int or shorter. The kernel ignores the upper half, so the filter
+    must too; otherwise bits in the upper half would make one value look like another.
     """
 
     argument: int
@@ -36,7 +36,7 @@ class Has(msgspec.Struct, frozen=True):
 
 
 class IsLong(msgspec.Struct, frozen=True):
-    """All 64 bits of an argument are this value. This is for what the kernel declares as long, and for pointers."""
+    """All 64 bits of an argument equal this value. Use it for arguments declared as long, and for pointers."""
 
     argument: int
     value: int
@@ -53,14 +53,14 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What happens to one call: the answer of the first case that applies, or else the last one."""
+    """The decision for one call: the answer of the first case that applies, or else `otherwise`."""
 
     cases: tuple[Case, ...]
     otherwise: Answer
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Calls that are decided alike, and why. The names are separated by spaces."""
+    """Calls with the same decision, and the reason. Names are separated by spaces."""
 
     why: str
     calls: str
@@ -73,14 +73,14 @@ def case(answer: Answer, *when: Condition) -> Case:
 
 
 def decisions(layers: Iterable[Iterable[Group]]) -> dict[str, Decision]:
-    """The decision on each call by its name. A later layer replaces an earlier one; within one, a name stands once."""
+    """Collect the decisions by call name. A later layer overrides an earlier one; a layer may list a name once."""
     found: dict[str, Decision] = {}
     for layer in layers:
         named: dict[str, Decision] = {}
         for group in layer:
             for call in group.calls.split():
                 if call in named:
-                    raise ValueError(f"A call may stand in one group of a layer only; {call!r} stands in two.")
+                    raise ValueError(f"A layer may list a call in one group only; {call!r} is in two.")
                 named[call] = Decision(group.cases, group.otherwise)
         found |= named
     return found

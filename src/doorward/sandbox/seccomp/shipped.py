@@ -1,4 +1,4 @@
-"""The filters as they ship: bytes for the kernel. Nothing is assembled while Doorward runs."""
+"""Loads the shipped filters. Nothing is assembled at run time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Literal, get_args
 
 Kind = Literal["full", "alone", "alone-network"]
-"""full: inside namespaces. alone: where there are none. alone-network: the same, with the network."""
+"""full: with namespaces. alone: without namespaces. alone-network: without namespaces, with network access."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MACHINES = ("x86_64", "aarch64")
@@ -19,9 +19,9 @@ def file_name(kind: str, machine: str) -> str:
 
 
 def load(kind: str, machine: str | None = None) -> bytes | None:
-    """The filter of this kind for this machine or a named one; None when there is none for that machine."""
+    """Load the filter of this kind for a machine, by default this one; None when the machine is not supported."""
     if kind not in KINDS:
-        raise ValueError(f"There is no kind of filter {kind!r}; valid: {', '.join(KINDS)}.")
+        raise ValueError(f"Unknown filter kind {kind!r}; valid: {', '.join(KINDS)}.")
     machine = machine or os.uname().machine
     if machine not in MACHINES:
         return None

@@ -1,1 +1,1 @@
-"""OAuth as MCP uses it: how Doorward is let in by servers that ask who it is."""
+"""OAuth for upstream servers, as MCP specifies it: discovery, registration, login and tokens."""

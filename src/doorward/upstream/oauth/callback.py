@@ -1,4 +1,4 @@
-"""Where a person's browser comes back to after a login: a page on this machine, for one answer."""
+"""The OAuth redirect target: a page on the loopback address that receives one login result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NOTHING = b"<!doctype html><title>Doorward</title><p>Nothing is expected here."
 
 
 class Callback:
-    """Listens on the loopback address alone, from entering to leaving."""
+    """Listens on the loopback address only, while the context is open."""
 
     def __init__(self, port: int = 0, rather: int = 0) -> None:
-        """On `port`; when that is 0, on `rather` if it is free, and otherwise on any."""
+        """Listen on `port`; if it is 0, on `rather` if that is free, otherwise on any free port."""
         self._wanted = port
         self._rather = rather
         self._server: asyncio.Server | None = None
@@ -33,7 +33,7 @@ class Callback:
         self._answer: asyncio.Future[dict[str, str]] | None = None
         self._visitors = 0
         self.redirect = ""
-        """The address to come back to."""
+        """The redirect URI."""
 
     async def __aenter__(self) -> Callback:
         if not self._wanted and self._rather:
@@ -44,8 +44,8 @@ class Callback:
                 self._server = await asyncio.start_server(self._visited, "127.0.0.1", self._wanted, limit=_LARGEST)
         except OSError as error:
             raise Unusable(
-                f"Port {self._wanted} of this machine, to which a login comes back, is not free: {error.strerror}.",
-                hint="Set another `callback_port` in [upstream] of doorward.toml; 0 takes any free one.",
+                f"Port {self._wanted} for the login callback is not available: {error.strerror}.",
+                hint="Set another `callback_port` in [upstream] of doorward.toml; 0 uses any free port.",
             ) from error
         self._port = self._server.sockets[0].getsockname()[1]
         self.redirect = f"http://127.0.0.1:{self._port}/callback"
@@ -57,13 +57,13 @@ class Callback:
             await self._server.wait_closed()
 
     def expect(self, state: str) -> None:
-        """From now on a visit with this state is the one that is waited for; others are sent away."""
+        """Accept only a request with this state from now on."""
         self._state, self._answer = state, asyncio.get_running_loop().create_future()
 
     async def answer(self, patience: float) -> dict[str, str]:
-        """What the browser brings back; TimeoutError when nobody comes."""
+        """Wait for the login result; raises TimeoutError when none arrives."""
         if self._answer is None:
-            raise ValueError("nobody is expected yet")
+            raise ValueError("call expect() first")
         async with asyncio.timeout(patience):
             return await self._answer
 
@@ -86,7 +86,7 @@ class Callback:
             writer.close()
 
     def _brought(self, head: bytes) -> dict[str, str] | None:
-        """The parameters of a visit that is ours: the right page, asked for by its own name, with our state."""
+        """The query of a valid callback request: right path, right Host header, right state; otherwise None."""
         first, *fields = head.decode("latin-1").split("\r\n")
         method, _, rest = first.partition(" ")
         target = urlsplit(rest.partition(" ")[0])

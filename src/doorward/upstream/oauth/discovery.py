@@ -1,4 +1,4 @@
-"""Where a server says that one logs in, and what is known of that place. All of it is checked before it is used."""
+"""OAuth discovery: finds a server's authorization server and its metadata, and checks them before use."""
 
 from __future__ import annotations
 
@@ -16,72 +16,71 @@ _RESOURCE = "/.well-known/oauth-protected-resource"
 _SERVER = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"
 _LONGEST = 500
-"""Characters of an address in metadata."""
+"""Length limit of URLs in metadata."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a server and of the authorization server that vouches for its callers."""
+    """Metadata of a server and its authorization server."""
 
     resource: str
-    """What the server calls itself; sent along, so that a token is good for it alone."""
+    """The server's resource identifier, sent with token requests so that a token is valid for it alone."""
     issuer: str
     token_endpoint: str
     authorization_endpoint: str = ""
     registration_endpoint: str = ""
     methods: tuple[str, ...] = ("client_secret_basic",)
-    """How a client may show itself when it asks for a token."""
+    """Client authentication methods of the token endpoint."""
     scopes: tuple[str, ...] | None = None
-    """What the server wants at least; None when it does not say."""
+    """Scopes that the server supports; None when it does not say."""
     offline: bool = False
-    """Whether tokens that can be renewed are a scope of their own."""
+    """Whether refresh tokens need the scope offline_access."""
     names_itself: bool = False
-    """Whether every answer of the authorization server must say whose it is."""
+    """Whether authorization responses must contain `iss`."""
     reads_documents: bool = False
-    """Whether a client may be known by the address of a document about it."""
+    """Whether client ID metadata documents are supported."""
     proves: bool = False
-    """Whether whoever began a login must prove it when it ends (PKCE with S256)."""
+    """Whether PKCE with S256 is supported."""
 
 
 async def discover(web: Web, url: str, said: str = "") -> Facts:
-    """The facts about the server at `url`; `said` is the address of its metadata as a refusal gave it."""
+    """Discover the metadata for the server at `url`. `said` is the metadata URL from a challenge."""
     described = await _described(web, url, said)
-    if described is None:  # the way of 2025-03-26: the server is its own authorization server
+    if described is None:  # as in 2025-03-26: the server is its own authorization server
         resource, issuer, scopes = url, shown(origin(url)), None
     else:
         resource, issuer, scopes = described
     plain = origin(url)[0] == "http"
     if not _is_fit(issuer, plain):
         raise NotLetIn(
-            f"{shown(origin(url))} names the authorization server {issuer[:200]!r}; it must be an address with https,"
-            f" or one of this machine where the server's own has no https either."
+            f"{shown(origin(url))} names the authorization server {issuer[:200]!r}; valid: an https URL, or a URL of"
+            f" this machine if the server itself does not use https."
         )
     metadata = await _metadata(web, issuer)
     if metadata is None and described is None:
         raise NotLetIn(
-            f"{shown(origin(url))} wants a token, and names no authorization server that gives one; give it one with"
+            f"{shown(origin(url))} requires a token but names no authorization server; set the token with"
             " doorward servers add --bearer, or as `auth` in mcp-servers.json.",
-            hint="Ask whoever runs it for a token.",
+            hint="Ask the operator of the server for a token.",
         )
     if metadata is None:
         raise NotLetIn(
-            f"{shown(origin(url))} wants to know who asks, but {issuer[:200]!r} does not say how one logs in there.",
-            hint="Give the server a token or a header in mcp-servers.json, or ask whoever runs it.",
+            f"{shown(origin(url))} requires a login, but {issuer[:200]!r} has no authorization server metadata.",
+            hint="Set a token or a header in mcp-servers.json, or ask the operator of the server.",
         )
     if metadata.get("issuer") != issuer:
         raise NotLetIn(
-            f"The authorization server {issuer[:200]!r} calls itself {str(metadata.get('issuer'))[:200]!r}; it must be "
-            f"the very same name."
+            f"The metadata of the authorization server {issuer[:200]!r} has the issuer "
+            f"{str(metadata.get('issuer'))[:200]!r}; the two must be equal."
         )
     return _facts(metadata, resource, issuer, scopes, plain=plain)
 
 
 async def _described(web: Web, url: str, said: str) -> tuple[str, str, tuple[str, ...] | None] | None:
-    """What the server says of itself: its name, its authorization server and its scopes; None when it says nothing."""
+    """Read the protected resource metadata: resource, authorization server and scopes; None when there is none."""
     parts, root = urlsplit(url), shown(origin(url))
     if said and not _is_fit(said, origin(url)[0] == "http") and not _covers(root, said):
         raise NotLetIn(
-            f"{root} says that it is described at {public(said)!r}; that must be an address with https, or one of its"
-            f" own."
+            f"{root} names the metadata URL {public(said)!r}; valid: an https URL, or a URL of the server itself."
         )
     places = [said] if said else []
     places += [f"{root}{_RESOURCE}{parts.path}"] if parts.path not in ("", "/") else []
@@ -92,11 +91,9 @@ async def _described(web: Web, url: str, said: str) -> tuple[str, str, tuple[str
             continue
         resource, servers = document.get("resource"), document.get("authorization_servers")
         if not isinstance(resource, str) or not _covers(resource, url):
-            raise NotLetIn(
-                f"{root} calls itself {str(resource)[:200]!r}; that must be its own address, or the beginning of it."
-            )
+            raise NotLetIn(f"{root} names the resource {str(resource)[:200]!r}; valid: its own URL, or a prefix of it.")
         if not isinstance(servers, list) or not servers or not _is_name(servers[0]):
-            raise NotLetIn(f"{root} does not say which authorization server vouches for its callers.")
+            raise NotLetIn(f"{root} does not name an authorization server in its metadata.")
         return resource, servers[0], _texts(document.get("scopes_supported"))
     return None
 
@@ -114,10 +111,10 @@ async def _metadata(web: Web, issuer: str) -> dict[str, Any] | None:
 
 
 async def _document(web: Web, url: str) -> dict[str, Any] | None:
-    """None when it is not there; an error when nobody can tell."""
+    """Fetch a metadata document; None when it does not exist, NotLetIn when that is unknown."""
     status, document = await fetch(web, "GET", url)
     if status >= 500 or status == 429:
-        raise NotLetIn(f"{shown(origin(url))} answered {status} when it was asked how one logs in.")
+        raise NotLetIn(f"{shown(origin(url))} answered {status} to the request for its OAuth metadata.")
     return document if status == 200 else None
 
 
@@ -127,14 +124,12 @@ def _facts(
     def endpoint(name: str) -> str:
         address = metadata.get(name, "")
         if not isinstance(address, str) or (address and not _is_fit(address, plain)):
-            raise NotLetIn(
-                f"The {name} of {issuer[:200]!r} must be an address with https; given was {str(address)[:200]!r}."
-            )
+            raise NotLetIn(f"The {name} of {issuer[:200]!r} must be an https URL; given {str(address)[:200]!r}.")
         return address
 
     token_endpoint = endpoint("token_endpoint")
     if not token_endpoint:
-        raise NotLetIn(f"The authorization server {issuer[:200]!r} does not say where it gives tokens.")
+        raise NotLetIn(f"The authorization server {issuer[:200]!r} has no token_endpoint in its metadata.")
     return Facts(
         resource=resource,
         issuer=issuer,
@@ -155,10 +150,10 @@ def _is_name(issuer: Any) -> bool:
 
 
 def _is_fit(address: str, plain: bool) -> bool:
-    """Whether it can be asked, and shown to a person without hiding anything.
+    """Whether a URL is safe to use and to show to a person.
 
-    Without https anybody on the way could answer in its place, say where tokens are given, and be shown our secret
-    there. Nobody is on the way to this machine itself, which is enough for a server that has no https either: `plain`.
+    Without https, anybody on the network path could answer instead, name another token endpoint and get our secret.
+    There is no such path to this machine itself, which is enough for a server without https (`plain`).
     """
     if not _is_name(address):
         return False
@@ -170,7 +165,7 @@ def _is_fit(address: str, plain: bool) -> bool:
 
 
 def _covers(resource: str, url: str) -> bool:
-    """Whether a server at `url` may call itself this: the same origin, and the beginning of its path."""
+    """Whether `resource` is valid for a server at `url`: the same origin, and a prefix of its path."""
     try:
         if origin(resource) != origin(url) or urlsplit(resource).fragment:
             return False

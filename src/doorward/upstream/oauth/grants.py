@@ -1,4 +1,4 @@
-"""Asking an authorization server: for a name of our own, and for tokens."""
+"""Client registration and token requests at an authorization server."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LONGEST_LIFE = 10 * 365 * 86_400
 
 
 class Refused(NotLetIn):
-    """The authorization server gave no token, and said why."""
+    """The authorization server refused a token."""
 
 
 def method_for(facts: Facts, secret: str) -> str:
-    """How a client with this secret shows itself: the safest way that the authorization server knows."""
+    """The safest client authentication method that the authorization server supports."""
     wanted = ("client_secret_basic", "client_secret_post", "none") if secret else ("none",)
     for method in wanted:
         if method in facts.methods:
@@ -35,11 +35,11 @@ def method_for(facts: Facts, secret: str) -> str:
 
 
 async def register(web: Web, facts: Facts, redirect: str) -> Client:
-    """A name of our own at this authorization server, for logins that come back to `redirect`."""
+    """Register Doorward as a client with this redirect URI."""
     wanted = next((method for method in _METHODS if method in facts.methods), None)
     if wanted is None:
         raise NotLetIn(
-            f"{facts.issuer!r} takes clients only as {', '.join(facts.methods)[:200]}; valid here: "
+            f"{facts.issuer!r} supports only the authentication methods {', '.join(facts.methods)[:200]}; valid: "
             f"{', '.join(_METHODS)}."
         )
     about = {
@@ -61,19 +61,19 @@ async def register(web: Web, facts: Facts, redirect: str) -> Client:
     if status not in (200, 201) or given is None or not isinstance(id, str) or not id:
         raise NotLetIn(
             f"{facts.issuer!r} did not register Doorward as a client: it answered {status}{_why(given)}.",
-            hint="Register it by hand there, and put `client_id` into `auth` of the server's entry.",
+            hint="Register Doorward there by hand, and set `clientId` in `auth` of the server's entry.",
         )
     method, secret = given.get("token_endpoint_auth_method", wanted), given.get("client_secret", "")
     if method not in _METHODS or not isinstance(secret, str) or (method != "none" and not secret):
         raise NotLetIn(
-            f"{facts.issuer!r} registered Doorward for {str(method)[:60]!r} and gave no means for that; known here: "
-            f"{', '.join(_METHODS)}."
+            f"{facts.issuer!r} registered Doorward for {str(method)[:60]!r} without a secret, or by an unknown method; "
+            f"valid: {', '.join(_METHODS)}."
         )
     return Client(id, "" if method == "none" else secret, method, redirect)
 
 
 async def token(web: Web, facts: Facts, client: Client, now: float, **form: str) -> Tokens:
-    """What the authorization server gives for this form, in which the client shows itself."""
+    """Request tokens with this form and the client's authentication."""
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     if facts.resource:
         form["resource"] = facts.resource
@@ -89,12 +89,12 @@ async def token(web: Web, facts: Facts, client: Client, now: float, **form: str)
         raise Refused(f"{facts.issuer!r} gave no token: it answered {status}{_why(given)}.")
     access, refresh, life = given.get("access_token"), given.get("refresh_token", ""), given.get("expires_in")
     if not isinstance(access, str) or not _TOKEN.fullmatch(access) or str(given.get("token_type")).lower() != "bearer":
-        raise Refused(f"{facts.issuer!r} gave no bearer token that a header can carry.")
+        raise Refused(f"{facts.issuer!r} gave no valid bearer token.")
     expires = now + life if isinstance(life, int | float) and 0 < life < _LONGEST_LIFE else None
     return Tokens(access, refresh if isinstance(refresh, str) else "", expires)
 
 
 def _why(given: dict[str, Any] | None) -> str:
-    """The code of an error, which is a word of the standard; what stands beside it is somebody else's text."""
+    """The OAuth error code. The description beside it is untrusted text and not shown."""
     code = given.get("error") if given else None
     return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""

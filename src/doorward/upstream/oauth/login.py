@@ -1,4 +1,4 @@
-"""A person logs in at an authorization server, and Doorward is given a token for it."""
+"""The authorization code flow: a person logs in, and Doorward gets tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from doorward.upstream.tokens import Client, Tokens
 from doorward.upstream.web import Web
 
 Person = Callable[[str], Awaitable[None]]
-"""Shows a person the address to open. Nothing here ever opens it by itself, and no shell ever sees it."""
+"""Shows a person the URL to open. Doorward never opens it by itself, and no shell ever sees it."""
 
 PATIENCE = 300.0
 _CODE = re.compile(r"[a-z_]{1,60}")
@@ -26,13 +26,12 @@ _CODE = re.compile(r"[a-z_]{1,60}")
 async def log_in(
     web: Web, facts: Facts, client: Client, scope: str, callback: Callback, person: Person, now: Callable[[], float]
 ) -> Tokens:
-    """Send a person there, wait for them to come back, and trade what they bring for tokens."""
+    """Send a person to the login page, wait for the callback, and exchange the code for tokens."""
     if not facts.authorization_endpoint:
-        raise NotLetIn(f"The authorization server {facts.issuer!r} has no page on which a person could log in.")
+        raise NotLetIn(f"The authorization server {facts.issuer!r} has no authorization_endpoint for a login.")
     if not facts.proves:
         raise NotLetIn(
-            f"The authorization server {facts.issuer!r} cannot check that a login ends with whoever began it (it must "
-            f"offer PKCE with S256), so it is not used."
+            f"The authorization server {facts.issuer!r} does not support PKCE with S256, which a login requires."
         )
     state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
     callback.expect(state)
@@ -40,7 +39,7 @@ async def log_in(
     try:
         brought = await callback.answer(PATIENCE)
     except TimeoutError as error:
-        raise NotLetIn(f"Nobody came back from the login within {PATIENCE:g} seconds.") from error
+        raise NotLetIn(f"The login was not completed within {PATIENCE:g} seconds.") from error
     _check(facts, brought)
     return await token(
         web,
@@ -75,14 +74,14 @@ def _page(facts: Facts, client: Client, scope: str, redirect: str, state: str, v
 
 
 def _check(facts: Facts, brought: dict[str, str]) -> None:
-    """Whose answer it is comes first: what another server says is neither used nor shown."""
+    """Check the issuer first: a response of another server is neither used nor shown."""
     issuer = brought.get("iss")
     if issuer is None and facts.names_itself:
-        raise NotLetIn(f"The answer to the login does not say that it is of {facts.issuer!r}, as it must.")
+        raise NotLetIn(f"The login response does not name its issuer, which must be {facts.issuer!r}.")
     if issuer is not None and issuer != facts.issuer:
-        raise NotLetIn(f"The answer to the login is not of {facts.issuer!r}, to which it was sent.")
+        raise NotLetIn(f"The login response is from another issuer than {facts.issuer!r}.")
     if "error" in brought:
         code = brought["error"] if _CODE.fullmatch(brought["error"]) else "an unknown reason"
-        raise NotLetIn(f"The authorization server {facts.issuer!r} did not let the person in: {code}.")
+        raise NotLetIn(f"The authorization server {facts.issuer!r} refused the login: {code}.")
     if not brought.get("code"):
-        raise NotLetIn(f"The authorization server {facts.issuer!r} sent the person back with nothing in hand.")
+        raise NotLetIn(f"The login response of {facts.issuer!r} has no authorization code.")

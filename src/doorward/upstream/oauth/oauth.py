@@ -1,4 +1,4 @@
-"""Being let in by a server through OAuth, with what is kept, with what can be renewed, or with a person's help."""
+"""OAuth authorization for one server: stored tokens, refresh, client credentials or a person's login."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from doorward.upstream.web import Web, origin, shown
 
 _PING = b'{"jsonrpc":"2.0","id":0,"method":"ping"}'
 _EARLY = 30.0
-"""Seconds before the end of a token at which a new one is asked for."""
+"""Seconds before a token's expiry at which a new one is requested."""
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the house a login stands on."""
+    """What a login needs from the server: token file, clock and callback."""
 
     file: TokenFile
     clock: Clock
     document: str = ""
-    """The address of a document that says who we are, where an authorization server reads such."""
+    """URL of Doorward's client ID metadata document, for authorization servers that support it."""
     port: int = 0
-    """Where logins come back to; 0 is any free port."""
+    """Port of the login callback; 0 is any free port."""
     person: Person | None = None
-    """Whom to send to a page; None when a server may only be told that somebody has to log in."""
+    """Sends a person to the login page; None when nobody can log in now."""
 
 
 class OAuth:
-    """An Authorizer (see `authorizing.Authorizer`) for one server. Requests that are refused together renew once."""
+    """An `authorizing.Authorizer` for one server. Requests that are refused at the same time share one refresh."""
 
     def __init__(self, config: ServerConfig, web: Web, means: Means) -> None:
         self._id = config.id
@@ -51,7 +51,7 @@ class OAuth:
 
     @property
     def _alone(self) -> bool:
-        """Whether the operator gave us credentials with which no person is needed."""
+        """Whether the entry has client credentials, so that no person is needed."""
         return self._auth is not None and self._auth.type == "client_credentials"
 
     async def headers(self) -> Mapping[str, str]:
@@ -67,7 +67,7 @@ class OAuth:
         async with self._lock:
             kept = await self._load()
             if kept.tokens is not None and _shown(kept) != challenge.sent:
-                return  # somebody else was let in meanwhile, and so are we
+                return  # another request has got a new token meanwhile
             facts = await self._facts(challenge)
             kept = self._at(facts, kept)
             asked = challenge.parameters.get("scope", "")
@@ -80,8 +80,8 @@ class OAuth:
             scope = _union(kept.scope, asked)
             if challenge.wants_more and kept.tokens is not None and set(scope.split()) <= set(kept.scope.split()):
                 raise NotLetIn(
-                    f"The server {self._id!r} wants {asked[:200]!r}, which was asked for already and is not enough.",
-                    hint="Ask whoever runs it for the rights, and log in again.",
+                    f"The server {self._id!r} requires the scope {asked[:200]!r}, which was requested but not granted.",
+                    hint="Ask the operator of the server for the permission, and log in again.",
                 )
             if self._alone:
                 await self._by_credentials(facts, kept, scope)
@@ -89,12 +89,12 @@ class OAuth:
                 await self._by_person(facts, kept, scope, self._means.person)
             else:
                 await self._save(msgspec.structs.replace(kept, wanted=scope))
-                raise NotLetIn(f"The server {self._id!r} wants somebody to log in: doorward servers login {self._id}")
+                raise NotLetIn(f"The server {self._id!r} requires a login: doorward servers login {self._id}")
 
     async def log_in(self) -> None:
-        """Have a person log in now, whatever is kept."""
+        """Let a person log in now, regardless of stored tokens."""
         if self._means.person is None or self._alone:
-            raise NotLetIn(f"The server {self._id!r} has credentials of its own, so nobody has to log in.")
+            raise NotLetIn(f"The server {self._id!r} has credentials in its entry, so no login is needed.")
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         answer = await self._web.ask("POST", self._url, headers, _PING)
         answer.release()
@@ -106,14 +106,14 @@ class OAuth:
                 if answer.status == 401:
                     raise
                 raise NotLetIn(
-                    f"The server {self._id!r} does not ask anybody to log in: it answered {answer.status} to whoever "
-                    f"shows nothing, and names no authorization server."
+                    f"The server {self._id!r} does not require a login: it answered {answer.status} to a request "
+                    f"without a token, and names no authorization server."
                 ) from error
             kept = self._at(facts, await self._load())
             asked = challenge.parameters.get("scope", "") or self._scope(facts)
             await self._by_person(facts, kept, _union(_union(kept.scope, kept.wanted), asked), self._means.person)
 
-    # What is known
+    # State
 
     async def _load(self) -> Kept:
         kept = await asyncio.to_thread(self._means.file.read)
@@ -131,23 +131,23 @@ class OAuth:
         return await discover(self._web, self._url, challenge.parameters.get("resource_metadata", ""))
 
     def _scope(self, facts: Facts) -> str:
-        """What to ask for where the server does not say what it takes: what its entry names, or all that it lists."""
+        """The scope to request when the challenge names none: the entry's, or all that the server lists."""
         return (self._auth.scope if self._auth is not None else "") or " ".join(facts.scopes or ())
 
     def _told(self) -> Facts:
-        """What the operator wrote, where that is enough."""
+        """Metadata from the operator's entry, when it has a token URL."""
         url = self._auth.token_url if self._auth is not None else ""
         return Facts(resource=self._url, issuer=shown(origin(url)), token_endpoint=url)
 
     def _at(self, facts: Facts, kept: Kept) -> Kept:
-        """What of the kept is good at this authorization server: everything, or nothing."""
+        """The stored login if it belongs to this authorization server, otherwise an empty one."""
         if not kept.issuer or kept.issuer == facts.issuer:
             return kept
         if self._auth is not None and self._auth.client_id:
             raise NotLetIn(
                 f"The server {self._id!r} now names the authorization server {facts.issuer[:200]!r}; the credentials "
-                f"in its entry are for {kept.issuer[:200]!r} and are not shown to another.",
-                hint="If that is meant, change `auth` of its entry in mcp-servers.json and log in again.",
+                f"in its entry are for {kept.issuer[:200]!r} and are not sent to another.",
+                hint="If the change is intended, update `auth` of its entry in mcp-servers.json and log in again.",
             )
         return Kept()
 
@@ -156,10 +156,10 @@ class OAuth:
             return True
         return kept.tokens.expires is not None and kept.tokens.expires - _EARLY < self._means.clock.now()
 
-    # Ways to a token
+    # Grants
 
     async def _renewed(self, facts: Facts, kept: Kept) -> Kept | None:
-        """Get a new token for an old one; None when that went well, and otherwise what is left to go on with."""
+        """Refresh the token; None on success, otherwise the login that is left."""
         if kept.tokens is None or not kept.tokens.refresh or kept.client is None:
             return kept
         try:
@@ -182,12 +182,12 @@ class OAuth:
     async def _by_credentials(self, facts: Facts, kept: Kept, scope: str) -> None:
         auth = self._auth
         if auth is None or not auth.client_id:
-            raise NotLetIn(f"The entry of the server {self._id!r} gives no `client_id` for its client credentials.")
+            raise NotLetIn(f"The entry of the server {self._id!r} has no `clientId` for its client credentials.")
         if auth.client_secret and not auth.token_url and origin(facts.token_endpoint) != origin(self._url):
             raise NotLetIn(
-                f"The server {self._id!r} wants the secret of its entry to be shown to {facts.token_endpoint[:200]!r};"
-                f" without a word of yours it is shown to the server's own address only.",
-                hint="If that is right, put this address into `auth` of its entry in mcp-servers.json, as `tokenUrl`.",
+                f"The server {self._id!r} asks Doorward to send the client secret to {facts.token_endpoint[:200]!r};"
+                f" without your consent it is sent only to the server's own address.",
+                hint="If that is right, set this address as `tokenUrl` in `auth` of its entry in mcp-servers.json.",
             )
         client = Client(auth.client_id, auth.client_secret, method_for(facts, auth.client_secret))
         form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
@@ -202,7 +202,7 @@ class OAuth:
         await self._save(Kept(facts.issuer, client, given, scope))
 
     def _callback(self, kept: Kept) -> Callback:
-        """Come back to the port of the last time if it is free, since it is the one that we are registered with."""
+        """Use the last callback port if it is free, because Doorward is registered with it."""
         last = urlsplit(kept.client.redirect).port if kept.client is not None and kept.client.redirect else None
         return Callback(self._means.port, last or 0)
 
@@ -216,8 +216,8 @@ class OAuth:
             return kept.client
         if not facts.registration_endpoint:
             raise NotLetIn(
-                f"The authorization server {facts.issuer[:200]!r} does not register clients by itself.",
-                hint=f"Register Doorward there, and put `client_id` into `auth` of the entry {self._id!r}.",
+                f"The authorization server {facts.issuer[:200]!r} does not support dynamic client registration.",
+                hint=f"Register Doorward there, and set `clientId` in `auth` of the entry {self._id!r}.",
             )
         return await register(self._web, facts, redirect)
 

@@ -1,7 +1,7 @@
-"""The built-ins of the session shell: words that are commands of the house, which do their work by other commands.
+"""The built-ins of the session shell, which do their work by calling other commands.
 
-What a sandboxed program does as well (`grep`, `sort`, `head`) is left to the program; here are the words that know the
-virtual files, the session, the data and the house.
+Text tools such as `grep`, `sort` and `head` are sandboxed programs and not here. Built-ins are the words that need the
+virtual files, the session, the data or the server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from doorward.backends.session.builtins import (
 from doorward.backends.session.builtins.builtin import KNOWN, Builtin, family
 
 BUILTINS: Mapping[str, str] = {word: one.command for word, one in KNOWN.items()}
-"""Which command of the registry each word of the shell is."""
+"""The command of each built-in word."""
 
 __all__ = [
     "BUILTINS",

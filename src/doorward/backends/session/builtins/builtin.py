@@ -1,8 +1,7 @@
-"""A built-in of the session shell: a word that is a command of the house.
+"""The declaration of built-ins of the session shell.
 
-Every built-in takes the words behind it, what was piped into it and the session it stands in, and gives what it
-prints. Whatever it shows or changes beside the session itself, it asks other commands for, so that a line typed in the
-shell can do just what its caller may do here.
+A built-in takes its arguments, its piped input and its session, and returns its output. It reads and changes everything
+except the session through other commands, so a shell line can never do more than its caller may do.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from doorward.facts import Access, Effects, Safety, Tier
 
 family = Family("sh", category="session shell")
 
-Words = Annotated[list[str], Meta(description="The words behind it, as they were typed", max_length=10_000)]
-Input = Annotated[str, Meta(description="What was piped into it")]
+Words = Annotated[list[str], Meta(description="The arguments, as typed", max_length=10_000)]
+Input = Annotated[str, Meta(description="The piped input")]
 Columns = Annotated[
     int,
-    Meta(description="How wide the screen is that it prints to; 0: it prints into a pipe or a file", ge=0, le=1_000),
+    Meta(description="Width of the screen in columns; 0: output to a pipe or a file", ge=0, le=1_000),
 ]
-SessionId = Annotated[str, Meta(description="The session it is typed in; empty: one of this call alone", max_length=64)]
+SessionId = Annotated[str, Meta(description="The id of the session; empty: a temporary one", max_length=64)]
 
 Does = Callable[[Speaker, Options], Awaitable[None]]
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """What a built-in may do, as all commands declare it."""
+    """The safety facts of a built-in, as every command declares them."""
 
     tier: Tier = Tier.INFORMATION
     effects: Effects = Effects.READ
@@ -50,7 +49,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LOOKS = Kind()
-"""It shows something, or sets what its session remembers, which nobody else sees."""
+"""It shows something, or changes its session, which nobody else sees."""
 WRITES = Kind(
     tier=Tier.CODE,
     effects=Effects.READ | Effects.WRITE,
@@ -80,11 +79,11 @@ STORES = Kind(
     undo=BY_ITS_CALLS,
 )
 ASKS = Kind(tier=Tier.SYSTEM)
-"""It shows something that only recipes with the system tier show."""
+"""It shows something that requires the system tier."""
 
 
 class Builtin(msgspec.Struct, frozen=True):
-    """A word of the shell and how it is used."""
+    """A built-in word and its help."""
 
     word: str
     command: str
@@ -97,17 +96,17 @@ class Builtin(msgspec.Struct, frozen=True):
 
 
 _OPTION = re.compile(r"\[-[^\]]*\]")
-"""An option in a line of usage; where nothing else stands in it, no word is valid."""
+"""An option in a usage line; when the line has nothing else, the built-in takes no arguments."""
 KNOWN: dict[str, Builtin] = {}
-"""Every built-in by its word, in the order in which they are declared."""
+"""All built-ins by word, in the order of their declaration."""
 GROUPS = (
     "Files and folders",
     "Text and values",
     "This session",
     "Data",
     "Rooms and people",
-    "What runs",
-    "The house",
+    "Executions",
+    "Server",
     "Help",
 )
 
@@ -128,8 +127,8 @@ def builtin(
 ) -> Callable[[Does], Does]:
     """Declare the decorated function as a built-in; its docstring is its help.
 
-    `usage` is what stands behind the word. With `raw` it gets every word as it is, and knows no options, not even
-    `--help`. `also` are other words for the same.
+    `usage` is the usage line without the word. With `raw` the built-in gets all words unparsed and has no options, not
+    even `--help`. `also` lists other words for the same built-in.
     """
     grammar = Grammar({} if raw else options or {}, number)
 
@@ -162,7 +161,7 @@ def builtin(
             cost=0,
             timeout=kind.timeout,
             undo=kind.undo,
-            examples=[Example(says or f"{' '.join((word, *example))} in a session of the shell", params)],
+            examples=[Example(says or f"{' '.join((word, *example))} in a shell session", params)],
             tells_how_it_stands=True,
             works_by_calls=True,
         )(run)
@@ -185,12 +184,12 @@ def builtin(
 
 
 async def _spoken(speaker: Speaker, does: Does, args: Sequence[str], grammar: Grammar | None) -> Printed:
-    """Run a built-in; however that ends, it is something printed and an exit code."""
+    """Run a built-in; an error becomes error output and an exit code."""
     try:
         options = Options(words=tuple(args)) if grammar is None else grammar.read(args)
         known = KNOWN[speaker.word]
         if options.words and grammar is not None and _OPTION.sub("", known.usage).strip() == known.word:
-            raise Usage(f"it takes no words; given {shortened(' '.join(options.words))}")
+            raise Usage(f"it takes no arguments; given {shortened(' '.join(options.words))}")
         await does(speaker, options)
     except Usage as fault:
         speaker.complain(f"{fault}; usage: {KNOWN[speaker.word].usage}", code=2)
@@ -200,7 +199,7 @@ async def _spoken(speaker: Speaker, does: Does, args: Sequence[str], grammar: Gr
 
 
 def manual(one: Builtin) -> str:
-    """The whole help of a built-in."""
+    """The full help text of a built-in."""
     lines = [f"usage: {one.usage}", "", one.description]
     if one.options:
         width = max(len(spelt) for spelt in one.options)

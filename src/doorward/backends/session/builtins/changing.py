@@ -1,7 +1,7 @@
 """Built-ins that change virtual files: mkdir, rmdir, rm, cp, mv, touch, tee.
 
-Where only files of the workspace are concerned, the sandboxed program of that name does it, all at once and so that
-undo can take it back; records of /data are changed by the commands for data.
+For workspace files they call the sandboxed program of the same name, in one call that can be undone. Records below
+/data are changed by data/* commands.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from doorward.backends.vfs.records import Records
 from doorward.errors import BadParams, DoorwardError, NotFound
 
 _GROUP = "Files and folders"
-_VERBOSE = "Tell what is done"
+_VERBOSE = "Print each action"
 _QUOTED = re.compile(r"(?<=['‘])[^'’\n]{1,4096}")
 _OF_CP = {
-    "-r -R --recursive": "Folders, too, with all that is in them",
-    "-a --archive": "The same, keeping modes, times and symlinks",
-    "-n --no-clobber": "Leave files that exist already",
-    "-u --update": "Only over files that are older",
+    "-r -R --recursive": "Include folders with their contents",
+    "-a --archive": "Recursive, and keep modes, times and symlinks",
+    "-n --no-clobber": "Do not overwrite existing files",
+    "-u --update": "Overwrite only older files",
     "-v --verbose": _VERBOSE,
     "-p": "Keep modes and times",
-    "-T --no-target-directory": "The target is the copy itself, not a folder for it",
+    "-T --no-target-directory": "Treat the target as a file, not as a folder to copy into",
 }
 
 
@@ -38,10 +38,10 @@ _OF_CP = {
     ["-p", "build/out"],
     group=_GROUP,
     kind=WRITES,
-    options={"-p --parents": "Also the folders above; then it may exist already", "-v --verbose": _VERBOSE},
+    options={"-p --parents": "Create parent folders; existing folders are no error", "-v --verbose": _VERBOSE},
 )
 async def mkdir(speaker: Speaker, options: Options) -> None:
-    """Make folders."""
+    """Create folders."""
     await _by_program(speaker, options)
 
 
@@ -52,9 +52,9 @@ async def mkdir(speaker: Speaker, options: Options) -> None:
     group=_GROUP,
     kind=REPLACES,
     options={
-        "-p --parents": "Also the folders above that become empty",
+        "-p --parents": "Also remove parent folders that become empty",
         "-v --verbose": _VERBOSE,
-        "--ignore-fail-on-non-empty": "Leave folders that are not empty without complaint",
+        "--ignore-fail-on-non-empty": "Skip folders that are not empty, without an error",
     },
 )
 async def rmdir(speaker: Speaker, options: Options) -> None:
@@ -68,10 +68,10 @@ async def rmdir(speaker: Speaker, options: Options) -> None:
     ["empty.txt"],
     group=_GROUP,
     kind=WRITES,
-    options={"-c --no-create": "Make none", "-d --date DATE": "This time instead of now"},
+    options={"-c --no-create": "Do not create files", "-d --date DATE": "Use this time instead of now"},
 )
 async def touch(speaker: Speaker, options: Options) -> None:
-    """Make empty files, or set the times of files to now."""
+    """Create empty files, or set the times of files to now."""
     await _by_program(speaker, options)
 
 
@@ -82,18 +82,18 @@ async def touch(speaker: Speaker, options: Options) -> None:
     group=_GROUP,
     kind=REMOVES,
     options={
-        "-r -R --recursive": "Folders, too, with all that is in them",
-        "-f --force": "Say nothing of what is not there",
-        "-d --dir": "Empty folders, too",
+        "-r -R --recursive": "Include folders with their contents",
+        "-f --force": "Ignore paths that do not exist",
+        "-d --dir": "Include empty folders",
         "-v --verbose": _VERBOSE,
     },
 )
 async def rm(speaker: Speaker, options: Options) -> None:
-    """Remove files, folders and records. Records must all exist, or none is removed."""
+    """Remove files, folders and records. When one of the records does not exist, none is removed."""
     paths = [speaker.path(word) for word in _some(options)]
     for path in paths:
         if speaker.tree.real(path) == ".":
-            raise BadParams(f"{path} is the workspace itself, which stays; rm -r {path}/* removes what is in it.")
+            raise BadParams(f"{path} is the workspace and cannot be removed; rm -r {path}/* removes its contents.")
     if all(speaker.tree.real(path) is not None for path in paths):
         await _by_program(speaker, options, readies=False)
         return
@@ -108,7 +108,7 @@ async def rm(speaker: Speaker, options: Options) -> None:
     "cp", "[-ranuvpT] source… target", ["server.conf", "server.conf.bak"], group=_GROUP, kind=REPLACES, options=_OF_CP
 )
 async def cp(speaker: Speaker, options: Options) -> None:
-    """Copy files and folders; a record of /data becomes a file of JSON, and such a file a record."""
+    """Copy files and folders; a record below /data becomes a JSON file, and a JSON file becomes a record."""
     await _copied(speaker, options, move=False)
 
 
@@ -131,11 +131,11 @@ async def mv(speaker: Speaker, options: Options) -> None:
     ["-a", "notes/today.md"],
     group=_GROUP,
     kind=WRITES,
-    options={"-a --append": "Behind what is there"},
+    options={"-a --append": "Append instead of overwriting"},
     input="One more line.\n",
 )
 async def tee(speaker: Speaker, options: Options) -> None:
-    """Write what was piped in to virtual files, and print it."""
+    """Write the piped input to virtual files, and print it."""
     for word in _some(options):
         try:
             await speaker.tree.write(speaker.path(word), speaker.piped, append="-a" in options)
@@ -146,7 +146,7 @@ async def tee(speaker: Speaker, options: Options) -> None:
 
 async def _copied(speaker: Speaker, options: Options, *, move: bool) -> None:
     if len(options.words) < 2:
-        raise Usage("a source and a target are needed")
+        raise Usage("a source or a target is missing")
     *sources, target = (speaker.path(word) for word in options.words)
     if all(speaker.tree.real(path) is not None for path in (*sources, target)):
         await _by_program(speaker, options)
@@ -155,7 +155,7 @@ async def _copied(speaker: Speaker, options: Options, *, move: bool) -> None:
     for source, word in zip(sources, options.words, strict=False):
         await _exists(speaker, source, word)
     if len(sources) > 1 and (await speaker.tree.item(target))["kind"] != "folder":
-        raise BadParams(f"{target} is no folder, and there are {len(sources)} sources.")
+        raise BadParams(f"{target} is not a folder, but there are {len(sources)} sources.")
     for source in sources:
         into = below(target, posixpath.basename(source)) if len(sources) > 1 else target
         for change in await speaker.tree.copy(source, into, move=move):
@@ -177,7 +177,7 @@ def _some(options: Options) -> Sequence[str]:
 
 
 async def _by_program(speaker: Speaker, options: Options, *, readies: bool = True) -> None:
-    """Hand all of it on to the sandboxed program of that name, with paths as it knows them."""
+    """Call the sandboxed program of the same name, with paths that it understands."""
     tree = speaker.tree
     folder = tree.real(speaker.session.cwd)
     called: dict[str, str] = {}
@@ -187,7 +187,7 @@ async def _by_program(speaker: Speaker, options: Options, *, readies: bool = Tru
         if real is None:
             mount, parts = tree.part(path)
             if isinstance(mount, Records):
-                raise BadParams(f"{path} is no file but data, which insert, update and delete change.")
+                raise BadParams(f"{path} is a record, not a file; change it with insert, update and delete.")
             raise mount.fixed(parts, "changed in this way")
         if readies:
             await tree.ready(path)
@@ -201,7 +201,7 @@ async def _by_program(speaker: Speaker, options: Options, *, readies: bool = Tru
 
 
 def _plain(word: str) -> bool:
-    """Whether a path means the same from a folder of the tree and from the folder of the workspace behind it."""
+    """Whether a path means the same in the virtual folder and in the workspace folder behind it."""
     return not word.startswith(("/", "~")) and ".." not in word.split("/")
 
 
@@ -210,7 +210,7 @@ def _from(folder: str, real: str) -> str:
 
 
 async def hand_on(speaker: Speaker, command: str, params: Mapping[str, object], called: Mapping[str, str]) -> None:
-    """Run a program by a call inside this one, and pass on what it printed, with paths as they were typed."""
+    """Run a program by an inner call and pass on its output, with paths as they were typed."""
     outcome = await speaker.ctx.house.ask(speaker.ctx.call, command, params)
     ran = outcome.result if isinstance(outcome.result, dict) else {}
     if outcome.status in ("done", "failed") and isinstance(ran.get("exitCode"), int):
@@ -222,7 +222,7 @@ async def hand_on(speaker: Speaker, command: str, params: Mapping[str, object], 
 
 
 def renamed(text: str, called: Mapping[str, str]) -> str:
-    """A text with each path in quotes, or the beginning of one, as it was typed; read once, however many there are."""
+    """Replace quoted paths, or their beginnings, by the typed ones, in a single pass over the text."""
     lengths = {len(given) for given in called}
 
     def typed(found: re.Match[str]) -> str:

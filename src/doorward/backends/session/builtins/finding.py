@@ -1,4 +1,4 @@
-"""find: virtual files by name, kind, size, time and depth."""
+"""The built-in find: virtual files by name, kind, size, time and depth."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _BYTES = {"": 512, "b": 512, "c": 1, "w": 2, "k": 1024, "M": 1024**2, "G": 1024*
 _AMOUNT = re.compile(r"([+-]?)([0-9]{1,12})([bcwkMG]?)")
 _MOST_CONDITIONS = 50
 _DOES = frozenset(("-exec", "-execdir", "-ok", "-okdir", "-delete", "-print0", "-printf", "-ls", "-fprint"))
-"""What `find` does elsewhere with what it found."""
+"""Actions of the Unix `find` that are not supported."""
 
 
 class _Met(NamedTuple):
-    """An entry on the way, how many folders below the start it lies, and whether it holds something."""
+    """A visited entry, its depth below the start, and whether it is a folder with entries."""
 
     item: Item
     depth: int
@@ -46,7 +46,7 @@ Fits = Callable[[_Met], bool]
     says="all Python files of the workspace",
 )
 async def find(speaker: Speaker, options: Options) -> None:
-    """Find virtual files; all conditions must hold, and `!` in front of one turns it round."""
+    """Find virtual files that meet all conditions; `!` in front of a condition negates it."""
     words = list(options.words)
     starts: list[str] = []
     while words and not words[0].startswith("-") and words[0] != "!":
@@ -89,7 +89,7 @@ def _conditions(words: list[str], now: float) -> list[Fits]:
         fits.append(_not(made) if turned else made)
         turned = False
     if turned or len(fits) > _MOST_CONDITIONS:
-        raise Usage(f"! stands before a condition, and at most {_MOST_CONDITIONS} conditions are valid")
+        raise Usage(f"a condition must follow !, and at most {_MOST_CONDITIONS} conditions are valid")
     return fits
 
 
@@ -107,7 +107,7 @@ def _one(word: str, words: list[str], now: float) -> Fits:
     }
     if word in _DOES:
         raise Usage(
-            f"{word} is not valid, since find only finds; hand what it found to a command, as in"
+            f"{word} is not supported: find only prints paths; pipe them to a command, as in"
             " find . -name '*.tmp' | xargs -I {} rm {}"
         )
     if word not in makers:

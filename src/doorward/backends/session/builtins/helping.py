@@ -1,4 +1,4 @@
-"""Built-ins that help: help, man, which, type, commands, search, suggest."""
+"""Built-ins for help: help, man, which, type, commands, search, suggest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GROUP = "Help"
 
 @builtin("help", "[word]", group=_GROUP, also=["man"])
 async def help_(speaker: Speaker, options: Options) -> None:
-    """List every word of the shell, in groups, or show how one is used."""
+    """List all shell commands in groups, or show the help of one."""
     if not options.words:
         _everything(speaker)
         return
@@ -29,7 +29,7 @@ async def help_(speaker: Speaker, options: Options) -> None:
 
 @builtin("which", "word…", ["ls"], group=_GROUP)
 async def which(speaker: Speaker, options: Options) -> None:
-    """Print the command that a word stands for."""
+    """Print the command that a word runs."""
     for _, found in _found(speaker, options):
         if found:
             speaker.line(found.name)
@@ -39,7 +39,7 @@ async def which(speaker: Speaker, options: Options) -> None:
 
 @builtin("type", "word…", ["ls"], group=_GROUP)
 async def type_(speaker: Speaker, options: Options) -> None:
-    """Say what a word is: an alias, a built-in, a program in the sandbox, or another command."""
+    """Print what a word is: an alias, a built-in, a program in the sandbox, or another command."""
     for word, found in _found(speaker, options):
         if word in speaker.session.aliases:
             speaker.line(f"{word} is an alias for {shown(speaker.session.aliases[word])}")
@@ -55,33 +55,37 @@ async def type_(speaker: Speaker, options: Options) -> None:
 
 @builtin("commands", "[area]", ["file"], group=_GROUP)
 async def commands(speaker: Speaker, options: Options) -> None:
-    """List the commands you may run here, or only those of an area, with what each does."""
+    """List the commands you may run here, or those of one area, with a summary of each."""
     area = options.words[0] if options.words else ""
     offered = [one for one in _offered(speaker) if not one.unlisted and (not area or one.name.startswith(f"{area}/"))]
     if not offered:
-        raise NotFound(f"There is no area {area!r} of commands for you here.")
+        raise NotFound(f"You have no commands in the area {area!r} here.")
     speaker.table([{"command": one.name, "what it does": one.summary} for one in offered])
 
 
 @builtin(
-    "search", "[-n number] word…", ["read", "a", "file"], group=_GROUP, options={"-n NUMBER": "At most so many; 10"}
+    "search",
+    "[-n number] word…",
+    ["read", "a", "file"],
+    group=_GROUP,
+    options={"-n NUMBER": "Maximum results; default 10"},
 )
 async def search(speaker: Speaker, options: Options) -> None:
-    """Find commands for a purpose, best first."""
+    """Search commands by purpose, best match first."""
     if not options.words:
-        raise Usage("say what you want to do")
+        raise Usage("describe what you want to do")
     most = options.number("-n", 10, least=1, most=100)
     given = await speaker.ask("help/search", query=" ".join(options.words)[:500], limit=most)
     speaker.table(given["items"], ["command", "score", "summary"])
     if not given["items"]:
-        speaker.complain("no command that you may run here fits these words; `commands` lists them all")
+        speaker.complain("no command that you may run here matches these words; `commands` lists them all")
 
 
 @builtin("suggest", "word…", ["count", "the", "rooms"], group=_GROUP)
 async def suggest(speaker: Speaker, options: Options) -> None:
-    """Say which line would do what you want; nothing of it runs."""
+    """Suggest a command line for a purpose, without running it."""
     if not options.words:
-        raise Usage("say what you want to do")
+        raise Usage("describe what you want to do")
     given = await speaker.ask("help/suggest", query=" ".join(options.words)[:500], folder=speaker.session.cwd)
     if not given["suggestion"]:
         speaker.complain(given["explanation"])
@@ -108,12 +112,12 @@ def _everything(speaker: Speaker) -> None:
         speaker.line("Programs in the sandbox:")
         speaker.say(in_columns([name for name in programs if name not in KNOWN], speaker.columns or 80))
         speaker.line()
-    more = "Any other command works as well: data/list --collection=rooms. More: help WORD, commands, search."
+    more = "All other commands work too, such as data/list --collection=rooms. More: help WORD, commands, search."
     speaker.line(_fitting(speaker, more, 0))
 
 
 def _fitting(speaker: Speaker, text: str, indent: int) -> str:
-    """A text as it fits on the screen, if there is one."""
+    """Wrap a text to the screen, if there is one."""
     return wrapped(text, speaker.columns, indent) if speaker.columns else text
 
 
@@ -131,7 +135,7 @@ def _bare(command: Command) -> str:
 
 
 def _found(speaker: Speaker, options: Options) -> list[tuple[str, Command | None]]:
-    """What each word stands for among what is offered here, in the order in which the shell looks."""
+    """The offered command that each word runs, by the shell's lookup order."""
     if not options.words:
         raise Usage("a word is missing")
     offered = {one.name: one for one in _offered(speaker)}
@@ -149,7 +153,7 @@ def _found(speaker: Speaker, options: Options) -> list[tuple[str, Command | None
 
 
 async def _described(speaker: Speaker, word: str) -> None:
-    """The help of a program or of any other command."""
+    """Print the help of a program or of another command."""
     try:
         told = await speaker.ask("help/describe", command=word)
     except UnknownCommand as error:
@@ -166,7 +170,7 @@ async def _described(speaker: Speaker, word: str) -> None:
 
 
 def _usage(speaker: Speaker, command: CatalogueCommand) -> None:
-    """The options of a program, as they are typed here."""
+    """Print the usage line and the options of a program."""
     entry = command.entry
     words = [f"<{one.name}>{'…' if one.many else ''}" for one in entry.arguments]
     options = ["[option…]"] if entry.options else []

@@ -1,4 +1,4 @@
-"""Built-ins about the session itself: where one is, what is set, what was typed."""
+"""Built-ins for the session itself: folder, variables, aliases, history."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ALWAYS = ("HOME", "OLDPWD", "PWD", "USER")
 
 @builtin("cd", "[folder|-]", ["/workspace"], group=_GROUP)
 async def cd(speaker: Speaker, options: Options) -> None:
-    """Go to a folder; without one to your home, and with - to where you were before."""
+    """Change the folder; without an argument to your home, with - to the previous folder."""
     if len(options.words) > 1:
-        raise Usage("one folder is valid")
+        raise Usage("it takes one folder")
     session = speaker.session
     word = options.words[0] if options.words else "~"
     there = session.before if word == "-" else speaker.path(word)
@@ -39,13 +39,13 @@ async def cd(speaker: Speaker, options: Options) -> None:
 
 @builtin("pwd", "", group=_GROUP)
 async def pwd(speaker: Speaker, options: Options) -> None:
-    """Print where you are."""
+    """Print the current folder."""
     speaker.line(speaker.session.cwd)
 
 
 @builtin("mounts", "", group=_GROUP)
 async def mounts(speaker: Speaker, options: Options) -> None:
-    """Print the parts of the tree of virtual files, and what each shows."""
+    """Print the top-level folders of the virtual file tree, and what each contains."""
     shown = speaker.session.mounts
     width = max(len(path) for path in shown)
     for path, what in shown.items():
@@ -54,14 +54,14 @@ async def mounts(speaker: Speaker, options: Options) -> None:
 
 @builtin("export", "[name=value…]", ["EDITOR=none"], group=_GROUP)
 async def export(speaker: Speaker, options: Options) -> None:
-    """Set variables of this session; without any, print them."""
+    """Set variables of this session; without arguments, print them."""
     if not options.words:
         _print_all(speaker, "export ")
         return
     for word in options.words:
         name, equals, value = word.partition("=")
         if not _NAME.fullmatch(name):
-            raise Usage(f"{shortened(name)} is no name of a variable")
+            raise Usage(f"{shortened(name)} is not a valid variable name")
         if equals or name not in speaker.session.env:
             speaker.session.set(name, value if equals else speaker.session.variable(name) or "")
     await speaker.keep()
@@ -74,14 +74,14 @@ async def set_(speaker: Speaker, options: Options) -> None:
         _print_all(speaker, "")
         return
     if len(options.words) != 2 or not _NAME.fullmatch(options.words[0]):
-        raise Usage("a name and a value are valid")
+        raise Usage("it takes a name and a value")
     speaker.session.set(*options.words)
     await speaker.keep()
 
 
 @builtin("unset", "name…", ["EDITOR"], group=_GROUP)
 async def unset(speaker: Speaker, options: Options) -> None:
-    """Forget variables of this session."""
+    """Remove variables of this session."""
     if not options.words:
         raise Usage("a name is missing")
     for name in options.words:
@@ -91,7 +91,7 @@ async def unset(speaker: Speaker, options: Options) -> None:
 
 @builtin("env", "[name…]", group=_GROUP, also=["printenv"])
 async def env(speaker: Speaker, options: Options) -> None:
-    """Print the variables of this session; with a name, only its value."""
+    """Print the variables of this session, or the values of the named ones."""
     for name in options.words:
         value = speaker.session.variable(name)
         if value is None:
@@ -104,7 +104,7 @@ async def env(speaker: Speaker, options: Options) -> None:
 
 @builtin("alias", "[name=text…]", ["la=ls -la"], group=_GROUP)
 async def alias(speaker: Speaker, options: Options) -> None:
-    """Give a line a short name; without any, print those there are."""
+    """Define aliases for commands; without arguments, print them."""
     known = speaker.session.aliases
     for word in options.words:
         name, equals, text = word.partition("=")
@@ -120,9 +120,9 @@ async def alias(speaker: Speaker, options: Options) -> None:
     await speaker.keep()
 
 
-@builtin("unalias", "[-a] name…", ["-a"], group=_GROUP, options={"-a": "All of them"})
+@builtin("unalias", "[-a] name…", ["-a"], group=_GROUP, options={"-a": "Remove all"})
 async def unalias(speaker: Speaker, options: Options) -> None:
-    """Forget aliases."""
+    """Remove aliases."""
     if "-a" in options:
         speaker.session.aliases.clear()
     elif not options.words:
@@ -133,9 +133,9 @@ async def unalias(speaker: Speaker, options: Options) -> None:
     await speaker.keep()
 
 
-@builtin("history", "[-c] [count]", group=_GROUP, options={"-c": "Forget it"})
+@builtin("history", "[-c] [count]", group=_GROUP, options={"-c": "Clear it"})
 async def history(speaker: Speaker, options: Options) -> None:
-    """Print what was typed in this session, oldest first, or only the last so many."""
+    """Print the lines typed in this session, oldest first, or only the last `count` ones."""
     lines = speaker.session.history
     if "-c" in options:
         lines.clear()
@@ -143,7 +143,7 @@ async def history(speaker: Speaker, options: Options) -> None:
         return
     most = options.words[0] if options.words else "1000000"
     if len(options.words) > 1 or not re.fullmatch(r"[0-9]{1,9}", most):
-        raise Usage("one whole number is valid")
+        raise Usage("it takes one whole number")
     first = max(0, len(lines) - int(most))
     for number, line in enumerate(lines[first:], first + 1):
         speaker.line(f"{number:>5}  {line}")
@@ -151,17 +151,17 @@ async def history(speaker: Speaker, options: Options) -> None:
 
 @builtin("exit", "[code]", group=_GROUP, also=["logout", "quit"])
 async def exit_(speaker: Speaker, options: Options) -> None:
-    """Leave the shell, with an exit code if one is given."""
+    """Exit the shell, with an optional exit code."""
     code = options.words[0] if options.words else str(speaker.session.status)
     if len(options.words) > 1 or not re.fullmatch(r"[0-9]{1,3}", code):
-        raise Usage("one exit code from 0 to 255 is valid")
+        raise Usage("it takes one exit code from 0 to 255")
     speaker.leaves = True
     speaker.ends(int(code) & 255)
 
 
 @builtin("clear", "", group=_GROUP)
 async def clear(speaker: Speaker, options: Options) -> None:
-    """Clear the screen of a terminal; elsewhere nothing happens."""
+    """Clear the screen of a terminal; without a terminal, do nothing."""
 
 
 def _print_all(speaker: Speaker, before: str) -> None:

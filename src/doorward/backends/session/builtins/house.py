@@ -1,4 +1,4 @@
-"""Built-ins about the house: how it stands, its log and record, what waits, and what lives in it."""
+"""Built-ins for the server: status, log, audit, approvals, recipes, MCP servers, personas, models."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from doorward.clock import iso
 from doorward.command import NoUndo
 from doorward.facts import Effects, Safety, Tier
 
-_GROUP = "The house"
+_GROUP = "Server"
 _SOME = "01k9x2m4q7ab3cde"
 _DECIDES = Kind(
     tier=Tier.SYSTEM,
     effects=Effects.WRITE,
     safety=Safety.DANGEROUS,
-    undo=NoUndo("an approval can be used at once"),
+    undo=NoUndo("an approval can be used immediately"),
 )
 
 
-@builtin("status", "[--json]", group=_GROUP, kind=ASKS, options={"--json": "All of it, as JSON"})
+@builtin("status", "[--json]", group=_GROUP, kind=ASKS, options={"--json": "Print everything as JSON"})
 async def status(speaker: Speaker, options: Options) -> None:
-    """Say how the house is doing, and what is not as it should be."""
+    """Print the state of the server and its problems."""
     told = await speaker.ask("system/status")
     if "--json" in options:
         speaker.say(as_json(told))
@@ -56,12 +56,12 @@ async def version(speaker: Speaker, options: Options) -> None:
     "[-n number] [-e] [pattern]",
     ["-n", "5"],
     group=_GROUP,
-    options={"-n NUMBER": "So many lines from the end; 20", "-e --errors": "Only errors"},
+    options={"-n NUMBER": "Number of lines; default 20", "-e --errors": "Only errors"},
 )
 async def log(speaker: Speaker, options: Options) -> None:
-    """Print the end of Doorward's log, newest last; a pattern is a regular expression."""
+    """Print the last lines of Doorward's log, newest last; the pattern is a regular expression."""
     if len(options.words) > 1:
-        raise Usage("one pattern is valid")
+        raise Usage("it takes one pattern")
     given = await speaker.ask(
         "debug/logs",
         tailLines=options.number("-n", 20, least=1, most=5_000),
@@ -72,28 +72,28 @@ async def log(speaker: Speaker, options: Options) -> None:
         speaker.line(json.dumps(line, ensure_ascii=False))
 
 
-@builtin("approvals", "[-a]", group=_GROUP, kind=ASKS, options={"-a": "Also those that are decided"})
+@builtin("approvals", "[-a]", group=_GROUP, kind=ASKS, options={"-a": "Include decided ones"})
 async def approvals(speaker: Speaker, options: Options) -> None:
-    """List what waits for a person."""
+    """List the calls that wait for approval."""
     given = await speaker.ask("approval/list", pending="-a" not in options)
     speaker.table(given["items"], ["id", "state", "room", "caller", "command", "params", "expiresAt"])
 
 
 @builtin("approve", "ticket", [_SOME], group=_GROUP, kind=_DECIDES, says="let it run")
 async def approve(speaker: Speaker, options: Options) -> None:
-    """Say yes to what waits; only a person can."""
+    """Approve a waiting call; only people can."""
     await _decided(speaker, options, "approval/approve")
 
 
 @builtin("deny", "ticket", [_SOME], group=_GROUP, kind=_DECIDES, says="do not let it run")
 async def deny(speaker: Speaker, options: Options) -> None:
-    """Say no to what waits; only a person can."""
+    """Deny a waiting call; only people can."""
     await _decided(speaker, options, "approval/deny")
 
 
 @builtin("recipes", "[id]", ["admin"], group=_GROUP)
 async def recipes(speaker: Speaker, options: Options) -> None:
-    """List the recipes that rooms can be governed by, or print one as JSON."""
+    """List the recipes for rooms, or print one as JSON."""
     if options.words:
         speaker.say(as_json((await speaker.ask("recipe/show", id=options.words[0]))["recipe"]))
         return
@@ -106,14 +106,14 @@ async def recipes(speaker: Speaker, options: Options) -> None:
     ["-n", "5"],
     group=_GROUP,
     options={
-        "-n NUMBER": "The newest so many; 20",
+        "-n NUMBER": "Number of entries; default 20",
         "-s SINCE": "Since a time, or an age such as 2h",
         "-c COMMAND": "Only this command",
-        "--failed": "Only what failed or was refused",
+        "--failed": "Only failed and refused calls",
     },
 )
 async def audit(speaker: Speaker, options: Options) -> None:
-    """Print who asked for what, when, and how it ended, newest first."""
+    """Print the recorded calls with caller, command and outcome, newest first."""
     where: dict[str, Any] = {"command": options.values["-c"]} if "-c" in options else {}
     where |= {"at": {"$gte": _since(speaker, options.values["-s"])}} if "-s" in options else {}
     where |= {"status": {"$in": ["failed", "refused"]}} if "--failed" in options else {}
@@ -124,25 +124,25 @@ async def audit(speaker: Speaker, options: Options) -> None:
 
 @builtin("servers", "", group=_GROUP)
 async def servers(speaker: Speaker, options: Options) -> None:
-    """List the MCP servers behind this house and how they stand."""
+    """List the upstream MCP servers and their states."""
     speaker.table((await speaker.ask("mcp/servers"))["items"], ["id", "state", "tools", "problem"])
 
 
 @builtin("personas", "", group=_GROUP)
 async def personas(speaker: Speaker, options: Options) -> None:
-    """List the AIs that live here."""
+    """List the personas of this server."""
     speaker.table((await speaker.ask("persona/list"))["items"], ["id", "name", "model", "access", "rooms"])
 
 
 @builtin("models", "", group=_GROUP, kind=LOOKS)
 async def models(speaker: Speaker, options: Options) -> None:
-    """List what can be thought with."""
+    """List the available models."""
     speaker.table((await speaker.ask("model/list"))["items"])
 
 
 async def _decided(speaker: Speaker, options: Options, command: str) -> None:
     if len(options.words) != 1:
-        raise Usage("one ticket is valid")
+        raise Usage("it takes one ticket")
     done = await speaker.ask(command, id=options.words[0])
     speaker.line(f"{done['id']}: {done['command']} is {done['state']}")
 

@@ -1,4 +1,4 @@
-"""Built-ins that look at virtual files: ls, cat, stat, tree."""
+"""Built-ins that read virtual files: ls, ll, cat, stat, tree."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from doorward.errors import BadParams, DoorwardError
 _GROUP = "Files and folders"
 _MOST = 10_000
 _LS = {
-    "-a --all": "Names that start with a dot, too",
-    "-A --almost-all": "The same",
-    "-l": "What you may do with it, size and time of each",
-    "-h --human-readable": "Sizes such as 1.5K",
-    "-R --recursive": "The folders below, too",
-    "-t": "The newest first",
-    "-S": "The largest first",
-    "-r --reverse": "The other way round",
-    "-1": "One a line",
-    "-d --directory": "Folders themselves, not what is in them",
-    "-F --classify": "A slash behind folders",
-    "-p": "The same",
+    "-a --all": "Include names that start with a dot",
+    "-A --almost-all": "Same as -a",
+    "-l": "Show your permissions, the size and the time of each entry",
+    "-h --human-readable": "Show sizes such as 1.5K",
+    "-R --recursive": "Include the folders below",
+    "-t": "Newest first",
+    "-S": "Largest first",
+    "-r --reverse": "Reverse the order",
+    "-1": "One name per line",
+    "-d --directory": "List folders themselves, not their contents",
+    "-F --classify": "Append a slash to folders",
+    "-p": "Same as -F",
 }
 _ORDERS: dict[str, Callable[[Item], tuple[int | str, str]]] = {
     "-t": lambda one: (one.get("modified", ""), one["name"]),
@@ -42,7 +42,7 @@ _ORDERS: dict[str, Callable[[Item], tuple[int | str, str]]] = {
 async def ls(speaker: Speaker, options: Options) -> None:
     """List files and folders of the virtual tree, by name.
 
-    With -l, the first column tells a folder from a file and whether you may read and write it here.
+    With -l, the first column shows the kind of each entry and whether you may read and write it here.
     """
     await _listed(speaker, options)
 
@@ -58,11 +58,11 @@ async def ll(speaker: Speaker, options: Options) -> None:
     "[-n] [file…]",
     ["/system/version"],
     group=_GROUP,
-    options={"-n --number": "A number before each line"},
+    options={"-n --number": "Number the lines"},
     also=["less", "more"],
 )
 async def cat(speaker: Speaker, options: Options) -> None:
-    """Print virtual files one after another; - is what was piped in."""
+    """Print virtual files one after another; - is the piped input."""
     number = 1
     for word in options.words or ("-",):
         try:
@@ -82,7 +82,7 @@ async def cat(speaker: Speaker, options: Options) -> None:
 
 @builtin("stat", "path…", ["/workspace"], group=_GROUP)
 async def stat(speaker: Speaker, options: Options) -> None:
-    """Tell what paths are: kind, size, time of the last change and, for files of the workspace, mode and digest."""
+    """Show the kind, size and time of the last change of paths and, for workspace files, mode and digest."""
     if not options.words:
         raise Usage("a path is missing")
     for word in options.words:
@@ -101,12 +101,12 @@ async def stat(speaker: Speaker, options: Options) -> None:
     "[-ad] [-L depth] [folder]",
     ["/workspace"],
     group=_GROUP,
-    options={"-a": "Hidden names, too", "-d": "Only folders", "-L DEPTH": "So many folders deep"},
+    options={"-a": "Include hidden names", "-d": "Only folders", "-L DEPTH": "Maximum depth"},
 )
 async def tree(speaker: Speaker, options: Options) -> None:
-    """Draw folders with branches."""
+    """Draw a folder as a tree."""
     if len(options.words) > 1:
-        raise Usage("one folder is valid")
+        raise Usage("it takes one folder")
     start = speaker.path(options.words[0] if options.words else ".")
     met = await walked(speaker.tree, start, hidden="-a" in options)
     items = [one for one in met.items if one["kind"] == "folder" or "-d" not in options]
@@ -118,7 +118,7 @@ async def tree(speaker: Speaker, options: Options) -> None:
     folders = sum(one["kind"] == "folder" for one in items)
     speaker.line(f"\n{folders} folders, {len(items) - folders} files")
     if cut or met.cut:
-        speaker.remark(met.note or f"only {_MOST} lines are drawn")
+        speaker.remark(met.note or f"only the first {_MOST} lines are shown")
 
 
 async def _text(speaker: Speaker, word: str) -> str:
@@ -129,7 +129,7 @@ async def _text(speaker: Speaker, word: str) -> str:
 
 
 async def _complain(speaker: Speaker, word: str, error: DoorwardError) -> None:
-    """Say why a file could not be read; that it is a folder has words of its own."""
+    """Report why a file could not be read, with the usual message for a folder."""
     if isinstance(error, BadParams):
         with contextlib.suppress(DoorwardError):
             if (await speaker.tree.item(speaker.path(word)))["kind"] == "folder":
@@ -208,7 +208,7 @@ def _block(speaker: Speaker, options: Options, items: Sequence[Item]) -> str:
 
 
 def _may(speaker: Speaker, one: Item) -> str:
-    """What this caller may do with it here: the letter of its kind, r and w."""
+    """The permissions column: the letter of the kind, r, and w if the caller may write it here."""
     area = one["path"].split("/")[1]
     change = {"data": "data/update", "workspace": "file/write", "tmp": "file/write", "home": "file/write"}.get(area)
     fixed = one.get("note", "").startswith(FIXED)

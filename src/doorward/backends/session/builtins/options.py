@@ -1,4 +1,4 @@
-"""The options of a built-in, read strictly: what it does not know it does not pass over."""
+"""A strict option parser for built-ins: unknown options are errors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NUMBER = re.compile(r"-[0-9]+")
 
 
 class Usage(Exception):
-    """The words behind a built-in do not fit it; the message says which."""
+    """Wrong arguments of a built-in; the message says which."""
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What stood behind the word: options by the first of their names, and the rest in order."""
+    """Parsed arguments: options by the first of their names, and the other words in order."""
 
     flags: frozenset[str] = frozenset()
     values: Mapping[str, str] = {}
@@ -37,7 +37,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Grammar:
-    """Which options there are. Each is declared as it is typed, with what it does: `-n --lines N` takes a value."""
+    """The declared options. Each is declared as it is typed, with its help: `-n --lines N` takes a value."""
 
     def __init__(self, declared: Mapping[str, str], number: str = "") -> None:
         """`number` is the option that a bare `-20` stands for."""

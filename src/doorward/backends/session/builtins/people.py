@@ -1,4 +1,4 @@
-"""Built-ins about rooms and people: rooms, who, messages, say, people, whoami."""
+"""Built-ins for rooms and people: rooms, who, messages, say, people, whoami."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SAYS = Kind(
     tier=Tier.APPLICATION,
     effects=Effects.WRITE,
     safety=Safety.SAFE,
-    undo=NoUndo("people may have read it; room/delete takes the words away"),
+    undo=NoUndo("people may have read it; room/delete deletes the message"),
 )
 
 
 @builtin("rooms", "", group=_GROUP)
 async def rooms(speaker: Speaker, options: Options) -> None:
-    """List the rooms you see, with their recipes."""
+    """List the rooms you can see, with their recipes."""
     items = (await speaker.ask("room/list"))["items"]
     rows = [
         {"room": one["room"], "recipe": one["recipe"], "members": len(one["members"]), "topic": one["topic"]}
@@ -35,13 +35,15 @@ async def rooms(speaker: Speaker, options: Options) -> None:
 
 @builtin("who", "[room]", ["general"], group=_GROUP)
 async def who(speaker: Speaker, options: Options) -> None:
-    """List who is in a room; by default the one you act in."""
+    """List the members of a room; by default the current one."""
     given = await speaker.ask("room/show", name=_room(speaker, options))
     kinds = given.get("kinds", {})
     speaker.table([{"member": id, "role": role, "kind": kinds.get(id, "")} for id, role in given["members"].items()])
 
 
-@builtin("messages", "[-n number] [room]", ["general"], group=_GROUP, options={"-n NUMBER": "The newest so many; 20"})
+@builtin(
+    "messages", "[-n number] [room]", ["general"], group=_GROUP, options={"-n NUMBER": "Number of messages; default 20"}
+)
 async def messages(speaker: Speaker, options: Options) -> None:
     """Print the newest messages of a room, oldest first."""
     most = options.number("-n", 20, least=1, most=200)
@@ -50,28 +52,30 @@ async def messages(speaker: Speaker, options: Options) -> None:
         speaker.line(f"{one.get('at', '')[:16]}  {_sender(one)}: {_indented(_said(one))}")
 
 
-@builtin("say", "[-r room] word…", ["-r", "general", "Hello."], group=_GROUP, kind=_SAYS, options={"-r ROOM": "Where"})
+@builtin(
+    "say", "[-r room] word…", ["-r", "general", "Hello."], group=_GROUP, kind=_SAYS, options={"-r ROOM": "The room"}
+)
 async def say(speaker: Speaker, options: Options) -> None:
-    """Say something in a room; by default the one you act in. Without words, what was piped in."""
+    """Post a message in a room; by default the current one. Without words it posts the piped input."""
     text = " ".join(options.words) or speaker.piped.strip()
     if not text:
-        raise Usage("there is nothing to say")
+        raise Usage("the message is empty")
     room = options.values.get("-r") or speaker.ctx.call.room
     if not room:
-        raise Usage("this session is in no room; give -r ROOM")
+        raise Usage("this session is outside rooms; give -r ROOM")
     await speaker.ask("room/say", name=room, text=text)
 
 
 @builtin("people", "", group=_GROUP, kind=ASKS, also=["users"])
 async def people(speaker: Speaker, options: Options) -> None:
-    """List the people and agents of your tenant and how far their access reaches."""
+    """List the people and agents of your tenant, with their access."""
     items = (await speaker.ask("user/list"))["items"]
     speaker.table(items, ["id", "kind", "access", "active"])
 
 
 @builtin("whoami", "", group=_GROUP, also=["me"])
 async def whoami(speaker: Speaker, options: Options) -> None:
-    """Print who you are here, and how far your access reaches."""
+    """Print your current identity and access."""
     caller, room = speaker.ctx.caller, speaker.ctx.call.room
     for_whom = f" for {caller.on_behalf_of}" if caller.on_behalf_of else ""
     where = f" in room {room}" if room else ""
@@ -79,15 +83,15 @@ async def whoami(speaker: Speaker, options: Options) -> None:
 
 
 def _sender(message: dict[str, Any]) -> str:
-    """Who said it. The keepers of two people have one name, so whose it is stands beside it."""
+    """The sender of a message. All keepers have one name, so the person is added."""
     behalf = message.get("onBehalfOf") if message["sender"] == KEEPER else ""
     return visible(f"{message['sender']} for {behalf}" if behalf else message["sender"], lines=False)
 
 
 def _said(message: dict[str, Any]) -> str:
-    """The words of a message and, behind them, what hangs on it: files, and calls with how they stand."""
+    """The text of a message, followed by its files and its calls with their states."""
     if message.get("deletedAt"):
-        return "(taken back)"
+        return "(deleted)"
     parts = [message.get("text", "")]
     for one in message.get("attachments", ()):
         is_call = one["type"] == "call"
@@ -96,14 +100,14 @@ def _said(message: dict[str, Any]) -> str:
 
 
 def _indented(text: str) -> str:
-    """A message of several lines, whose later lines cannot be taken for messages of others."""
+    """Indent the later lines of a message, so that they cannot be mistaken for other messages."""
     return visible(text).strip().replace("\n", "\n    ")
 
 
 def _room(speaker: Speaker, options: Options) -> str:
     room = options.words[0] if options.words else speaker.ctx.call.room
     if not room:
-        raise Usage("this session is in no room; name one, and rooms lists them")
+        raise Usage("this session is outside rooms; name a room (rooms lists them)")
     if len(options.words) > 1:
-        raise Usage("one room is valid")
+        raise Usage("it takes one room")
     return room

@@ -1,4 +1,4 @@
-"""json, table, xargs and time: what was piped in, picked apart and handed on, and lines that are run by others."""
+"""Built-ins for pipes and for running other lines: json, table, xargs, time."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _RUNS = Kind(
     "[path…]",
     ["items[].name"],
     group=_GROUP,
-    options={"-c --compact": "Each on one line"},
+    options={"-c --compact": "One line per value"},
     input='{"items": [{"name": "a"}, {"name": "b"}]}',
 )
 async def json_(speaker: Speaker, options: Options) -> None:
-    """Pick values out of JSON that is piped in: json items[0].name, or items[].name for every one of a list.
+    """Select values from piped JSON: json items[0].name, or items[].name for each element of a list.
 
-    Texts are printed as they are, everything else as JSON; without a path, all of it in good order.
+    Text is printed as it is, everything else as JSON; without a path, the whole input is printed, indented.
     """
     whole = piped_json(speaker)
     if not options.words:
@@ -58,12 +58,12 @@ async def json_(speaker: Speaker, options: Options) -> None:
 
 @builtin("table", "[field…]", ["name"], group=_GROUP, input='[{"name": "a"}, {"name": "b"}]')
 async def table_(speaker: Speaker, options: Options) -> None:
-    """Print a JSON list of objects that is piped in as a table, with all fields or those that are named."""
+    """Print a piped JSON list of objects as a table, with all fields or the named ones."""
     rows = piped_json(speaker)
     if isinstance(rows, dict):
         rows = rows.get("items", [rows])
     if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
-        raise Usage("only a JSON list of objects makes a table")
+        raise Usage("the piped input must be a JSON list of objects")
     speaker.table(rows, options.words)
 
 
@@ -77,10 +77,10 @@ async def table_(speaker: Speaker, options: Options) -> None:
     input="a b\n",
 )
 async def xargs(speaker: Speaker, options: Options) -> None:
-    """Run a line of the shell with the words that are piped in behind it, or one for each line with -I.
+    """Run a command with the piped words as arguments, or once for each piped line with -I.
 
-    -n puts so many words behind each; with -I {} every {} becomes a line of the input. Each run is a call of its own,
-    and there are at most so many as one call may make.
+    -n limits the words for each run; with -I {} each {} is replaced by a line of the input. Each run is a call of its
+    own, and the number of runs is limited.
     """
     words = list(options.words)
     size, mark = 0, ""
@@ -91,19 +91,21 @@ async def xargs(speaker: Speaker, options: Options) -> None:
         elif flag == "-n" and re.fullmatch(r"[1-9][0-9]{0,5}", value):
             size = int(value)
         else:
-            raise Usage(f"{flag} takes {'a mark' if flag == '-I' else 'a number above 0'}; given {shortened(value)}")
+            raise Usage(
+                f"{flag} takes {'a placeholder' if flag == '-I' else 'a number above 0'}; given {shortened(value)}"
+            )
     if not words or words[0].startswith("-"):
-        raise Usage("a word to run is missing")
+        raise Usage("a command to run is missing")
     for run in _by_line(speaker.piped, words, mark) if mark else _by_words(speaker.piped, words, size):
         if not await _ran(speaker, run):
             return
 
 
-@builtin("time", "word…", ["echo", "hello"], group="What runs", kind=_RUNS, raw=True)
+@builtin("time", "word…", ["echo", "hello"], group="Executions", kind=_RUNS, raw=True)
 async def time(speaker: Speaker, options: Options) -> None:
-    """Run a line of the shell, and say how long it took."""
+    """Run a command, and print how long it took."""
     if not options.words:
-        raise Usage("a word to run is missing")
+        raise Usage("a command to run is missing")
     clock = speaker.ctx.house.clock
     before = clock.steady()
     await _ran(speaker, list(options.words), exactly=True)
@@ -111,34 +113,34 @@ async def time(speaker: Speaker, options: Options) -> None:
 
 
 def _by_line(piped: str, words: list[str], mark: str) -> Iterator[list[str]]:
-    """The runs with a line of the input in place of the mark; how long each would be is known before it is made."""
+    """The runs with the placeholder replaced by a line of the input; the length is checked before each is built."""
     lines = [line for line in piped.splitlines() if line]
     if len(lines) > _MOST_RUNS:
-        raise Usage(f"at most {_MOST_RUNS} runs are made, and these would be {len(lines)}")
+        raise Usage(f"at most {_MOST_RUNS} runs are valid; these would be {len(lines)}")
     marks, rest = sum(word.count(mark) for word in words), sum(map(len, words))
     for line in lines:
         length = rest + marks * (len(line) - len(mark))
         if length > LONGEST:
-            raise Usage(f"a run has at most {LONGEST} characters, and one would have {length}")
+            raise Usage(f"a run has at most {LONGEST} characters; one would have {length}")
         yield [word.replace(mark, line) for word in words]
 
 
 def _by_words(piped: str, words: list[str], size: int) -> Iterator[list[str]]:
-    """The runs with so many words of the input behind them, or with all."""
+    """The runs with `size` words of the input each, or one run with all."""
     most = size * _MOST_RUNS if size else MOST_WORDS
     given = piped.split(None, most)
     if len(given) > most:
-        raise Usage(f"at most {_MOST_RUNS if size else 1} runs of {size or MOST_WORDS} words are made; give another -n")
+        raise Usage(f"at most {_MOST_RUNS if size else 1} runs of {size or MOST_WORDS} words are valid; change -n")
     each = size or len(given) or 1
     for at in range(0, len(given), each):
         yield [*words, *given[at : at + each]]
 
 
 async def _ran(speaker: Speaker, words: list[str], *, exactly: bool = False) -> bool:
-    """Run one line, in a copy of the session, and pass on what it says; whether to go on.
+    """Run one line in a copy of the session and pass on its output; return whether to continue.
 
-    Exit codes become a plain 1 unless they are wanted exactly, since several lines may have several; but that of one
-    that waits, was refused or was stopped, behind which nothing is run, stays.
+    Failures become exit code 1 unless `exactly` is set, because several lines may have different codes. The code of a
+    line that waits, was refused or was stopped is kept, because nothing runs after it.
     """
     async with speaker.ctx.house.sessions.apart(speaker.session) as copy:
         said = await interpreter.run(speaker.ctx, copy, shlex.join(words), aloud=False, typed=False)
@@ -152,13 +154,13 @@ async def _ran(speaker: Speaker, words: list[str], *, exactly: bool = False) -> 
 
 
 def _picked(value: Any, path: str) -> list[Any]:
-    """The values at a path: names with dots between them, places of lists in brackets, [] for every one."""
+    """The values at a path: names separated by dots, list indexes in brackets, [] for all elements."""
     found, at = [value], 0
     path = path if path != "." else ""
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None:
-            raise Usage(f"a path is such as items[0].name; given {shortened(path)}")
+            raise Usage(f"invalid path; valid: such as items[0].name; given {shortened(path)}")
         at = step.end()
         found = [inner for one in found for inner in _inside(one, step[1], step[2])]
     return found

@@ -1,4 +1,4 @@
-"""What every built-in of the session shell gives: what it prints, what it complains of, and its exit code."""
+"""The result of a built-in of the session shell: output, error output and exit code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from msgspec import Meta
 
 
 class Printed(TypedDict):
-    stdout: Annotated[str, Meta(description="What it prints")]
-    stderr: Annotated[str, Meta(description="What it complains of")]
-    exitCode: Annotated[int, Meta(description="0 for well, 1 for not, 2 for wrong use, 75 waits, 126 refused")]
-    ticket: NotRequired[Annotated[str, Meta(description="The approval that an inner call waits for")]]
-    leaves: NotRequired[Annotated[bool, Meta(description="Whether the session is to be left, as exit asks for")]]
+    stdout: Annotated[str, Meta(description="The output")]
+    stderr: Annotated[str, Meta(description="The error output")]
+    exitCode: Annotated[int, Meta(description="0 done, 1 failed, 2 wrong usage, 75 waiting, 126 refused")]
+    ticket: NotRequired[Annotated[str, Meta(description="The ticket of the approval that an inner call waits for")]]
+    leaves: NotRequired[Annotated[bool, Meta(description="Whether the shell should exit")]]
 
 
 def printed(stdout: str = "", stderr: str = "", code: int = 0) -> Printed:

@@ -1,4 +1,4 @@
-"""Built-ins over data: collections, describe, select, count, insert, update, delete, query."""
+"""Built-ins for data: collections, describe, select, count, insert, update, delete, query."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _OPERATORS = {"!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?")
 _NAME = re.compile(r"\w+")
 _LATEST = 253_402_300_800
-"""The seconds of the year 10000, which no time that is written as one reaches."""
+"""The year 10000 in seconds, later than any time that can be formatted."""
 _WORDS = {"true": True, "false": False, "null": None}
-_WHERE = {"-w --where CONDITION": "Only where field=value, also != ~ (contains) '>' '>=' '<' '<='; several with commas"}
+_WHERE = {"-w --where CONDITION": "Filter: field=value, also != ~ (contains) '>' '>=' '<' '<='; commas between several"}
 _JSON = {"--json": "As JSON"}
 _DELETES = Kind(
     tier=Tier.SYSTEM,
@@ -37,7 +37,7 @@ _DELETES = Kind(
 
 @builtin("collections", "[--json]", group=_GROUP, options=_JSON)
 async def collections(speaker: Speaker, options: Options) -> None:
-    """List the collections you see, and how many records each has."""
+    """List the collections you can see, and their numbers of records."""
     items = (await speaker.ask("data/describe"))["items"]
     if "--json" in options:
         speaker.say(as_json(items))
@@ -64,13 +64,13 @@ async def describe(speaker: Speaker, options: Options) -> None:
     group=_GROUP,
     options={
         **_WHERE,
-        "-o --order FIELD": "Order by a field, - in front for descending",
-        "-n --limit NUMBER": "At most so many; 50 when not given",
+        "-o --order FIELD": "Order by a field; - in front for descending",
+        "-n --limit NUMBER": "Maximum records; default 50",
         **_JSON,
     },
 )
 async def select(speaker: Speaker, options: Options) -> None:
-    """List records of a collection as a table: select orders id total -w status=open -o -total -n 10."""
+    """Print records of a collection as a table: select orders id total -w status=open -o -total -n 10."""
     collection, *fields = options.words or ("",)
     if not collection:
         raise Usage("a collection is missing")
@@ -85,9 +85,9 @@ async def select(speaker: Speaker, options: Options) -> None:
     else:
         speaker.table(page["items"], wanted)
         if not page["items"]:
-            speaker.remark("there are no such records")
+            speaker.remark("no records found")
     if page["cursor"] is not None:
-        speaker.remark(f"only the first {len(page['items'])} records are shown; -n gives more, count counts them")
+        speaker.remark(f"only the first {len(page['items'])} records are shown; use -n for more, or count")
 
 
 @builtin(
@@ -95,7 +95,7 @@ async def select(speaker: Speaker, options: Options) -> None:
     "collection [-w condition] [-g field]",
     ["rooms"],
     group=_GROUP,
-    options={**_WHERE, "-g --group FIELD": "By the values of this field; several with commas"},
+    options={**_WHERE, "-g --group FIELD": "Group by this field; commas between several"},
 )
 async def count(speaker: Speaker, options: Options) -> None:
     """Count records of a collection: count users -g access."""
@@ -119,37 +119,37 @@ async def count(speaker: Speaker, options: Options) -> None:
     options={"--id ID": "The id of the new record"},
 )
 async def insert(speaker: Speaker, options: Options) -> None:
-    """Add a record, from field=value words or from a JSON object that is piped in; prints its id."""
+    """Create a record from field=value words or a piped JSON object, and print its id."""
     collection, *words = options.words or ("",)
     if not collection:
         raise Usage("a collection is missing")
     data = _fields(words) if words else piped_json(speaker)
     if not isinstance(data, dict):
-        raise Usage("a record is an object of fields")
+        raise Usage("a record must be a JSON object")
     try:
         made = await speaker.ask("data/create", collection=collection, data=data, **_given_id(options))
     except NotFound as error:
-        raise NotFound(f"{error.message} collection/define makes a new one.") from error
+        raise NotFound(f"{error.message} collection/define creates a collection.") from error
     speaker.line(made.get("id", ""))
 
 
 @builtin("update", "collection id field=value… | JSON", ["notes", "n1", "done=true"], group=_GROUP, kind=STORES)
 async def update(speaker: Speaker, options: Options) -> None:
-    """Change fields of a record, given as field=value words or as a JSON object that is piped in."""
+    """Change fields of a record, given as field=value words or as a piped JSON object."""
     if len(options.words) < 2:
-        raise Usage("a collection and an id are needed")
+        raise Usage("a collection or an id is missing")
     collection, id, *words = options.words
     data = _fields(words) if words else piped_json(speaker)
     if not isinstance(data, dict):
-        raise Usage("changes are an object of fields")
+        raise Usage("changes must be a JSON object")
     await speaker.ask("data/update", collection=collection, id=id, data=data)
 
 
 @builtin("delete", "collection id…", ["notes", "n1"], group=_GROUP, kind=_DELETES)
 async def delete(speaker: Speaker, options: Options) -> None:
-    """Delete records; all must exist, or none is deleted."""
+    """Delete records; when one does not exist, none is deleted."""
     if len(options.words) < 2:
-        raise Usage("a collection and an id are needed")
+        raise Usage("a collection or an id is missing")
     collection, *ids = options.words
     for id in ids:
         await speaker.ask("data/read", collection=collection, id=id)
@@ -165,7 +165,7 @@ async def delete(speaker: Speaker, options: Options) -> None:
     options={"-d --database NAME": "An attached database", "--json": "As JSON, with times in seconds since 1970"},
 )
 async def query(speaker: Speaker, options: Options) -> None:
-    """Run one SELECT over the collections and print what it gives as a table."""
+    """Run one SELECT over the collections and print the result as a table."""
     sql = " ".join(options.words) or speaker.piped.strip()
     if not sql:
         raise Usage("a SELECT is missing")
@@ -178,17 +178,17 @@ async def query(speaker: Speaker, options: Options) -> None:
         times = await _times(speaker, sql) if not more and any(_numbers(row) for row in rows) else frozenset()
         speaker.table([{name: _readable(value, name in times) for name, value in row.items()} for row in rows])
         if not rows:
-            speaker.remark("there are no such rows")
+            speaker.remark("no rows found")
     if given["more"]:
-        speaker.remark(f"only the first {len(rows)} rows are shown; LIMIT and OFFSET in the SELECT give others")
+        speaker.remark(f"only the first {len(rows)} rows are shown; use LIMIT and OFFSET in the SELECT for others")
 
 
 async def _times(speaker: Speaker, sql: str) -> frozenset[str]:
-    """The fields that hold times in the collections that a SELECT names; a SELECT itself gives them as numbers."""
+    """The time fields of the collections that a SELECT names; the SELECT itself returns times as numbers."""
     named = set(_NAME.findall(sql))
     try:
         items = (await speaker.ask("data/describe"))["items"]
-    except DoorwardError:  # who may ask and not describe sees the numbers
+    except DoorwardError:  # a caller that may query but not describe gets numbers
         return frozenset()
     fields = (one["fields"].items() for one in items if one["collection"] in named)
     return frozenset(name for each in fields for name, kind in each if kind == "time")
@@ -203,18 +203,18 @@ def _readable(value: Any, is_time: bool) -> Any:
 
 
 def piped_json(speaker: Speaker) -> Any:
-    """What was piped in, as JSON."""
+    """The piped input, parsed as JSON."""
     if not speaker.piped.strip():
-        raise Usage("there is nothing piped in")
+        raise Usage("the piped input is missing")
     try:
         return strictjson.loads(speaker.piped)
     except strictjson.NotJson as error:
-        raise Usage(f"what is piped in is no JSON: {error}") from error
+        raise Usage(f"the piped input is not JSON: {error}") from error
 
 
 def _only(options: Options, what: str) -> str:
     if len(options.words) != 1:
-        raise Usage(f"one {what} is valid")
+        raise Usage(f"it takes one {what}")
     return options.words[0]
 
 
@@ -234,7 +234,7 @@ def _condition(text: str) -> dict[str, Any]:
     parts = _CONDITION.fullmatch(text)
     if parts is None:
         raise Usage(
-            f"a condition is such as status=open or 'age>=18', in quotes since > alone leads into a file; given "
+            f"invalid condition; valid: such as status=open, or 'age>=18' in quotes because > redirects; given "
             f"{shortened(text)}"
         )
     field, sign, text = parts[1].strip(), parts[2], parts[3].strip()
@@ -247,13 +247,13 @@ def _fields(words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         field, equals, value = word.partition("=")
         if not equals or not field:
-            raise Usage(f"a field is given as name=value; given {shortened(word)}")
+            raise Usage(f"a field must be name=value; given {shortened(word)}")
         data[field] = _value(value)
     return data
 
 
 def _value(text: str) -> Any:
-    """A value as it is meant: numbers, true, false and null as such, anything in quotes or else as text."""
+    """Parse a value: numbers, true, false and null as such; anything else, or in quotes, as text."""
     if text in _WORDS:
         return _WORDS[text]
     if _NUMBER.fullmatch(text):

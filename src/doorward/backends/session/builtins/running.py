@@ -1,4 +1,4 @@
-"""Built-ins about what runs: jobs, ps, kill, wait, output, undo."""
+"""Built-ins for executions: jobs, ps, kill, wait, output, undo."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from doorward.facts import Effects, Safety, Tier
 from doorward.model import KEEPER
 from doorward.store.before_images import Change, open_changes
 
-_GROUP = "What runs"
+_GROUP = "Executions"
 _SOME = "01k9x2m4q7ab3cde"
 _FIELDS = ("execution", "state", "seconds", "command", "room", "startedAt")
 _STOPS = Kind(
     tier=Tier.CODE,
     effects=Effects.READ | Effects.WRITE,
     safety=Safety.CAUTION,
-    undo=NoUndo("what was stopped can only be asked for again"),
+    undo=NoUndo("a stopped execution can only be run again"),
 )
 _MOST_CHANGES = 10
 _MOST_NAMES = 5
@@ -30,20 +30,22 @@ _WAITS = Kind(timeout=600)
 
 @builtin("jobs", "", group=_GROUP)
 async def jobs(speaker: Speaker, options: Options) -> None:
-    """List your executions that wait or run at this moment."""
+    """List your executions that are waiting or running."""
     _shown(speaker, (await speaker.ask("execution/list", live=True))["items"])
 
 
-@builtin("ps", "[-a] [-n number]", group=_GROUP, options={"-a": "Also what ended", "-n NUMBER": "So many of those; 20"})
+@builtin(
+    "ps", "[-a] [-n number]", group=_GROUP, options={"-a": "Include ended ones", "-n NUMBER": "Maximum; default 20"}
+)
 async def ps(speaker: Speaker, options: Options) -> None:
-    """List your executions: what runs or, with -a, the newest that ended as well."""
+    """List your running executions; with -a also the newest ended ones."""
     how: dict[str, Any] = {"limit": options.number("-n", 20, least=1, most=200)} if "-a" in options else {"live": True}
     _shown(speaker, (await speaker.ask("execution/list", **how))["items"])
 
 
 @builtin("kill", "execution…", [_SOME], group=_GROUP, kind=_STOPS, says="stop it")
 async def kill(speaker: Speaker, options: Options) -> None:
-    """Stop executions of your own, with every process they started."""
+    """Cancel your executions, with all processes they started."""
     for id in _ids(options):
         try:
             await speaker.ask("execution/cancel", execution=id)
@@ -53,7 +55,7 @@ async def kill(speaker: Speaker, options: Options) -> None:
 
 @builtin("wait", "execution…", [_SOME], group=_GROUP, kind=_WAITS, says="wait until it has ended")
 async def wait(speaker: Speaker, options: Options) -> None:
-    """Wait until executions of your own have ended, and print how."""
+    """Wait until your executions have ended, and print their states."""
     for id in _ids(options):
         facts = await speaker.ask("execution/status", execution=id)
         found = speaker.ctx.house.executions.get(id)
@@ -67,7 +69,7 @@ async def wait(speaker: Speaker, options: Options) -> None:
 
 @builtin("output", "execution", [_SOME], group=_GROUP, kind=LOOKS, says="what has it written")
 async def output(speaker: Speaker, options: Options) -> None:
-    """Print what an execution of yours wrote or gave, as far as it is kept."""
+    """Print the output or result of one of your executions, as far as it is kept."""
     (id,) = _ids(options, most=1)
     offset: int | None = 0
     while offset is not None:
@@ -82,42 +84,42 @@ async def output(speaker: Speaker, options: Options) -> None:
     [_SOME],
     group=_GROUP,
     kind=WRITES,
-    options={"-l --list": "Only list the newest that can be taken back"},
+    options={"-l --list": "Only list the newest changes that can be undone"},
     says="take back what it changed",
 )
 async def undo(speaker: Speaker, options: Options) -> None:
-    """Take back what executions changed, in the order given; without any, your last change here."""
+    """Undo the changes of executions, in the order given; without arguments, your last change here."""
     if options.words and "-l" not in options:
         for id in _ids(options):
             done = await speaker.ask("undo", execution=id)
-            speaker.line(f"{id}: {done['command']} is taken back")
+            speaker.line(f"{id}: {done['command']} was undone")
         return
     if options.words:
         raise Usage("-l takes no execution")
     made = await _could_be_undone(speaker)
     if not made:
-        speaker.complain("there is nothing of yours here that could be taken back")
-    elif "-l" in options or speaker.ctx.caller.keeper:  # whose sessions are several, so that it has to say which
+        speaker.complain("you have no changes here that can be undone")
+    elif "-l" in options or speaker.ctx.caller.keeper:  # it works in several sessions, so it must name one
         rows = [{"execution": one.call, "command": one.command, "changed": ", ".join(one.targets)} for one in made]
         speaker.table(rows)
-        speaker.remark("undo EXECUTION takes one of these back")
+        speaker.remark("undo EXECUTION undoes one of these")
     else:
         last = made[0]
         await speaker.ask("undo", execution=last.call)
-        speaker.line(f"{last.call}: {last.command} of {_named(last.targets)} is taken back")
+        speaker.line(f"{last.call}: {last.command} of {_named(last.targets)} was undone")
 
 
 async def _could_be_undone(speaker: Speaker) -> list[Change]:
-    """The newest changes of whoever asks, in this room or, outside rooms, there.
+    """The caller's newest changes in this room, or outside rooms.
 
-    To a person belongs also what the keeper did for them in this session.
+    For a person they include what the keeper changed for them in this session.
     """
     caller, room, store = speaker.ctx.caller, speaker.ctx.call.room, speaker.ctx.store
     made = await open_changes(store, caller.tenant, (caller.id, caller.on_behalf_of), room, limit=_MOST_CHANGES)
     if caller.kind == "human":
         by, requests = (KEEPER, caller.id), speaker.session.requests
         made += await open_changes(store, caller.tenant, by, room, requests=requests, limit=_MOST_CHANGES)
-    return sorted(made, key=lambda one: one.call, reverse=True)[:_MOST_CHANGES]  # ids are in the order of time
+    return sorted(made, key=lambda one: one.call, reverse=True)[:_MOST_CHANGES]  # ids sort by time
 
 
 def _named(targets: Sequence[str]) -> str:
@@ -132,7 +134,7 @@ def _ids(options: Options, most: int = 100) -> list[str]:
 
 
 def _shown(speaker: Speaker, items: list[Any]) -> None:
-    """Without what this very line is made of."""
+    """Print executions as a table, without the running line itself."""
     own = speaker.ctx.house.executions
     rows = []
     for one in items:

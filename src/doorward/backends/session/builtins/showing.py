@@ -1,4 +1,4 @@
-"""How built-ins show lists: names in columns, tables, sizes and times as people read them."""
+"""Text formatting for built-ins: columns, tables, sizes and times."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _GAP = "  "
 _NARROWEST = 16
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z")
 _WIDEST_CELLS = (48, 40, 32, 24, 20)
-"""How wide the widest cell may be on a screen: the first with which a table fits. Ids and times are shorter."""
+"""Maximum cell widths on a screen; the first with which a table fits is used. Ids and times are shorter."""
 _WIDEST = 200
-"""Columns of a table are at most so wide: one long cell would fill every other line with as many blanks."""
+"""Maximum width of a column, because one long cell would pad every other line with as many blanks."""
 
 
 def human(size: int) -> str:
-    """A size with a unit: 512, 1.5K, 20M."""
+    """Format a size with a unit: 512, 1.5K, 20M."""
     amount, unit = float(size), 0
     while amount >= 1_000 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1_024, unit + 1
@@ -33,7 +33,7 @@ def human(size: int) -> str:
 
 
 def when(iso: str, now: float) -> str:
-    """A time as lists of files show it: the hour of what is recent, the year of what is not."""
+    """Format a time as ls does: recent times with the hour, older ones with the year."""
     if not iso:
         return "-"
     at = datetime.fromisoformat(iso).astimezone(UTC)
@@ -42,12 +42,12 @@ def when(iso: str, now: float) -> str:
 
 
 def shown(name: str) -> str:
-    """A name that hides nothing and stays on its line."""
+    """Escape invisible characters and line ends of a name."""
     return visible(name, lines=False)
 
 
 def width(text: str) -> int:
-    """How many columns of a screen a text takes."""
+    """The width of a text in screen columns."""
     if text.isascii():
         return len(text)
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else not unicodedata.combining(one) for one in text)
@@ -58,7 +58,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def in_columns(names: Sequence[str], columns: int) -> str:
-    """Names down the columns of a screen, as many columns as fit; one a line where there is no screen."""
+    """Arrange names in as many columns as fit on the screen; one per line when there is no screen."""
     if not names:
         return ""
     if not columns:
@@ -79,10 +79,10 @@ def in_columns(names: Sequence[str], columns: int) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]], fields: Sequence[str] = (), *, columns: int = 0) -> str:
-    """Objects as a table: a head, and a line for each.
+    """Format objects as a table with a header line.
 
-    On a screen of so many columns long cells are cut with an ellipsis. Where that does not make it fit, each object
-    stands by itself, with a line for each of its fields.
+    On a screen, long cells are truncated with an ellipsis. When the table still does not fit, each object becomes a
+    block with one line per field.
     """
     names = list(fields) or list(dict.fromkeys(name for row in rows for name in row))
     if not names or not rows:
@@ -101,7 +101,7 @@ def table(rows: Sequence[Mapping[str, Any]], fields: Sequence[str] = (), *, colu
 
 
 def wrapped(text: str, columns: int, indent: int) -> str:
-    """A text on lines of at most so many columns, broken between words; all but the first are indented."""
+    """Wrap a text between words to lines of at most `columns`; all lines but the first are indented."""
     room = max(columns - indent, _NARROWEST)
     lines, line = [], ""
     for word in text.split():
@@ -114,7 +114,7 @@ def wrapped(text: str, columns: int, indent: int) -> str:
 
 
 def _one_by_one(lines: Sequence[Sequence[str]], columns: int) -> str:
-    """Each object as a block; fields that it does not have are left out."""
+    """Format each object as a block, without its empty fields."""
     head, *rest = lines
     widest = max(map(width, head))
     room = max(columns - widest - len(_GAP), _NARROWEST)
@@ -130,7 +130,7 @@ def as_json(value: Any) -> str:
 
 
 def _cell(value: Any, columns: int) -> str:
-    """On a screen times are as people read them; where a program may read them, as they are."""
+    """Format a cell. Times are readable on a screen and unchanged in a pipe, where a program may parse them."""
     if value is None:
         return ""
     if columns and isinstance(value, str) and (time := _TIME.fullmatch(value)):

@@ -1,4 +1,4 @@
-"""What a built-in has while it runs: who asks and where, what was piped in, and how it speaks."""
+"""One run of a built-in: its context, session and input, and methods to print output and errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doorward.errors import BadParams, DoorwardError, NotFound, Refused
 from doorward.visible import storable
 
 MOST = 1_000_000
-"""How many characters a built-in prints; what is more is cut, and said to be."""
+"""Maximum characters that a built-in prints; longer output is truncated with a message."""
 _MISSING = "No such file or directory"
 
 
@@ -38,11 +38,11 @@ class Speaker:
         self._code = 0
 
     def say(self, text: str) -> None:
-        """Print a text as it is."""
+        """Print a text without a line end."""
         if self._room < 0:
             return
         if len(text) > self._room:
-            self.complain(f"the output is cut after {MOST} characters")
+            self.complain(f"the output was truncated after {MOST} characters")
             text = text[: self._room]
             self._room = -1
         else:
@@ -51,35 +51,35 @@ class Speaker:
 
     @property
     def full(self) -> bool:
-        """Whether nothing that is said any more would be printed, so that there is no use in making it."""
+        """Whether the output limit is reached, so that further output would be dropped."""
         return self._room < 0
 
     def line(self, text: object = "") -> None:
         self.say(f"{text}\n")
 
     def table(self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str] = ()) -> None:
-        """Print objects as a table; on a screen long cells are cut, into a pipe they are not."""
+        """Print objects as a table; long cells are truncated on a screen, but not in a pipe."""
         self.say(table(rows, fields, columns=self.columns))
 
     def complain(self, text: str, code: int = 1) -> None:
-        """Say on one line what is wrong; the first exit code that is more than a plain failure stays."""
+        """Print an error on one line; the highest exit code is kept."""
         self._err.append(f"{self.word}: {' '.join(text.split())}\n")
         self._code = max(self._code, code)
 
     def remark(self, text: str) -> None:
-        """Say something on the side that is no failure, such as that something was left out."""
+        """Print a note to the error output that is not a failure, such as that a list is incomplete."""
         self._err.append(f"{self.word}: {text}\n")
 
     def repeat(self, text: str) -> None:
-        """Pass on what somebody else complained of, as it is."""
+        """Print the error output of an inner command unchanged."""
         self._err.append(text if text.endswith("\n") or not text else f"{text}\n")
 
     def ends(self, code: int) -> None:
-        """The exit code, where it says something by itself."""
+        """Set the exit code."""
         self._code = code
 
     def report(self, error: DoorwardError, about: str = "") -> None:
-        """Say what went wrong, in the words of such tools where there are any."""
+        """Print an error, with the usual Unix message when there is one."""
         if isinstance(error, NotFound) and about:
             self.complain(f"{about}: {_MISSING}")
             return
@@ -89,15 +89,15 @@ class Speaker:
         self.complain(f"{told} {error.hint}" if isinstance(error, Waits) else told, exit_code(error))
 
     def path(self, word: str) -> str:
-        """The one spelling of a path as it was typed here."""
+        """The absolute path for a typed path."""
         return self.tree.absolute(word, self.session.cwd)
 
     async def ask(self, command: str, /, **params: Any) -> Any:
-        """What another command gives, asked for in this caller's name."""
+        """Call another command as this caller and return its result."""
         return await asked(self.ctx, command, **params)
 
     async def keep(self) -> None:
-        """Store what was changed in the session."""
+        """Store the changed session."""
         await self.ctx.house.sessions.save(self.session)
 
     def result(self) -> Printed:
@@ -114,7 +114,7 @@ class Speaker:
 
 
 def exit_code(error: DoorwardError) -> int:
-    """What such an end is among exit codes. A path or value that is not valid is a plain failure of the built-in."""
+    """The exit code for an error. An invalid path or value is a plain failure of the built-in, exit code 1."""
     if isinstance(error, Waits):
         return WAITS
     return 1 if isinstance(error, BadParams) else of(error.code, refused=isinstance(error, Refused))

@@ -1,4 +1,4 @@
-"""test and [: conditions about texts, numbers and virtual files, for `&&` and `||`."""
+"""The built-ins test and [: conditions on text, numbers and virtual files, for `&&` and `||`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _FILES = {"-e": None, "-f": "file", "-d": "folder", "-L": "symlink", "-h": "syml
 
 @builtin("test", "expression", ["-e", "/workspace"], group="Text and values", raw=True, also=["["])
 async def test(speaker: Speaker, options: Options) -> None:
-    """Check a condition: -e -f -d -s about files, -z -n = != about texts, -eq -ne -lt -le -gt -ge about numbers.
+    """Check a condition: -e -f -d -s for files, -z -n = != for text, -eq -ne -lt -le -gt -ge for numbers.
 
-    `!` in front turns it round. `[ … ]` is the same and ends with `]`. Exit code 0 is yes, 1 is no, 2 is wrong use.
+    `!` in front negates it. `[ … ]` is the same and ends with `]`. Exit code 0 is true, 1 is false, 2 is wrong usage.
     """
     words = list(options.words)
     if words and words[-1] == "]":
@@ -61,7 +61,7 @@ async def _holds(speaker: Speaker, words: list[str]) -> bool:
             return _TEXTS[sign](first, second)
         case [first, sign, second] if sign in _NUMBERS:
             return _NUMBERS[sign](_number(first), _number(second))
-    raise Usage(f"this is no condition: {shortened(' '.join(words))}")
+    raise Usage(f"not a condition: {shortened(' '.join(words))}")
 
 
 async def _is(speaker: Speaker, flag: str, path: str) -> bool:
@@ -78,5 +78,5 @@ async def _is(speaker: Speaker, flag: str, path: str) -> bool:
 
 def _number(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        raise Usage(f"{shortened(text)} is no whole number")
+        raise Usage(f"{shortened(text)} is not a whole number")
     return int(text)

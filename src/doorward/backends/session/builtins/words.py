@@ -1,4 +1,4 @@
-"""Built-ins that make text: echo, printf, true, false, seq, basename, dirname."""
+"""Built-ins for text: echo, printf, true, false, seq, basename, dirname."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _DIRECTIVE = re.compile(r"%(?:%|([-0 +#]*)([0-9]{1,3})?(?:\.([0-9]{1,3}))?([sdio
 
 @builtin("true", "", group=_GROUP, raw=True)
 async def true(speaker: Speaker, options: Options) -> None:
-    """End well, and do nothing else."""
+    """Succeed, and do nothing else."""
 
 
 @builtin("false", "", group=_GROUP, raw=True)
 async def false(speaker: Speaker, options: Options) -> None:
-    """End with exit code 1, and do nothing else."""
+    """Fail with exit code 1, and do nothing else."""
     speaker.ends(1)
 
 
 @builtin("echo", "[-n] [-e] [word…]", ["hello", "world"], group=_GROUP, raw=True)
 async def echo(speaker: Speaker, options: Options) -> None:
-    """Print words with a blank between them; -n leaves the line open, -e reads escapes such as \\n and \\t."""
+    """Print words separated by blanks; -n omits the line end, -e reads escapes such as \\n and \\t."""
     words = list(options.words)
     flags = ""
     while words and re.fullmatch(r"-[neE]+", words[0]):
@@ -46,9 +46,9 @@ async def echo(speaker: Speaker, options: Options) -> None:
 
 @builtin("printf", "format [value…]", ["%s is %d\\n", "answer", "42"], group=_GROUP, raw=True)
 async def printf(speaker: Speaker, options: Options) -> None:
-    """Print values in a format such as '%s %5d\\n'; the format is used again as long as there are values."""
+    """Print values in a format such as '%s %5d\\n'; the format is repeated while there are values."""
     if not options.words:
-        raise Usage("there is no format")
+        raise Usage("a format is missing")
     format_, *given = options.words
     values, parts = deque(given), _parts(format_)
     while True:
@@ -63,22 +63,22 @@ async def printf(speaker: Speaker, options: Options) -> None:
             return
 
 
-@builtin("seq", "[first [step]] last", ["3"], group=_GROUP, options={"-s --separator TEXT": "Between numbers"})
+@builtin("seq", "[first [step]] last", ["3"], group=_GROUP, options={"-s --separator TEXT": "Text between numbers"})
 async def seq(speaker: Speaker, options: Options) -> None:
-    """Print numbers, one a line, from the first to the last."""
+    """Print a sequence of numbers, one per line."""
     try:
         numbers = [Decimal(word) for word in options.words]
     except InvalidOperation as error:
         raise Usage(f"only numbers are valid; given {shortened(' '.join(options.words))}") from error
     if not 1 <= len(numbers) <= 3 or not all(one.is_finite() and abs(one.adjusted()) < 20 for one in numbers):
-        raise Usage("one to three numbers are valid")
+        raise Usage("it takes one to three numbers")
     last = numbers[-1]
     first = numbers[0] if len(numbers) > 1 else Decimal(1)
     step = numbers[1] if len(numbers) > 2 else Decimal(1)
     if not step:
-        raise Usage("the step is 0, with which there is no end")
+        raise Usage("the step must not be 0")
     if (last - first) / step >= _MOST_NUMBERS:
-        raise Usage(f"at most {_MOST_NUMBERS} numbers are printed")
+        raise Usage(f"at most {_MOST_NUMBERS} numbers are valid")
     between, _ = unescaped(options.values.get("-s", "\n"))
     begun = False
     while not speaker.full and ((first <= last) if step > 0 else (first >= last)):
@@ -91,9 +91,9 @@ async def seq(speaker: Speaker, options: Options) -> None:
 
 @builtin("basename", "path [suffix]", ["/workspace/notes/today.md", ".md"], group=_GROUP)
 async def basename(speaker: Speaker, options: Options) -> None:
-    """Print the last name of a path, without a suffix if one is given."""
+    """Print the last part of a path, without the given suffix."""
     if not 1 <= len(options.words) <= 2:
-        raise Usage("a path and perhaps a suffix are valid")
+        raise Usage("it takes a path and an optional suffix")
     path, *suffix = options.words
     name = path.rstrip("/").rpartition("/")[2] or ("/" if path.startswith("/") else path)
     speaker.line(name.removesuffix(suffix[0]) if suffix and name != suffix[0] else name)
@@ -101,7 +101,7 @@ async def basename(speaker: Speaker, options: Options) -> None:
 
 @builtin("dirname", "path…", ["/workspace/notes/today.md"], group=_GROUP)
 async def dirname(speaker: Speaker, options: Options) -> None:
-    """Print a path without its last name."""
+    """Print a path without its last part."""
     if not options.words:
         raise Usage("a path is missing")
     for path in options.words:
@@ -110,7 +110,7 @@ async def dirname(speaker: Speaker, options: Options) -> None:
 
 
 def unescaped(text: str) -> tuple[str, bool]:
-    """A text with its escapes as the characters they stand for, and whether no `\\c` ended it."""
+    """Replace escapes by their characters; return also whether the text is complete, without `\\c`."""
     cut = re.search(r"(?<!\\)(?:\\\\)*\\c", text)
     whole = text[: cut.end() - 2] if cut else text
     return _ESCAPE.sub(_meant, whole), cut is None
@@ -124,7 +124,7 @@ def _meant(found: re.Match[str]) -> str:
 
 
 def _parts(format_: str) -> list[tuple[str, bool, re.Match[str] | None]]:
-    """A format as texts, each with whether anything comes behind it, and what is to be filled in there."""
+    """Split a format into texts, each with whether output continues after it and the directive that follows."""
     parts: list[tuple[str, bool, re.Match[str] | None]] = []
     at = 0
     for found in _DIRECTIVE.finditer(format_):
@@ -148,5 +148,5 @@ def _filled(speaker: Speaker, found: re.Match[str], values: deque[str]) -> str:
             raise InvalidOperation
         return (f"{shape}{kind}") % (float(number) if kind in "fgeG" else int(number))
     except (InvalidOperation, ValueError, OverflowError):
-        speaker.complain(f"{shortened(value)} is no number")
+        speaker.complain(f"{shortened(value)} is not a number")
         return (f"{shape}{kind}") % 0

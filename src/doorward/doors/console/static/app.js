@@ -1,12 +1,12 @@
-// The shell of the console: who is logged in, where one is, and what stands around every page.
+// @ts-check
+// The entry point: login, the frame around every page, and navigation between pages.
 
-import { logout, login, refresh, session } from "./api.js";
-import { Keys, PLACES, useKeys } from "./keys.js";
-import { start, stop } from "./live.js";
-import { codeInAddress, Login, Other } from "./login.js";
-import { onOtherProof } from "./proof.js";
-import { begin, rooms, waiting } from "./state.js";
-import { setTheme, theme } from "./themes.js";
+import { login, logout, onOtherLogin, refreshSession, session } from "./lib/api.js";
+import { startLive, stopLive } from "./lib/live.js";
+import { pendingApprovals, rooms, startStore } from "./lib/store.js";
+import { setTheme, theme } from "./lib/theme.js";
+import { KeyboardHelp, PAGES, useKeyboard } from "./parts/keyboard.js";
+import { LoginPage, SwitchUserDialog, takeLoginCode } from "./parts/login.js";
 import {
   Button,
   ErrorBox,
@@ -14,25 +14,25 @@ import {
   Loading,
   Page,
   render,
+  SafeText,
   useCallback,
-  useConnected,
+  useConnection,
   useEffect,
   useErrorBoundary,
   useLayoutEffect,
   useRef,
   useSignal,
   useState,
-  Visible,
-} from "./ui.js";
+} from "./parts/ui.js";
 
-const NAMES = new Set(PLACES.map(([, name]) => name));
-const loaded = new Map();
-const AGAIN = 2000; // milliseconds until a server that did not answer is asked again
+const PAGE_NAMES = new Set(PAGES.map(([, name]) => name));
+/** @type {Map<string, (props: PageProps) => any>} */
+const loadedPages = new Map();
+const RETRY_DELAY = 2000;
 
-/** Where one is: /console/NAME[/ID[/REST]]?query, as the page's component gets it; `first` where no page is named. */
-function here() {
+/** Parse the address: /console/NAME[/ID[/REST]]?query. @returns {Place} */
+function readPlace() {
   const parts = location.pathname.split("/").slice(2).filter(Boolean);
-  const name = parts[0] ?? "rooms";
   let given = parts.slice(1);
   try {
     given = given.map(decodeURIComponent);
@@ -41,75 +41,79 @@ function here() {
   }
   const query = Object.fromEntries(new URLSearchParams(location.search));
   const path = location.pathname + location.search;
-  return { name, id: given[0] ?? "", rest: given.slice(1), query, path, first: !parts.length };
+  return { name: parts[0] ?? "rooms", id: given[0] ?? "", rest: given.slice(1), query, path, first: !parts.length };
 }
 
 function App() {
   const who = useSignal(session);
-  const [problem, setProblem] = useState(null);
-  const [other, setOther] = useState(null);
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const [link, setLink] = useState(/** @type {{code: string, text: string} | null} */ (null)); // a link of another user
   useEffect(() => {
-    let again = 0;
-    const enter = async (code) => {
-      clearTimeout(again);
+    let timer = 0;
+    const enter = async (/** @type {string} */ code) => {
+      clearTimeout(timer);
       try {
         if (code) await login({ code });
-        else await refresh();
+        else await refreshSession();
         setProblem(null);
       } catch (error) {
-        if (code && error.code === "conflict") setOther({ code, words: error.detail });
+        if (code && error.code === "conflict") setLink({ code, text: error.detail });
         else setProblem(error);
-        if (error.code === "unreachable") again = setTimeout(enter, AGAIN, code);
-        else await refresh().catch(() => {});
+        if (error.code === "unreachable") timer = setTimeout(enter, RETRY_DELAY, code);
+        else await refreshSession().catch(() => {});
       }
     };
-    enter(codeInAddress());
-    const linked = () => location.hash.startsWith("#login=") && enter(codeInAddress());
-    addEventListener("hashchange", linked);
-    const leave = onOtherProof(() => refresh().catch(() => {}));
+    enter(takeLoginCode());
+    const onHash = () => location.hash.startsWith("#login=") && enter(takeLoginCode());
+    addEventListener("hashchange", onHash);
+    const unsubscribe = onOtherLogin(() => refreshSession().catch(() => {}));
     return () => {
-      clearTimeout(again);
-      removeEventListener("hashchange", linked);
-      leave();
+      clearTimeout(timer);
+      removeEventListener("hashchange", onHash);
+      unsubscribe();
     };
   }, []);
   if (!who && problem)
     return html`<main class="login" id="main"><div class="login-card"><h1>Doorward</h1>
       <${ErrorBox} problem=${problem} onRetry=${() => location.reload()} /></div></main>`;
-  if (!who) return html`<p class="starting">Opening the console…</p>`;
-  if (!who.loggedIn) return html`<${Login} problem=${problem} lost=${who.lost} note=${who.note} />`;
+  if (!who) return html`<p class="starting">Loading…</p>`;
+  if (!who.loggedIn) return html`<${LoginPage} problem=${problem} lost=${who.lost} note=${who.note} />`;
   return html`<${Shell} key=${`${who.tenant}/${who.user}`} who=${who} />
-    ${other && html`<${Other} link=${other} onClose=${() => setOther(null)} />`}`;
+    ${link && html`<${SwitchUserDialog} link=${link} onClose=${() => setLink(null)} />`}`;
 }
 
+/** @param {{who: Session}} props */
 function Shell({ who }) {
-  const [place, setPlace] = useState(here);
+  const [place, setPlace] = useState(readPlace);
   const [drawer, setDrawer] = useState(false);
   const moved = useRef(false);
-  const navigate = useCallback((path, { replace = false } = {}) => {
-    if (!path.startsWith("/console/")) return;
-    if (path !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", path);
-    moved.current = !replace;
-    setPlace(here());
-    setDrawer(false);
-  }, []);
-  const [help, setHelp] = useKeys(navigate);
+  const navigate = useCallback(
+    /** @type {Navigate} */ (path, { replace = false } = {}) => {
+      if (!path.startsWith("/console/")) return;
+      if (path !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", path);
+      moved.current = !replace;
+      setPlace(readPlace());
+      setDrawer(false);
+    },
+    [],
+  );
+  const [help, setHelp] = useKeyboard(navigate);
 
   useEffect(() => {
-    start();
-    const leave = begin();
-    const back = () => setPlace(here());
-    addEventListener("popstate", back);
+    startLive();
+    const stopStore = startStore();
+    const onBack = () => setPlace(readPlace());
+    addEventListener("popstate", onBack);
     return () => {
-      removeEventListener("popstate", back);
-      leave();
-      stop();
+      removeEventListener("popstate", onBack);
+      stopStore();
+      stopLive();
     };
   }, []);
 
-  // Links of pages are plain links; those that stay in the console change the place without loading it anew.
+  // Pages use plain links. A link within the console changes the page without loading the document again.
   useEffect(() => {
-    const click = (event) => {
+    const onClick = (event) => {
       const link = event.target.closest?.("a[href]");
       if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
       if (link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
@@ -117,8 +121,8 @@ function Shell({ who }) {
       event.preventDefault();
       navigate(link.pathname + link.search);
     };
-    document.addEventListener("click", click);
-    return () => document.removeEventListener("click", click);
+    document.addEventListener("click", onClick);
+    return () => document.removeEventListener("click", onClick);
   }, [navigate]);
 
   useLayoutEffect(() => {
@@ -126,139 +130,140 @@ function Shell({ who }) {
     moved.current = false;
   }, [place.name, place.id]);
 
-  return html`<a class="skip" href="#main">Skip to the page</a>
+  return html`<a class="skip" href="#main">Skip to content</a>
     <div class=${`shell ${drawer ? "drawer-open" : ""}`}>
-      <${Top} who=${who} drawer=${drawer} setDrawer=${setDrawer} onHelp=${() => setHelp(true)} />
+      <${TopBar} who=${who} drawer=${drawer} setDrawer=${setDrawer} onHelp=${() => setHelp(true)} />
       <${Navigation} place=${place} onClose=${() => setDrawer(false)} open=${drawer} who=${who} onHelp=${() => setHelp(true)} />
       ${drawer && html`<div class="veil" onClick=${() => setDrawer(false)}></div>`}
-      <main id="main" tabindex="-1"><${Place} place=${place} navigate=${navigate} key=${place.name} /></main>
+      <main id="main" tabindex="-1"><${PageHost} place=${place} navigate=${navigate} key=${place.name} /></main>
     </div>
-    ${help && html`<${Keys} onClose=${() => setHelp(false)} />`}
+    ${help && html`<${KeyboardHelp} onClose=${() => setHelp(false)} />`}
     <div class="unseen" id="said" aria-live="polite"></div>
     <div class="unseen" id="said-now" aria-live="assertive"></div>
     <div id="toasts" role="status" aria-live="polite"></div>`;
 }
 
-const WORDS = {
+/** @type {Record<import("./lib/live.js").Connection, [string, string, string?]>} */
+const CONNECTIONS = {
   live: ["good", "Live"],
   reconnecting: ["warn", "Reconnecting…"],
-  resting: ["calm", "Resting"],
-  looking: ["warn", "Looking every 5 s", "Many pages of Doorward are open in this browser, and others of them have the streams."],
+  paused: ["calm", "Paused", "Hidden tabs do not receive updates."],
+  polling: ["warn", "Polling every 5 s", "Many tabs are open in this browser, and other tabs use all live connections."],
   off: ["calm", "Connecting…"],
 };
 
-function Top({ who, drawer, setDrawer, onHelp }) {
-  const state = useConnected();
-  const [tone, words, why] = WORDS[state];
-  const leave = () => logout().catch(() => refresh());
+function TopBar({ who, drawer, setDrawer, onHelp }) {
+  const [tone, text, title] = CONNECTIONS[useConnection()];
+  const leave = () => logout().catch(() => refreshSession());
   return html`<header class="top">
     <${Button} kind="plain icon menu" aria-label="Menu" aria-expanded=${drawer ? "true" : "false"}
       aria-controls="navigation" onClick=${() => setDrawer(!drawer)}>☰</${Button}>
     <a class="brand" href="/console/rooms"><span class="mark" aria-hidden="true"></span>Doorward</a>
-    <p class=${`connection ${tone}`} role="status" title=${why}><span class="dot" aria-hidden="true"></span>${words}</p>
+    <p class=${`connection ${tone}`} role="status" title=${title}><span class="dot" aria-hidden="true"></span>${text}</p>
     <div class="top-right">
       <span class="wide-only"><${ThemeButton} /></span>
-      <${Button} kind="plain small keys-button" onClick=${onHelp} aria-label="Keys">?</${Button}>
-      <span class="me" title=${`${who.user} of ${who.tenant}, access ${who.access}`}><${Visible} text=${who.name || who.user} /></span>
+      <${Button} kind="plain small keys-button" onClick=${onHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts">?</${Button}>
+      <span class="me" title=${`${who.user} of ${who.tenant}, access ${who.access}`}><${SafeText} text=${who.name || who.user} /></span>
       <${Button} kind="plain small" onClick=${leave}>Log out</${Button}>
     </div>
   </header>`;
 }
 
-/** From light to dark to what the system has. */
+/** @type {Record<string, [string, string]>} */
+const THEMES = { system: ["system", "light"], light: ["light", "dark"], dark: ["dark", "system"] };
+
+/** Switches between light, dark and the system's theme. */
 function ThemeButton() {
-  const chosen = useSignal(theme);
-  const next = { system: "light", light: "dark", dark: "system" }[chosen];
-  return html`<${Button} kind="plain small" onClick=${() => setTheme(next)} title="Light, dark, or as the system has it">
-    Theme: ${{ system: "auto", light: "light", dark: "dark" }[chosen]}
-  </${Button}>`;
+  const [name, next] = THEMES[useSignal(theme)] ?? THEMES.system;
+  return html`<${Button} kind="plain small" onClick=${() => setTheme(next)} title=${`Switch to the ${next} theme`}>Theme: ${name}</${Button}>`;
 }
 
+/** @param {{place: Place, onClose: () => void, open: boolean, who: Session, onHelp: () => void}} props */
 function Navigation({ place, onClose, open, who, onHelp }) {
-  const mine = useSignal(rooms);
-  const asked = useSignal(waiting);
-  const list = useRef(null);
-  const move = (event) => {
+  const openRooms = (useSignal(rooms) ?? []).filter((one) => !one.archived);
+  const mine = useSignal(pendingApprovals).filter((one) => one.waitsForYou);
+  /** @type {import("./parts/ui.js").ElementRef} */
+  const element = useRef(null);
+  const onKey = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape" && open) onClose();
     if (!step) return;
-    const links = [...list.current.querySelectorAll("a")];
-    const at = links.indexOf(document.activeElement);
+    const links = [...element.current.querySelectorAll("a")];
+    const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement));
     if (at < 0) return;
     event.preventDefault();
     links[Math.max(0, Math.min(links.length - 1, at + step))].focus();
   };
   useEffect(() => {
-    if (open) list.current.querySelector("a")?.focus();
+    if (open) element.current.querySelector("a")?.focus();
   }, [open]);
-  const waits = (room) => asked.filter((one) => one.room === room && one.waitsForYou).length;
-  const open_ = (mine ?? []).filter((one) => !one.archived);
-  const link = (name, title, count, what) => html`<li>
-    <a href=${`/console/${name}`} aria-current=${place.name === name && !(name === "rooms" && place.id) ? "page" : undefined}>
-      <span>${title}</span>${count > 0 && html`<span class="count">${count}<span class="unseen"> ${what}</span></span>`}
-    </a>
-  </li>`;
-  return html`<nav id="navigation" aria-label="Console" ref=${list} onKeyDown=${move}>
-    <ul>${link("rooms", "Rooms", 0, "")}</ul>
+  const link = (/** @type {string} */ name) => {
+    const title = PAGES.find(([, one]) => one === name)?.[2];
+    const count = name === "approvals" ? mine.length : 0;
+    return html`<li>
+      <a href=${`/console/${name}`} aria-current=${place.name === name && !(name === "rooms" && place.id) ? "page" : undefined}>
+        <span>${title}</span>${count > 0 && html`<span class="count">${count}<span class="unseen"> waiting for you</span></span>`}
+      </a>
+    </li>`;
+  };
+  return html`<nav id="navigation" aria-label="Console" ref=${element} onKeyDown=${onKey}>
+    <ul>${link("rooms")}</ul>
     <ul class="room-links" aria-label="Your rooms">
-      ${open_.map(
-        (one) => html`<li key=${one.room}>
+      ${openRooms.map((one) => {
+        const waiting = mine.filter((approval) => approval.room === one.room).length;
+        return html`<li key=${one.room}>
           <a href=${`/console/rooms/${encodeURIComponent(one.room)}`}
             aria-current=${place.name === "rooms" && place.id === one.room ? "page" : undefined}>
-            <span class="room-name"><span class="sigil" aria-hidden="true">${one.direct ? "@" : "#"}</span><${Visible} text=${roomTitle(one)} /></span>
-            ${waits(one.room) > 0 && html`<span class="count asks">${waits(one.room)} ${waits(one.room) === 1 ? "waits" : "wait"}<span class="unseen"> for your decision</span></span>`}
+            <span class="room-name"><span class="sigil" aria-hidden="true">${one.direct ? "@" : "#"}</span><${SafeText} text=${roomTitle(one)} /></span>
+            ${waiting > 0 && html`<span class="count asks">${waiting} waiting<span class="unseen"> for your decision</span></span>`}
             ${one.unread > 0 && html`<span class="count">${one.unread > 99 ? "99+" : one.unread}<span class="unseen"> unread</span></span>`}
           </a>
-        </li>`,
-      )}
+        </li>`;
+      })}
     </ul>
-    <ul>
-      ${link("approvals", "Approvals", asked.filter((one) => one.waitsForYou).length, "waiting for you")}
-      ${link("executions", "Executions")} ${link("commands", "Commands")} ${link("ledger", "Ledger")}
-      ${link("recipes", "Recipes")} ${link("servers", "Servers")} ${link("personas", "Personas")}
-      ${link("settings", "Settings")}
-    </ul>
-    <p class="narrow-only">You are <${Visible} text=${who.name || who.user} /><br /><${ThemeButton} /> <${Button} kind="plain small" onClick=${onHelp}>Keys</${Button}></p>
+    <ul>${PAGES.filter(([, name]) => name !== "rooms").map(([, name]) => link(name))}</ul>
+    <p class="narrow-only">Logged in as <${SafeText} text=${who.name || who.user} /><br /><${ThemeButton} /> <${Button} kind="plain small" onClick=${onHelp}>Keyboard shortcuts</${Button}></p>
   </nav>`;
 }
 
-/** What to call a room: its name, or in a direct room the other one's. */
-function roomTitle(one) {
-  if (!one.direct) return one.title || one.room;
-  const others = Object.keys(one.members ?? {}).filter((id) => id !== session.value.user);
-  return others[0] ?? one.title ?? one.room;
+/** The title of a room; for a direct room the other member. @param {Room} room */
+function roomTitle(room) {
+  if (!room.direct) return room.title || room.room;
+  const others = Object.keys(room.members ?? {}).filter((id) => id !== session.value?.user);
+  return others[0] ?? room.title ?? room.room;
 }
 
-function Place({ place, navigate }) {
+/** Loads the module of a page and shows it. @param {{place: Place, navigate: Navigate}} props */
+function PageHost({ place, navigate }) {
   const [failed, reset] = useErrorBoundary((error) => console.error(error));
-  const [page, setPage] = useState(() => loaded.get(place.name) ?? null);
-  const [problem, setProblem] = useState(null);
+  const [page, setPage] = useState(() => loadedPages.get(place.name) ?? null);
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   useEffect(() => {
-    if (!NAMES.has(place.name) || page) return undefined;
+    if (!PAGE_NAMES.has(place.name) || page) return undefined;
     let [timer, gone] = [0, false];
-    const load = async (tries) => {
+    const load = async (/** @type {number} */ tries) => {
       try {
-        if (tries) await refresh();
-        // A browser does not fetch again what did not come, so it is another address that is fetched then.
+        if (tries) await refreshSession();
+        // A browser does not fetch a failed module again, so each try uses another address.
         const module = await import(`./pages/${place.name}.js${tries ? `?again=${tries}` : ""}`);
-        loaded.set(place.name, module.default);
+        loadedPages.set(place.name, module.default);
         if (gone) return;
         setPage(() => module.default);
         setProblem(null);
       } catch (error) {
         if (gone) return;
-        // Of a file that did not come the browser does not say why: the server knows, if it is there.
-        const why = tries ? error : await refresh().then(() => error, (reason) => reason);
+        // The browser does not say why a module failed to load. Ask the server, if it responds.
+        const why = tries ? error : await refreshSession().then(() => error, (reason) => reason);
         if (why.code === "unreachable") {
           setProblem(why);
-          timer = setTimeout(load, AGAIN, tries + 1);
+          timer = setTimeout(load, RETRY_DELAY, tries + 1);
           return;
         }
         console.error(error);
         setProblem({
           title: "This page could not be loaded",
-          detail: "Doorward may have been started anew with another version of the console.",
-          hint: "Load the page again.",
+          detail: "Doorward may have been restarted with another version of the console.",
+          hint: "Reload the page.",
         });
       }
     };
@@ -268,23 +273,24 @@ function Place({ place, navigate }) {
       clearTimeout(timer);
     };
   }, [place.name]);
-  if (!NAMES.has(place.name))
-    return html`<${Page} title="There is no such page">
-      <p>The console has no page of this address. <a href="/console/rooms">Go to the rooms.</a></p>
+  if (!PAGE_NAMES.has(place.name))
+    return html`<${Page} title="Page not found">
+      <p>The console has no page at this address. <a href="/console/rooms">Go to Rooms.</a></p>
     </${Page}>`;
-  const waits = problem?.code === "unreachable";
-  if (problem || failed)
-    return html`<${Page} title=${waits ? PLACES.find(([, name]) => name === place.name)[2] : "This page failed"}>
-      <${ErrorBox} problem=${problem ?? { title: "This page failed", detail: String(failed.message ?? failed) }}
-        onRetry=${waits ? undefined : () => (problem ? location.reload() : reset())} />
+  const unreachable = problem?.code === "unreachable";
+  if (problem || failed) {
+    const title = unreachable ? PAGES.find(([, name]) => name === place.name)?.[2] : "This page failed";
+    const retry = () => (problem ? location.reload() : reset());
+    return html`<${Page} title=${title}>
+      <${ErrorBox} problem=${problem ?? { title: "This page failed", detail: String(failed.message ?? failed) }} onRetry=${unreachable ? undefined : retry} />
     </${Page}>`;
+  }
   if (!page) return html`<${Loading} />`;
   return html`<${page} params=${place} navigate=${navigate} />`;
 }
 
-render(html`<${App} />`, clear(document.getElementById("app")));
-
-function clear(place) {
-  place.textContent = "";
-  return place;
+const root = document.getElementById("app");
+if (root) {
+  root.textContent = "";
+  render(html`<${App} />`, root);
 }

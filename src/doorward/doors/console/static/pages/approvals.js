@@ -1,127 +1,107 @@
-// What waits for a person, what servers ask in the middle of a call, and what was decided.
+// @ts-check
+// Approvals that wait, questions of MCP servers, and past decisions.
 
-import { get, part, run } from "../api.js";
-import { ApprovalCard } from "../approvalcard.js";
-import { onEvent, onMissed } from "../live.js";
-import { NotifyButton } from "../notifybutton.js";
-import { QuestionCard } from "../questioncard.js";
-import { waiting as badge } from "../state.js";
+import { encode, get, run } from "../lib/api.js";
+import { pendingApprovals } from "../lib/store.js";
+import { loadStylesheet } from "../lib/stylesheet.js";
+import { ApprovalCard } from "../parts/approval-card.js";
+import { NotificationButton } from "../parts/notification-button.js";
+import { QuestionCard } from "../parts/question-card.js";
 import {
   Empty,
   ErrorBox,
   html,
+  Loaded,
   Loading,
-  More,
+  MoreButton,
   Page,
-  State,
+  SafeText,
+  StateBadge,
   Table,
   Time,
-  useCallback,
-  useEffect,
+  useLive,
   useRef,
   useState,
-  Visible,
-} from "../ui.js";
-import { sheet } from "../sheet.js";
+} from "../parts/ui.js";
 
-await sheet("work.css");
+await loadStylesheet("work.css");
 
 const PAGE = 30;
-const MOST = 40;
+const MAX_CARDS = 40;
 
-export default function Approvals({ params, navigate }) {
-  return params.id ? html`<${One} id=${params.id} />` : html`<${All} navigate=${navigate} />`;
+/** @param {PageProps} props */
+export default function ApprovalsPage({ params, navigate }) {
+  return params.id ? html`<${ApprovalPage} id=${params.id} />` : html`<${ApprovalList} navigate=${navigate} />`;
 }
 
-function All({ navigate }) {
-  const [cards, setCards] = useState(null);
-  const [questions, setQuestions] = useState([]);
-  const [problem, setProblem] = useState(null);
-  const [more, setMore] = useState(0);
-  const older = useOlder();
-  const shown = useRef([]);
-  shown.current = cards ?? [];
-  const timer = useRef(0);
+const fetchApproval = (/** @type {string} */ id) => get(`/approvals/${encode(id)}`);
 
-  const look = useCallback(async (id) => {
+/** @typedef {{cards: Approval[], questions: any[], more: number}} ListData */
+
+/** The approvals that wait and those that were decided while the page is open, with the questions of servers. */
+function useApprovals() {
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null)); // of a single card
+  const shown = useRef(/** @type {Approval[]} */ ([]));
+  const replace = (/** @type {Approval} */ found) =>
+    from.setData((before) => before && { ...before, cards: before.cards.map((one) => (one.id === found.id ? found : one)) });
+  const refresh = async (/** @type {string} */ id) => {
     try {
-      const found = await get(`/approvals/${part(id)}`);
-      setCards((before) => (before ?? []).map((one) => (one.id === id ? found : one)));
+      replace(await fetchApproval(id));
     } catch (error) {
       setProblem(error);
     }
-  }, []);
-
-  const load = useCallback(async () => {
-    try {
-      const { items } = await get("/approvals", { pending: true, limit: 500 });
-      badge.set(items);
-      // What is known already changes by a decision only, which is looked at when it is told of.
-      const known = new Set(shown.current.filter((one) => one.state === "pending").map((one) => one.id));
-      for (const id of known) if (!items.some((one) => one.id === id)) look(id);
-      const first = items.slice(-MOST).filter((one) => !known.has(one.id));
-      const found = await Promise.all(first.map((one) => get(`/approvals/${part(one.id)}`).catch(() => null)));
-      const fresh = found.filter(Boolean);
-      setMore(Math.max(0, items.length - MOST));
-      // What was decided while somebody looks at it stays where it is, with what came of it.
-      setCards((before) => {
-        const known = new Map((before ?? []).map((one) => [one.id, one]));
-        for (const one of fresh) known.set(one.id, one);
-        return [...known.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-      });
-      setProblem(null);
-    } catch (error) {
-      setProblem(error);
-    }
-    try {
-      setQuestions((await run("mcp/questions")).result.items);
-    } catch {
-      setQuestions([]); // Whoever may not be asked by servers has no questions.
-    }
-  }, []);
-
-  useEffect(() => {
-    load();
-    const soon = () => {
-      clearTimeout(timer.current);
-      timer.current = setTimeout(() => {
-        load();
-        older.begin();
-      }, 150);
+  };
+  const load = async () => {
+    const { items } = await get("/approvals", { pending: true, limit: 500 });
+    pendingApprovals.set(items);
+    // A known approval changes only by a decision, and events announce decisions.
+    const known = new Set(shown.current.filter((one) => one.state === "pending").map((one) => one.id));
+    for (const id of known) if (!items.some((one) => one.id === id)) refresh(id);
+    const fresh = items.slice(-MAX_CARDS).filter((one) => !known.has(one.id));
+    const cards = (await Promise.all(fresh.map((one) => fetchApproval(one.id).catch(() => null)))).filter(Boolean);
+    // A user who may not answer servers has no questions.
+    const questions = await run("mcp/questions").then(({ result }) => result.items, () => []);
+    const more = Math.max(0, items.length - MAX_CARDS);
+    // Cards that were decided in the meantime stay, with their outcome.
+    return (/** @type {ListData | null} */ before) => {
+      const all = new Map([...(before?.cards ?? []), ...cards].map((one) => [one.id, one]));
+      return { cards: [...all.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), questions, more };
     };
-    const leave = [
-      onEvent("approval:", ({ event, data }) => {
-        soon();
-        if (event === "approval:decided") look(data.approval);
-      }),
-      onEvent("question:", soon),
-      onEvent("execution:ended", () =>
-        // Whoever asked may have come back for what was approved: then the card says what came of it.
-        setCards((before) => {
-          before?.filter((one) => one.state === "approved" && !one.usedBy).forEach((one) => look(one.id));
-          return before;
-        }),
-      ),
-      onMissed(soon),
-    ];
-    return () => {
-      clearTimeout(timer.current);
-      leave.forEach((one) => one());
-    };
-  }, [load]);
+  };
+  /** @type {Loadable<ListData>} */
+  const from = useLive(load, {
+    "approval:": ({ event, data }) => {
+      if (event === "approval:decided") refresh(data.approval);
+      return true;
+    },
+    "question:": true,
+    "execution:ended": () => {
+      // The caller may have returned for what was approved.
+      for (const one of shown.current) if (one.state === "approved" && !one.usedBy) refresh(one.id);
+      return false;
+    },
+  });
+  shown.current = from.data?.cards ?? [];
+  return { ...from, problem: from.problem ?? problem, replace, refresh };
+}
 
-  const changed = (found) => {
-    setCards((before) => before.map((one) => (one.id === found.id ? found : one)));
-    badge.set(badge.value.filter((one) => one.id !== found.id || found.state === "pending"));
-    // The card moves down, and the focus with it would be lost: it goes to what waits next.
+function ApprovalList({ navigate }) {
+  const from = useApprovals();
+  const onChange = (/** @type {Approval} */ found) => {
+    from.replace(found);
+    pendingApprovals.set(pendingApprovals.value.filter((one) => one.id !== found.id || found.state === "pending"));
+    // The card moves down and would lose the focus: it goes to the next card that waits.
     setTimeout(() => {
       if (document.activeElement !== document.body) return;
-      (document.querySelector("article.approval.pending") ?? document.getElementById("waiting-title"))?.focus();
+      const next = document.querySelector("article.approval.pending") ?? document.getElementById("waiting-title");
+      /** @type {HTMLElement | null} */ (next)?.focus();
     }, 50);
   };
-  const pending = (cards ?? []).filter((one) => one.state === "pending");
-  const settled = (cards ?? []).filter((one) => one.state !== "pending").reverse();
-  const move = (event) => {
+  const cards = from.data?.cards ?? [];
+  const pending = cards.filter((one) => one.state === "pending");
+  const decided = cards.filter((one) => one.state !== "pending").reverse();
+  const questions = from.data?.questions ?? [];
+  const onKey = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
     const all = [...event.currentTarget.querySelectorAll("article")];
     const at = all.indexOf(event.target);
@@ -129,96 +109,75 @@ function All({ navigate }) {
     event.preventDefault();
     all[Math.max(0, Math.min(all.length - 1, at + step))].focus();
   };
-
-  return html`<${Page} title="Approvals" actions=${html`<${NotifyButton} />`}>
-    <${ErrorBox} problem=${problem} onRetry=${load} />
+  return html`<${Page} title="Approvals" actions=${html`<${NotificationButton} />`}>
+    <${ErrorBox} problem=${from.problem} onRetry=${from.reload} />
     ${questions.length > 0 &&
     html`<section aria-labelledby="asked-title">
-      <h2 id="asked-title">Servers ask</h2>
-      ${questions.map((one) => html`<${QuestionCard} key=${one.id} question=${one} onAnswered=${load} />`)}
+      <h2 id="asked-title">Questions from servers</h2>
+      ${questions.map((one) => html`<${QuestionCard} key=${one.id} question=${one} onAnswered=${from.reload} />`)}
     </section>`}
     <section aria-labelledby="waiting-title">
-      <h2 id="waiting-title" tabindex="-1">Waiting for a person ${pending.length > 0 ? `(${pending.length})` : ""}</h2>
-      ${cards === null
+      <h2 id="waiting-title" tabindex="-1">Waiting ${pending.length > 0 ? `(${pending.length})` : ""}</h2>
+      ${from.data === null
         ? html`<${Loading} />`
-        : html`<div class="stack" onKeyDown=${move}>
-            ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${changed}
-              onExpired=${() => look(one.id)} />`)}
+        : html`<div class="stack" onKeyDown=${onKey}>
+            ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${onChange} onExpired=${() => from.refresh(one.id)} />`)}
             ${!pending.length &&
-              html`<${Empty} title="Nothing waits">
-                <p>
-                  When an AI wants to do what its room's recipe reserves for people, it asks here, in the room and in
-                  the terminal.
-                </p>
-              </${Empty}>`}
-            ${more > 0 && html`<p class="note">${more} more wait; they come up as these are decided.</p>`}
-            ${settled.length > 0 && html`<h3>Just decided</h3>`}
-            ${settled.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
+            html`<${Empty} title="Nothing is waiting">
+              <p>When an AI wants to run a command that needs approval, the request appears here, in the room and in the terminal.</p>
+            </${Empty}>`}
+            ${from.data.more > 0 && html`<p class="note">${from.data.more} more are waiting. They appear as you decide these.</p>`}
+            ${decided.length > 0 && html`<h3>Just decided</h3>`}
+            ${decided.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
           </div>`}
     </section>
-    <section aria-labelledby="history-title">
-      <h2 id="history-title">Before</h2>
-      <${ErrorBox} problem=${older.problem} onRetry=${older.begin} />
-      ${older.items === null
-        ? html`<${Loading} />`
-        : html`<${Table}
-            caption="Approvals, newest first"
-            columns=${COLUMNS}
-            rows=${older.items.filter((one) => one.state !== "pending")}
-            onOpen=${(row) => navigate(`/console/approvals/${part(row.id)}`)}
-            empty=${html`<${Empty} title="Nothing was asked yet" />`}
-          />`}
-      <${More} more=${older.next} busy=${older.busy} onMore=${older.more} words="Show older ones" />
-    </section>
+    <${History} navigate=${navigate} />
   </${Page}>`;
 }
 
+/** @type {Column<Approval>[]} */
 const COLUMNS = [
-  { key: "createdAt", title: "When", render: (row) => html`<a href=${`/console/approvals/${part(row.id)}`}><${Time}
-    at=${row.createdAt} /></a>` },
-  { key: "caller", title: "Who" },
-  { key: "command", title: "What", render: (row) => html`<code><${Visible} text=${row.command} /></code>` },
+  { key: "createdAt", title: "Time", render: (row) => html`<a href=${`/console/approvals/${encode(row.id)}`}><${Time} at=${row.createdAt} /></a>` },
+  { key: "caller", title: "Caller" },
+  { key: "command", title: "Command", render: (row) => html`<code><${SafeText} text=${row.command} /></code>` },
   { key: "room", title: "Room" },
-  { key: "state", title: "Outcome", render: (row) => html`<${State} state=${row.state} />` },
+  { key: "state", title: "Outcome", render: (row) => html`<${StateBadge} state=${row.state} />` },
 ];
 
-/** The history, page by page. */
-function useOlder() {
-  const [state, set] = useState({ items: null, next: null, busy: false, problem: null });
-  const fetched = async (before) => {
-    set((now) => ({ ...now, busy: true }));
+/** Past approvals, page by page. */
+function History({ navigate }) {
+  const from = useLive(() => get("/approvals", { limit: PAGE }), { "approval:": true, "question:": true });
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const loadMore = async () => {
+    setBusy(true);
     try {
-      const page = await get("/approvals", { limit: PAGE, before });
-      set((now) => ({ items: before ? [...(now.items ?? []), ...page.items] : page.items, next: page.next, busy: false,
-        problem: null }));
-    } catch (problem) {
-      set((now) => ({ ...now, busy: false, problem }));
-    }
-  };
-  useEffect(() => {
-    fetched("");
-  }, []);
-  return { ...state, begin: () => fetched(""), more: () => fetched(state.next) };
-}
-
-/** One approval on a page of its own, as links from rooms and notifications lead to it. */
-function One({ id }) {
-  const [approval, set] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const look = useCallback(async () => {
-    try {
-      set(await get(`/approvals/${part(id)}`));
+      const page = await get("/approvals", { limit: PAGE, before: from.data.next });
+      from.setData((before) => ({ items: [...before.items, ...page.items], next: page.next }));
+      setProblem(null);
     } catch (error) {
       setProblem(error);
     }
-  }, [id]);
-  useEffect(() => {
-    look();
-    return onEvent("approval:", look);
-  }, [look]);
+    setBusy(false);
+  };
+  return html`<section aria-labelledby="history-title">
+    <h2 id="history-title">History</h2>
+    <${ErrorBox} problem=${problem} />
+    <${Loaded} from=${from}>
+      ${(data) => html`<${Table} caption="Approvals, newest first" columns=${COLUMNS} rows=${data.items.filter((one) => one.state !== "pending")}
+          onOpen=${(row) => navigate(`/console/approvals/${encode(row.id)}`)} empty=${html`<${Empty} title="No approvals yet" />`} />
+        <${MoreButton} more=${data.next} busy=${busy} onMore=${loadMore} label="Show older" />`}
+    </${Loaded}>
+  </section>`;
+}
+
+/** One approval, as rooms and notifications link to it. */
+function ApprovalPage(/** @type {{id: string}} */ { id }) {
+  /** @type {Loadable<Approval>} */
+  const from = useLive(() => fetchApproval(id), { "approval:": true }, [id]);
   return html`<${Page} title="Approval" actions=${html`<a class="button" href="/console/approvals">All approvals</a>`}>
-    <${ErrorBox} problem=${problem} onRetry=${look} />
-    ${approval ? html`<${ApprovalCard} approval=${approval} onChange=${set} onExpired=${look} level=${2} />`
-      : !problem && html`<${Loading} />`}
+    <${Loaded} from=${from}>
+      ${(approval) => html`<${ApprovalCard} approval=${approval} onChange=${from.setData} onExpired=${from.reload} level=${2} />`}
+    </${Loaded}>
   </${Page}>`;
 }

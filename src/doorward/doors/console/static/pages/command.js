@@ -1,184 +1,188 @@
-// One command: what it is, and a form to try it without doing it, or to run it. A person asks as anybody does: the gate decides.
+// @ts-check
+// One command: its description, and a form for a dry run or a real run. The gate decides about people as about agents.
 
-import { get, part, post, run } from "../api.js";
-import { ApprovalCard } from "../approvalcard.js";
-import { Facts, RoomChoice } from "../commandfacts.js";
-import { Diff } from "../diff.js";
-import { onEvent } from "../live.js";
-import { Output, Progress } from "../output.js";
-import { Result } from "../result.js";
-import { runTelling } from "../running.js";
-import { SchemaForm, useForm } from "../schemaform.js";
-import { asCurl, asExecute, asRun } from "../spelling.js";
+import { encode, get, post, run } from "../lib/api.js";
+import { formatCli, formatCurl, formatExecute } from "../lib/call-text.js";
+import { appendOutput, EMPTY_OUTPUT } from "../lib/output-buffer.js";
+import { runStreaming } from "../lib/sse.js";
+import { loadStylesheet } from "../lib/stylesheet.js";
+import { ApprovalCard } from "../parts/approval-card.js";
+import { CommandFacts, RoomSelect } from "../parts/command-facts.js";
+import { Diff } from "../parts/diff.js";
+import { Output, Progress } from "../parts/output.js";
+import { Result } from "../parts/result.js";
+import { SchemaForm, useForm } from "../parts/schema-form.js";
 import {
   Badge,
   Button,
   Code,
   Confirm,
-  Copy,
+  CopyButton,
   ErrorBox,
   html,
   Loaded,
   Page,
   Prose,
-  State,
+  SafeText,
+  StateBadge,
   useEffect,
+  useLive,
   useLoad,
   useRef,
   useState,
-  Visible,
-} from "../ui.js";
-import { NOTHING, withMore } from "../written.js";
-import { sheet } from "../sheet.js";
+} from "../parts/ui.js";
 
-await sheet("work.css");
+await loadStylesheet("work.css");
 
-export default function OneCommand({ name, room, navigate }) {
-  const described = useLoad(() => get(`/commands/${name.split("/").map(part).join("/")}`, { room }), [name, room]);
-  const where = (id) => navigate(`/console/commands/${name.split("/").map(part).join("/")}${id
-    ? `?room=${encodeURIComponent(id)}` : ""}`, { replace: true });
-  const back = `/console/commands${room ? `?room=${encodeURIComponent(room)}` : ""}`;
-  return html`<${Page} title=${name} actions=${html`<a class="button" href=${back}>All commands</a>`}>
-    <div class="filters"><${RoomChoice} room=${room} onChange=${where}
-      hint="In a room its recipe and limits bind you too." /></div>
-    <${Loaded} from=${described}>${(command) => html`<${Described} command=${command} room=${room} />`}</${Loaded}>
+const commandPath = (/** @type {string} */ name) => name.split("/").map(encode).join("/");
+
+/** @param {{name: string, room: string, navigate: Navigate}} props */
+export default function CommandPage({ name, room, navigate }) {
+  const described = useLoad(() => get(`/commands/${commandPath(name)}`, { room }), [name, room]);
+  const suffix = (/** @type {string} */ id) => (id ? `?room=${encodeURIComponent(id)}` : "");
+  const chooseRoom = (/** @type {string} */ id) => navigate(`/console/commands/${commandPath(name)}${suffix(id)}`, { replace: true });
+  return html`<${Page} title=${name} actions=${html`<a class="button" href=${`/console/commands${suffix(room)}`}>All commands</a>`}>
+    <div class="filters"><${RoomSelect} room=${room} onChange=${chooseRoom} hint="In a room, its recipe and limits apply to you too." /></div>
+    <${Loaded} from=${described}>${(command) => html`<${CommandForm} command=${command} room=${room} />`}</${Loaded}>
   </${Page}>`;
 }
 
-function Described({ command, room }) {
-  const form = useForm(command.schema, command.secret ?? []);
-  const [tried, setTried] = useState(null);
-  const [problem, setProblem] = useState(null);
+function CommandForm({ command, room }) {
+  const secret = command.secret ?? [];
+  const form = useForm(command.schema, secret);
+  const [preview, setPreview] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const [busy, setBusy] = useState(false);
-  const [sure, setSure] = useState(null);
+  const [confirming, setConfirming] = useState(/** @type {Record<string, any> | null} */ (null));
   const work = useRun(command.name, room);
-  const attempt = async () => {
+  const dryRun = async () => {
     const params = form.read();
     if (!params) return;
     setBusy(true);
     setProblem(null);
     try {
-      setTried((await run(command.name, params, { room, dryRun: true })).result);
+      setPreview((await run(command.name, params, { room, dryRun: true })).result);
     } catch (error) {
-      setTried(null);
+      setPreview(null);
       setProblem(error);
     }
     setBusy(false);
   };
-  const start = () => {
-    const params = form.read();
-    if (!params) return;
-    if (command.safety === "dangerous") setSure(params);
-    else begin(params);
-  };
-  const begin = (params) => {
-    setTried(null); // it says that nothing was done
+  const start = (/** @type {Record<string, any>} */ params) => {
+    setPreview(null); // it says that nothing ran
     setProblem(null);
     work.start(params);
   };
   const submit = (event) => {
     event.preventDefault();
-    start();
+    const params = form.read();
+    if (!params) return;
+    if (command.safety === "dangerous") setConfirming(params);
+    else start(params);
   };
-  const more = (command.description.startsWith(command.summary) ? command.description.slice(command.summary.length)
-    : command.description).trim();
-  return html`<p class="lead"><${Prose} text=${command.summary} inline /></p>
-    <${Facts} of=${command} />
-    ${command.humansOnly && html`<p class="quiet">Only people may run it.</p>`}
-    ${more && html`<div class="described"><${Prose} text=${more} /></div>`}
-    ${command.undo.startsWith("no: ") && !command.effects.every((one) => one === "read") &&
-      html`<p class="quiet">It cannot be undone: <${Visible} text=${command.undo.slice(4)} />.</p>`}
+  const { summary, description, undo } = command;
+  const details = (description.startsWith(summary) ? description.slice(summary.length) : description).trim();
+  const readOnly = command.effects.every((one) => one === "read");
+  return html`<p class="lead"><${Prose} text=${summary} inline /></p>
+    <${CommandFacts} of=${command} />
+    ${command.humansOnly && html`<p class="quiet">Only people can run this command.</p>`}
+    ${details && html`<div class="described"><${Prose} text=${details} /></div>`}
+    ${undo.startsWith("no: ") && !readOnly && html`<p class="quiet">Cannot be undone: <${SafeText} text=${undo.slice(4)} />.</p>`}
     ${command.examples.length > 0 &&
     html`<section aria-labelledby="examples-title">
       <h2 id="examples-title">Examples</h2>
       <ul class="plain-list chips">
-        ${command.examples.map((one, at) => html`<li key=${at}><button type="button" class="button quiet"
-          title=${JSON.stringify(one.params)} onClick=${() => form.fill(one.params)}><${Visible} text=${one.says}
-            /></button></li>`)}
+        ${command.examples.map(
+          (one, at) => html`<li key=${at}><button type="button" class="button quiet" title=${JSON.stringify(one.params)}
+            onClick=${() => form.fill(one.params)}><${SafeText} text=${one.says} /></button></li>`,
+        )}
       </ul>
     </section>`}
     <form class="card" onSubmit=${submit} aria-labelledby="try-title">
-      <h2 id="try-title">Try it</h2>
+      <h2 id="try-title">Run</h2>
       <${SchemaForm} form=${form} id="params" />
-      ${Object.keys(form.problems).length > 0 && html`<p class="field-error"
-        role="alert">Something does not fit yet; it is said beside its field.</p>`}
+      ${Object.keys(form.problems).length > 0 && html`<p class="field-error" role="alert">Some fields are not valid. See the message below each field.</p>`}
       <div class="actions start">
-        <${Button} busy=${busy} onClick=${attempt}>Try without doing it</${Button}>
-        <${Button} kind=${command.safety === "dangerous" ? "danger" : "primary"} type="submit"
-          busy=${work.busy}>Run</${Button}>
-        ${work.busy && work.execution && html`<${Button} kind="danger" onClick=${work.stop}>Stop</${Button}>`}
+        <${Button} busy=${busy} onClick=${dryRun}>Dry run</${Button}>
+        <${Button} kind=${command.safety === "dangerous" ? "danger" : "primary"} type="submit" busy=${work.busy}>Run</${Button}>
+        ${work.busy && work.execution && html`<${Button} kind="danger" onClick=${work.cancel}>Cancel</${Button}>`}
       </div>
     </form>
     <div aria-live="polite">
       <${ErrorBox} problem=${problem} />
-      ${tried && html`<${Tried} found=${tried} />`}
-      <${Work} work=${work} />
+      ${preview && html`<${DryRunResult} found=${preview} />`}
+      <${RunResult} work=${work} />
     </div>
-    <${Elsewhere} command=${command.name} params=${form.peek()} room=${room} secret=${command.secret ?? []} />
+    <${CallSnippets} command=${command.name} params=${form.peek()} room=${room} secret=${secret} />
     ${command.related.length > 0 &&
-    html`<p class="bits"><span class="quiet">Related:</span>${command.related.map((one) => html`<a key=${one}
-      href=${`/console/commands/${one.split("/").map(part).join("/")}`}><code>${one}</code></a>`)}</p>`}
-    ${sure &&
-    html`<${Confirm} title=${`Run ${command.name}?`} words="Run it" onYes=${async () => begin(sure)}
-      onClose=${() => setSure(null)}>
-      <p>It is declared dangerous. Exactly this runs, as you${room ? html` in room <${Visible} text=${room} />`
-        : ", outside rooms"}:</p>
-      <${Code} value=${hidden(sure, command.secret ?? [])} label="Parameters" />
+    html`<p class="bits"><span class="quiet">Related:</span>${command.related.map(
+      (one) => html`<a key=${one} href=${`/console/commands/${commandPath(one)}`}><code>${one}</code></a>`,
+    )}</p>`}
+    ${confirming &&
+    html`<${Confirm} title=${`Run ${command.name}?`} action="Run" onConfirm=${async () => start(confirming)} onClose=${() => setConfirming(null)}>
+      <p>This command is marked dangerous. It runs with these parameters, as you${room ? html` in room <${SafeText} text=${room} />` : ""}:</p>
+      <${Code} value=${replaceSecrets(confirming, secret, "(hidden)")} label="Parameters" />
     </${Confirm}>`}`;
 }
 
-const hidden = (params, secret) => Object.fromEntries(Object.entries(params).map(([key, value]) => [key,
-  secret.includes(key) ? "(not shown)" : value]));
+/** @param {Record<string, any>} params @param {string[]} secret @param {string} text */
+const replaceSecrets = (params, secret, text) =>
+  Object.fromEntries(Object.entries(params).map(([key, value]) => [key, secret.includes(key) ? text : value]));
 
-const asked = ({ quorum, approvers, timeoutSeconds }) =>
-  `A person is asked first: ${quorum} of ${approvers.join(", ")}, within ${timeoutSeconds} s`;
-
-/** What would happen, with nothing done. */
-function Tried({ found }) {
-  const refused = found.decision === "refused";
-  const { effect } = found;
-  const failing = effect && typeof effect === "object" && effect.wouldFail;
-  const difference = effect && typeof effect === "object" && (effect.diff ?? effect.difference);
+/** The result of a dry run. */
+function DryRunResult({ found }) {
+  const { effect, approval } = found;
+  const isObject = effect && typeof effect === "object";
+  const failure = isObject && effect.wouldFail;
+  const difference = isObject && (effect.diff ?? effect.difference);
   return html`<section class="card" aria-labelledby="tried-title">
-    <h2 id="tried-title">Nothing was done. This would happen:</h2>
+    <h2 id="tried-title">Dry run: nothing was changed</h2>
     <dl class="facts">
       <dt>Decision</dt>
-      <dd><${Badge} tone=${refused ? "bad" : "good"}>${found.decision}</${Badge}> ${found.reason &&
-        html`<${Visible} text=${found.reason} />`}</dd>
+      <dd><${Badge} tone=${found.decision === "refused" ? "bad" : "good"}>${found.decision}</${Badge}> ${found.reason && html`<${SafeText} text=${found.reason} />`}</dd>
       <dt>Rule</dt>
-      <dd><code><${Visible} text=${found.rule} /></code></dd>
+      <dd><code><${SafeText} text=${found.rule} /></code></dd>
       <dt>Cost</dt>
       <dd>${found.cost}</dd>
       <dt>Approval</dt>
-      <dd>${found.approval ? asked(found.approval) : "not needed"}</dd>
+      <dd>${approval ? `${approval.quorum} of ${approval.approvers.join(", ")}, within ${approval.timeoutSeconds} s` : "not required"}</dd>
       <dt>Undo</dt>
-      <dd><${Visible} text=${found.undo} /></dd>
+      <dd><${SafeText} text=${found.undo} /></dd>
     </dl>
-    ${failing && html`<p class="field-error">It would fail: <${Visible} text=${effect.wouldFail} /></p>`}
-    ${difference && html`<${Diff} text=${difference} />`}
-    ${effect && !failing && !difference && (typeof effect === "string" ? html`<p><${Visible} text=${effect} /></p>`
-      : html`<p class="label">Effect</p><${Result} result=${effect} label="Effect" />`)}
+    ${failure && html`<p class="field-error">It would fail: <${SafeText} text=${failure} /></p>`}
+    ${difference && html`<${Diff} text=${difference} label="Expected changes" />`}
+    ${effect &&
+    !failure &&
+    !difference &&
+    (isObject ? html`<p class="label">Effect</p><${Result} result=${effect} label="Effect" />` : html`<p><${SafeText} text=${effect} /></p>`)}
   </section>`;
 }
 
-/** One run of the command, through waiting for a person to its end. It goes on when one leaves for another page, such as
- * that of its execution, where it can be stopped. */
+/** @typedef {{busy?: boolean, written?: OutputBuffer, execution?: string, queued?: boolean, progress?: any, asked?: any, outcome?: any, problem?: any, parked?: string}} RunState */
+
+/**
+ * One run of a command, including the wait for approval. It continues when the user opens another page, such as that of
+ * its execution, where it can be cancelled.
+ *
+ * @param {string} command
+ * @param {string} room
+ */
 function useRun(command, room) {
-  const [state, set] = useState({ busy: false });
-  const change = (next) => set((before) => ({ ...before, ...next }));
-  const told = (notice) => {
+  const [state, set] = useState(/** @type {RunState} */ ({ written: EMPTY_OUTPUT }));
+  const change = (/** @type {RunState} */ facts) => set((before) => ({ ...before, ...facts }));
+  const append = (/** @type {string} */ stream, /** @type {string} */ text) =>
+    set((before) => ({ ...before, written: appendOutput(before.written ?? EMPTY_OUTPUT, stream, text) }));
+  const onNotice = (notice) => {
     if (notice.type === "started") change({ execution: notice.execution, queued: notice.queued });
-    else if (notice.type === "output") set((before) => ({ ...before, written: withMore(before.written, notice.stream,
-      notice.text) }));
+    else if (notice.type === "output") append(notice.stream, notice.text);
     else if (notice.type === "progress") change({ progress: notice });
-    else if (notice.type === "logged") set((before) => ({ ...before, written: withMore(before.written, "stderr",
-      `${notice.server} ${notice.level}: ${notice.text}\n`) }));
+    else if (notice.type === "logged") append("stderr", `${notice.server} ${notice.level}: ${notice.text}\n`);
     else if (notice.type === "asked") change({ asked: notice });
   };
-  const go = async (params, ticket) => {
-    set({ busy: true, written: NOTHING, ticket });
+  const go = async (/** @type {Record<string, any>} */ params, /** @type {string} */ ticket) => {
+    set({ busy: true, written: EMPTY_OUTPUT });
     try {
-      const outcome = await runTelling(command, params, { room, ticket }, told);
+      const outcome = await runStreaming(command, params, { room, ticket }, onNotice);
       change({ busy: false, outcome, parked: outcome.status === "parked" ? outcome.ticket : "" });
     } catch (problem) {
       change({ busy: false, problem });
@@ -186,72 +190,65 @@ function useRun(command, room) {
   };
   return {
     ...state,
-    start: (params) => go(params, ""),
-    resume: (ticket) => go({}, ticket),
-    stop: () => post(`/executions/${part(state.execution)}/cancel`).catch((problem) => change({ problem })),
+    start: (/** @type {Record<string, any>} */ params) => go(params, ""),
+    resume: (/** @type {string} */ ticket) => go({}, ticket),
+    cancel: () => post(`/executions/${encode(state.execution ?? "")}/cancel`).catch((problem) => change({ problem })),
   };
 }
 
-function Work({ work }) {
+function RunResult(/** @type {{work: ReturnType<typeof useRun>}} */ { work }) {
   const { busy, outcome, problem, written, progress, execution, parked, asked } = work;
   if (!busy && !outcome && !problem) return null;
   const call = outcome?.call || problem?.call || execution;
+  const title = busy ? (work.queued ? "Queued" : "Running") : problem ? (problem.outcome === "refused" ? "Refused" : "Failed") : parked ? "Waiting for approval" : "Done";
   return html`<section class="card" aria-labelledby="work-title">
     <header class="card-head">
-      <h2 id="work-title">${busy ? (work.queued ? "Waiting for its turn" : "Running") : problem ? "It did not work"
-        : parked ? "A person is asked" : "Done"}</h2>
-      ${outcome && html`<${State} state=${outcome.status} />`}
+      <h2 id="work-title">${title}</h2>
+      ${outcome && html`<${StateBadge} state=${outcome.status} />`}
     </header>
     ${busy && html`<${Progress} facts=${progress} />`}
-    ${asked && busy && html`<p>The server <strong><${Visible} text=${asked.server} /></strong> asks something first: <a
-      href="/console/approvals">answer it</a>.</p>`}
-    ${written?.length > 0 && html`<${Output} written=${written} running=${busy} />`}
+    ${asked &&
+    busy &&
+    html`<p>The server <strong><${SafeText} text=${asked.server} /></strong> needs an answer first. <a href="/console/approvals">Answer it</a>.</p>`}
+    ${written && written.length > 0 && html`<${Output} written=${written} running=${busy} />`}
     <${ErrorBox} problem=${problem} />
-    ${parked ? html`<${Waiting} ticket=${parked} onApproved=${() => work.resume(parked)} />` : outcome &&
-      html`<${Result} result=${outcome.result} />`}
-    ${outcome?.truncated > 0 &&
-      html`<p class="quiet">The result was cut; all of it is on the page of the execution.</p>`}
-    ${call && !parked && html`<p><a href=${`/console/executions/${part(call)}`}>Its execution</a></p>`}
+    ${parked
+      ? html`<${PendingApproval} ticket=${parked} onApproved=${() => work.resume(parked)} />`
+      : outcome && html`<${Result} result=${outcome.result} />`}
+    ${outcome?.truncated > 0 && html`<p class="quiet">The result was truncated. The execution has all of it.</p>`}
+    ${call && !parked && html`<p><a href=${`/console/executions/${encode(call)}`}>Open execution</a></p>`}
   </section>`;
 }
 
-/** What waits for a person; once they say yes, it goes on by itself with its ticket. */
-function Waiting({ ticket, onApproved }) {
-  const [approval, set] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const used = useRef(false);
-  const look = async () => {
-    try {
-      const found = await get(`/approvals/${part(ticket)}`);
-      set(found);
-      if (found.state === "approved" && !used.current) {
-        used.current = true;
-        onApproved();
-      }
-    } catch (error) {
-      setProblem(error);
-    }
-  };
+/** The approval a run waits for. Once it is approved, the run continues with its ticket. */
+function PendingApproval(/** @type {{ticket: string, onApproved: () => void}} */ { ticket, onApproved }) {
+  /** @type {Loadable<Approval>} */
+  const from = useLive(
+    () => get(`/approvals/${encode(ticket)}`),
+    { "approval:decided": ({ data }) => data.approval === ticket },
+    [ticket],
+  );
+  const resumed = useRef(false);
   useEffect(() => {
-    look();
-    return onEvent("approval:decided", ({ data }) => data.approval === ticket && look());
-  }, [ticket]);
-  return html`<${ErrorBox} problem=${problem} />${approval && html`<${ApprovalCard} approval=${approval}
-    onChange=${look} onExpired=${look} />`}`;
+    if (from.data?.state !== "approved" || resumed.current) return;
+    resumed.current = true;
+    onApproved();
+  }, [from.data?.state]);
+  return html`<${Loaded} from=${from}>${(approval) => html`<${ApprovalCard} approval=${approval} onChange=${from.setData} onExpired=${from.reload} />`}</${Loaded}>`;
 }
 
-/** The same call for other places. What is secret is left to fill in there. */
-function Elsewhere({ command, params, room, secret }) {
-  const open = Object.fromEntries(Object.entries(params).map(([key, value]) => [key, secret.includes(key) ? "…"
-    : value]));
+/** The call as text for other clients. Secrets are left out. */
+function CallSnippets({ command, params, room, secret }) {
+  const shown = replaceSecrets(params, secret, "…");
   const rows = [
-    ["In the terminal", asRun(command, open, room)],
-    ["With curl", asCurl(command, open, room, location.origin)],
-    ["As an AI writes it", asExecute(command, open)],
+    ["Terminal", formatCli(command, shown, room)],
+    ["curl", formatCurl(command, shown, room, location.origin)],
+    ["In a room, as an AI", formatExecute(command, shown)],
   ];
   return html`<details class="elsewhere">
-    <summary>The same call elsewhere</summary>
-    ${rows.map(([title, text]) => html`<div key=${title}><p class="bits"><span class="label">${title}</span><${Copy}
-      text=${text} /></p><${Code} label=${title}>${text}</${Code}></div>`)}
+    <summary>Copy this call</summary>
+    ${rows.map(
+      ([title, text]) => html`<div key=${title}><p class="bits"><span class="label">${title}</span><${CopyButton} text=${text} /></p><${Code} label=${title}>${text}</${Code}></div>`,
+    )}
   </details>`;
 }

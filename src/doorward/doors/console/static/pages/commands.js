@@ -1,7 +1,9 @@
-// Every command that one may run: here outside rooms, or as a room's recipe offers it.
+// @ts-check
+// The commands that the user may run outside rooms, or that a room's recipe offers.
 
-import { get, part } from "../api.js";
-import { Facts, RoomChoice } from "../commandfacts.js";
+import { encode, get } from "../lib/api.js";
+import { loadStylesheet } from "../lib/stylesheet.js";
+import { CommandFacts, RoomSelect } from "../parts/command-facts.js";
 import {
   Button,
   Empty,
@@ -11,46 +13,50 @@ import {
   Loading,
   Page,
   Prose,
+  SafeText,
   useCallback,
   useEffect,
   useRef,
   useState,
-  Visible,
-} from "../ui.js";
-import OneCommand from "./command.js";
-import { sheet } from "../sheet.js";
+} from "../parts/ui.js";
+import CommandPage from "./command.js";
 
-await sheet("work.css");
+await loadStylesheet("work.css");
 
-export default function Commands({ params, navigate }) {
+const MAX_COMMANDS = 2000;
+const SEARCH_DELAY = 200;
+
+/** @param {PageProps} props */
+export default function CommandsPage({ params, navigate }) {
   const name = [params.id, ...params.rest].filter(Boolean).join("/");
   const room = params.query.room ?? "";
   return name
-    ? html`<${OneCommand} key=${`${name} ${room}`} name=${name} room=${room} navigate=${navigate} />`
-    : html`<${All} room=${room} search=${params.query.search ?? ""} navigate=${navigate} />`;
+    ? html`<${CommandPage} key=${`${name} ${room}`} name=${name} room=${room} navigate=${navigate} />`
+    : html`<${CommandList} room=${room} search=${params.query.search ?? ""} navigate=${navigate} />`;
 }
 
-function All({ room, search, navigate }) {
+function CommandList({ room, search, navigate }) {
   const [words, setWords] = useState(search);
-  const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const [found, setFound] = useState(/** @type {{items: any[], searched: string} | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const turn = useRef(0);
-  const to = (next) => {
+  const go = (/** @type {Record<string, string>} */ next) => {
     const query = new URLSearchParams(Object.entries(next).filter(([, value]) => value));
     navigate(`/console/commands${query.size ? `?${query}` : ""}`, { replace: true });
   };
   const load = useCallback(async () => {
     const mine = ++turn.current;
+    const searched = words.trim();
     try {
       let items = [];
       let cursor;
       do {
-        const page = await get("/commands", { room, search: words.trim(), limit: words.trim() ? 50 : 200, cursor });
+        const page = await get("/commands", { room, search: searched, limit: searched ? 50 : 200, cursor });
         items = [...items, ...page.items];
-        cursor = words.trim() ? null : page.next;
-      } while (cursor && items.length < 2000);
+        cursor = searched ? null : page.next;
+      } while (cursor && items.length < MAX_COMMANDS);
       if (mine === turn.current) {
-        setFound({ items, searched: words.trim() });
+        setFound({ items, searched });
         setProblem(null);
       }
     } catch (error) {
@@ -58,57 +64,54 @@ function All({ room, search, navigate }) {
     }
   }, [room, words]);
   useEffect(() => {
-    const timer = setTimeout(load, words === search && !found ? 0 : 200);
+    const timer = setTimeout(load, words === search && !found ? 0 : SEARCH_DELAY);
     return () => clearTimeout(timer);
   }, [load]);
 
-  const groups = Object.entries(Object.groupBy?.(found?.items ?? [],
-    (one) => one.category) ?? grouped(found?.items ?? []));
   const suffix = room ? `?room=${encodeURIComponent(room)}` : "";
+  const scope = found?.searched ? ", best match first" : room ? " in this room" : " with your access";
   return html`<${Page} title="Commands">
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
-      <${Field} label="Search" type="search" value=${words} placeholder="what you want to do, in a few words"
-        onInput=${(event) => setWords(event.target.value)} />
-      <${RoomChoice} room=${room} onChange=${(id) => to({ room: id, search: words })} />
+      <${Field} label="Search" type="search" value=${words} placeholder="What do you want to do?" onInput=${(event) => setWords(event.target.value)} />
+      <${RoomSelect} room=${room} onChange=${(id) => go({ room: id, search: words })} />
     </form>
     <${ErrorBox} problem=${problem} onRetry=${load} />
     ${!found && !problem && html`<${Loading} />`}
     ${found &&
-    html`<p class="quiet" role="status">
-        ${found.items.length} ${found.items.length === 1 ? "command" : "commands"}${found.searched ? ", best first"
-          : room ? ", exactly those that this room offers you" : ", as far as your own access reaches"}
-      </p>
+    html`<p class="quiet" role="status">${found.items.length} ${found.items.length === 1 ? "command" : "commands"}${scope}</p>
       ${found.searched
-        ? html`<${Cards} items=${found.items} suffix=${suffix} />`
-        : groups.map(
+        ? html`<${CommandCards} items=${found.items} suffix=${suffix} />`
+        : groupByCategory(found.items).map(
             ([category, items]) => html`<section key=${category} aria-label=${category}>
-              <h2><${Visible} text=${category} /> <span class="quiet">${items.length}</span></h2>
-              <${Cards} items=${items} suffix=${suffix} />
+              <h2><${SafeText} text=${category} /> <span class="quiet">${items.length}</span></h2>
+              <${CommandCards} items=${items} suffix=${suffix} />
             </section>`,
           )}
       ${!found.items.length &&
-      html`<${Empty} title=${found.searched ? "No command fits these words" : "No command is offered here"}>
-        ${room && html`<p>The recipe of the room decides what it offers. <${Button} kind="quiet"
-          onClick=${() => to({ search: words })}>Look outside rooms</${Button}></p>`}
+      html`<${Empty} title=${found.searched ? "No command found" : "No commands"}>
+        ${room &&
+        html`<p>The recipe of the room decides which commands it offers. <${Button} kind="quiet" onClick=${() => go({ search: words })}>Search outside rooms</${Button}></p>`}
       </${Empty}>`}`}
   </${Page}>`;
 }
 
-function grouped(items) {
+/** @param {any[]} items @returns {[string, any[]][]} */
+function groupByCategory(items) {
+  /** @type {Record<string, any[]>} */
   const groups = {};
   for (const one of items) (groups[one.category] ??= []).push(one);
-  return groups;
+  return Object.entries(groups);
 }
 
-function Cards({ items, suffix }) {
+function CommandCards({ items, suffix }) {
   return html`<ul class="plain-list command-list">
     ${items.map(
       (one) => html`<li key=${one.name}>
-        <a class="command-link" href=${`/console/commands/${one.name.split("/").map(part).join("/")}${suffix}`}>
-          <span class="command-name"><code><${Visible} text=${one.name} /></code></span>
+        <a class="command-link" href=${`/console/commands/${one.name.split("/").map(encode).join("/")}${suffix}`}>
+          <span class="command-name"><code><${SafeText} text=${one.name} /></code></span>
           <span class="command-summary"><${Prose} text=${one.summary} inline /></span>
         </a>
-        <${Facts} of=${one} />
+        <${CommandFacts} of=${one} />
       </li>`,
     )}
   </ul>`;

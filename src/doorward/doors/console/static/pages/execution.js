@@ -1,77 +1,78 @@
-// One execution: where it stands, everything it wrote, what the record has of it, and how it is taken back.
+// @ts-check
+// One execution: its state, its output, its records, and undo.
 
-import { get, part, post, run } from "../api.js";
-import { elapsed, Output, Progress, useExecution } from "../output.js";
-import { Stop } from "../stop.js";
+import { encode, get, post, run } from "../lib/api.js";
+import { loadStylesheet } from "../lib/stylesheet.js";
+import { CancelDialog } from "../parts/cancel-dialog.js";
+import { formatElapsed, Output, Progress, useExecution } from "../parts/output.js";
 import {
   Button,
   Code,
   Confirm,
-  Copy,
+  CopyButton,
   ErrorBox,
   html,
   Loaded,
   Loading,
   Page,
-  State,
+  SafeText,
+  showToast,
+  StateBadge,
   Table,
   Time,
-  toast,
   useLoad,
   useState,
   useTick,
-  Visible,
-} from "../ui.js";
-import { sheet } from "../sheet.js";
+} from "../parts/ui.js";
 
-await sheet("work.css");
+await loadStylesheet("work.css");
 
-export default function OneExecution({ id }) {
+/** @param {{id: string}} props */
+export default function ExecutionPage({ id }) {
   const { facts, written, ended, problem } = useExecution(id);
-  const [stopping, setStopping] = useState(false);
+  const [cancelling, setCancelling] = useState(false);
   const running = facts !== null && !ended && (facts.state === "running" || facts.state === "queued");
   useTick(500, running);
   const actions = html`<a class="button" href="/console/executions">All executions</a>
-    ${running && html`<${Button} kind="danger" onClick=${() => setStopping(true)}>Cancel…</${Button}>`}`;
+    ${running && html`<${Button} kind="danger" onClick=${() => setCancelling(true)}>Cancel…</${Button}>`}`;
   if (facts === null)
     return html`<${Page} title="Execution" actions=${actions}>
       ${problem ? html`<${ErrorBox} problem=${problem} />` : html`<${Loading} />`}
     </${Page}>`;
   return html`<${Page} title=${facts.command} actions=${actions}>
     <p class="bits">
-      <${State} state=${facts.state} />
-      <span>by <strong><${Visible} text=${facts.caller} /></strong></span>
-      ${facts.room && html`<span>in <a href=${`/console/rooms/${part(facts.room)}`}><${Visible} text=${facts.room}
-        /></a></span>`}
-      <span>began <${Time} at=${facts.startedAt} form="exact" /></span>
-      <span class="number">${running ? "for" : "took"} ${elapsed(facts, !running)}</span>
+      <${StateBadge} state=${facts.state} />
+      <span>by <strong><${SafeText} text=${facts.caller} /></strong></span>
+      ${facts.room && html`<span>in <a href=${`/console/rooms/${encode(facts.room)}`}><${SafeText} text=${facts.room} /></a></span>`}
+      <span>started <${Time} at=${facts.startedAt} form="exact" /></span>
+      <span class="number">${running ? "running for" : "took"} ${formatElapsed(facts, !running)}</span>
       ${facts.code && facts.code !== "ok" && html`<span>code <code>${facts.code}</code></span>`}
-      ${facts.cancelledBy && html`<span>cancelled by <strong><${Visible} text=${facts.cancelledBy} /></strong></span>`}
+      ${facts.cancelledBy && html`<span>cancelled by <strong><${SafeText} text=${facts.cancelledBy} /></strong></span>`}
     </p>
-    <p class="bits"><span class="quiet">Execution <code>${id}</code></span><${Copy} text=${id} label="Copy its id" />
-      <a href=${`/console/commands/${part(facts.command)}`}>About this command</a></p>
+    <p class="bits"><span class="quiet">Execution <code>${id}</code></span><${CopyButton} text=${id} label="Copy id" />
+      <a href=${`/console/commands/${encode(facts.command)}`}>About this command</a></p>
     <${Progress} facts=${facts} />
     <${ErrorBox} problem=${problem} />
     <section aria-labelledby="output-title">
       <h2 id="output-title">Output</h2>
       <${Output} written=${written} running=${running} />
-      ${ended && facts.next && html`<${Rest} id=${id} from=${facts.next} />`}
+      ${ended && facts.next && html`<${MoreOutput} id=${id} from=${facts.next} />`}
     </section>
-    ${!running && html`<${Undo} id=${id} command=${facts.command} state=${facts.state} /><${Record} id=${id} />`}
-    ${stopping && html`<${Stop} one=${{ ...facts, execution: id }} onClose=${() => setStopping(false)} />`}
+    ${!running && html`<${Undo} id=${id} command=${facts.command} state=${facts.state} /><${Records} id=${id} />`}
+    ${cancelling && html`<${CancelDialog} execution=${{ ...facts, execution: id }} onClose=${() => setCancelling(false)} />`}
   </${Page}>`;
 }
 
-/** The pages of a long result behind the one that the stream told. */
-function Rest({ id, from }) {
-  const [pieces, setPieces] = useState([]);
+/** The rest of a long result, page by page. @param {{id: string, from: number}} props */
+function MoreOutput({ id, from }) {
+  const [pieces, setPieces] = useState(/** @type {string[]} */ ([]));
   const [next, setNext] = useState(from);
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const more = async () => {
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const loadMore = async () => {
     setBusy(true);
     try {
-      const page = await get(`/executions/${part(id)}/output`, { offset: next, length: 25_000 });
+      const page = await get(`/executions/${encode(id)}/output`, { offset: next, length: 25_000 });
       setPieces([...pieces, page.text]);
       setNext(page.next);
     } catch (error) {
@@ -81,25 +82,24 @@ function Rest({ id, from }) {
   };
   return html`${pieces.map((text, at) => html`<${Code} key=${at} label="More output">${text}</${Code}>`)}
     <${ErrorBox} problem=${problem} />
-    ${next && html`<p><${Button} busy=${busy} onClick=${more}>Show more of it</${Button}></p>`}`;
+    ${next && html`<p><${Button} busy=${busy} onClick=${loadMore}>Show more</${Button}></p>`}`;
 }
 
-/** Take back what it changed. What exactly would be restored is asked before anything is done. */
+/** Undo an execution. A dry run lists what would be restored first. */
 function Undo({ id, command, state }) {
   const explained = useLoad(() => post("/explain", { command }), [command]);
-  const [plan, setPlan] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const [done, setDone] = useState(null);
+  const [plan, setPlan] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const [undone, setUndone] = useState("");
   const [busy, setBusy] = useState(false);
   const undo = explained.data?.undo;
-  const look = async () => {
+  const preview = async () => {
     setBusy(true);
     setProblem(null);
     try {
       const { result } = await run("undo", { execution: id }, { dryRun: true });
-      if (result.effect?.wouldFail) setProblem({ title: "It cannot be undone", detail: result.effect.wouldFail });
-      else if (result.decision === "refused") setProblem({ title: "You may not undo it", detail: result.reason,
-        rule: result.rule });
+      if (result.effect?.wouldFail) setProblem({ title: "This cannot be undone", detail: result.effect.wouldFail });
+      else if (result.decision === "refused") setProblem({ title: "You may not undo this", detail: result.reason, rule: result.rule });
       else setPlan(result.effect);
     } catch (error) {
       setProblem(error);
@@ -108,51 +108,45 @@ function Undo({ id, command, state }) {
   };
   const restore = async () => {
     const outcome = await run("undo", { execution: id });
-    setDone(outcome.call);
-    toast("It was taken back.");
+    setUndone(outcome.call);
+    showToast("Undone.");
   };
   if (state !== "completed" || undo === undefined) return null;
   return html`<section aria-labelledby="undo-title">
     <h2 id="undo-title">Undo</h2>
-    ${undo !== "yes" && html`<p class="quiet">It cannot be undone: <${Visible} text=${undo.replace(/^no: /, "")}
-      />.</p>`}
-    ${undo === "yes" && !done && html`<p><${Button} busy=${busy} onClick=${look}>Undo…</${Button}></p>`}
+    ${undo !== "yes" && html`<p class="quiet">Cannot be undone: <${SafeText} text=${undo.replace(/^no: /, "")} />.</p>`}
+    ${undo === "yes" && !undone && html`<p><${Button} busy=${busy} onClick=${preview}>Undo…</${Button}></p>`}
     <${ErrorBox} problem=${problem} />
-    ${done && html`<p>Taken back by execution <a
-      href=${`/console/executions/${part(done)}`}><code>${done}</code></a>, which can itself be undone.</p>`}
+    ${undone &&
+    html`<p>Undone by execution <a href=${`/console/executions/${encode(undone)}`}><code>${undone}</code></a>, which can be undone too.</p>`}
     ${plan &&
-    html`<${Confirm} title="Take it back?" words="Undo it" onYes=${restore} onClose=${() => setPlan(null)}>
-      <p>This would be as it was before <code><${Visible} text=${plan.command ?? command} /></code>:</p>
-      <ul>${(plan.wouldRestore ?? []).map((one) => html`<li key=${one}><${Visible} text=${one} /></li>`)}</ul>
+    html`<${Confirm} title="Undo this execution?" action="Undo" onConfirm=${restore} onClose=${() => setPlan(null)}>
+      <p>This restores the state before <code><${SafeText} text=${plan.command ?? command} /></code>:</p>
+      <ul>${(plan.wouldRestore ?? []).map((one) => html`<li key=${one}><${SafeText} text=${one} /></li>`)}</ul>
     </${Confirm}>`}
   </section>`;
 }
 
-const RECORD = [
-  {
-    key: "id",
-    title: "Number",
-    render: (row) => html`<a href=${`/console/ledger/${part(row.id)}`}>${row.id}</a>`,
-    class: "number",
-  },
-  { key: "at", title: "When", render: (row) => html`<${Time} at=${row.at} form="exact" />` },
+/** @type {Column[]} */
+const COLUMNS = [
+  { key: "id", title: "No.", render: (row) => html`<a href=${`/console/ledger/${encode(row.id)}`}>${row.id}</a>`, class: "number" },
+  { key: "at", title: "Time", render: (row) => html`<${Time} at=${row.at} form="exact" />` },
   { key: "phase", title: "Phase" },
-  { key: "status", title: "Status", render: (row) => html`<${State} state=${row.status} />` },
+  { key: "status", title: "Outcome", render: (row) => html`<${StateBadge} state=${row.status} />` },
   { key: "rule", title: "Rule" },
 ];
 
-/** What the ledger has of it: the record is what counts, whatever a page shows. */
-function Record({ id }) {
+/** The records of an execution in the ledger. */
+function Records(/** @type {{id: string}} */ { id }) {
   const records = useLoad(() => get("/audit", { call: id, limit: 20 }), [id]);
   return html`<section aria-labelledby="record-title">
-    <h2 id="record-title">In the record</h2>
+    <h2 id="record-title">Records</h2>
     <${Loaded} from=${records}>
       ${({ items }) => {
-        const asked = items.find((one) => one.params);
-        return html`<${Table} caption="Records of this execution" columns=${RECORD} rows=${items} />
-          ${asked && html`<p class="label">Parameters, as they are recorded</p><${Code} value=${asked.params}
-            label="Parameters" />`}
-          ${items[0]?.note && html`<p><${Visible} text=${items[0].note} /></p>`}`;
+        const first = items.find((one) => one.params);
+        return html`<${Table} caption="Records of this execution" columns=${COLUMNS} rows=${items} />
+          ${first && html`<p class="label">Recorded parameters</p><${Code} value=${first.params} label="Recorded parameters" />`}
+          ${items[0]?.note && html`<p><${SafeText} text=${items[0].note} /></p>`}`;
       }}
     </${Loaded}>
   </section>`;

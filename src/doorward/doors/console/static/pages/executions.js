@@ -1,167 +1,156 @@
-// What runs at this moment, with how far it is and what it writes, and what ended.
+// @ts-check
+// Running executions with their progress and output, and those that ended.
 
-import { get, part } from "../api.js";
-import { onEvent, onMissed } from "../live.js";
-import { elapsed, Output, Progress, span, useExecution } from "../output.js";
-import { Stop } from "../stop.js";
+import { encode, get } from "../lib/api.js";
+import { formatDuration } from "../lib/format.js";
+import { loadStylesheet } from "../lib/stylesheet.js";
+import { CancelDialog } from "../parts/cancel-dialog.js";
+import { formatElapsed, Output, Progress, useExecution } from "../parts/output.js";
 import {
   Button,
   Empty,
   ErrorBox,
   html,
   Loading,
-  More,
+  MoreButton,
   Page,
-  State,
+  SafeText,
+  StateBadge,
   Table,
   Time,
-  useCallback,
   useEffect,
+  useLive,
   useRef,
   useState,
   useTick,
-  Visible,
-} from "../ui.js";
-import OneExecution from "./execution.js";
-import { sheet } from "../sheet.js";
+} from "../parts/ui.js";
+import ExecutionPage from "./execution.js";
 
-await sheet("work.css");
+await loadStylesheet("work.css");
 
 const PAGE = 50;
 
-export default function Executions({ params, navigate }) {
-  return params.id ? html`<${OneExecution} id=${params.id} />` : html`<${All} navigate=${navigate} />`;
+/** @param {PageProps} props */
+export default function ExecutionsPage({ params, navigate }) {
+  return params.id ? html`<${ExecutionPage} id=${params.id} />` : html`<${ExecutionList} navigate=${navigate} />`;
 }
 
-const live = (one) => one.state === "running" || one.state === "queued";
+const isRunning = (/** @type {Execution} */ one) => one.state === "running" || one.state === "queued";
 
-function All({ navigate }) {
-  const [items, setItems] = useState(null);
-  const [next, setNext] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const [stopping, setStopping] = useState(null);
+/** @typedef {{items: Execution[], next: number | null}} ListData */
+
+function ExecutionList({ navigate }) {
+  const [cancelling, setCancelling] = useState(/** @type {Execution | null} */ (null));
   const [everything, setEverything] = useState(false);
-  const timer = useRef(0);
-
-  const load = useCallback(async (after = 0) => {
+  const [busy, setBusy] = useState(false);
+  const [moreProblem, setMoreProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  /** @returns {Promise<ListData>} */
+  const load = async (after = 0) => {
+    const page = await get("/executions", { limit: PAGE, after: after || undefined, notable: !everything });
+    return { items: page.items.map((one) => ({ ...one, heardAt: Date.now() })), next: page.next ?? null };
+  };
+  /** @type {Loadable<ListData>} */
+  const from = useLive(() => load(), {
+    "execution:started": true,
+    "execution:ended": true,
+    "execution:progress": ({ data: { execution, fraction, message } }) => {
+      const change = (/** @type {Execution} */ one) =>
+        one.execution === execution ? { ...one, fraction: fraction ?? undefined, message } : one;
+      from.setData((before) => before && { ...before, items: before.items.map(change) });
+      return false;
+    },
+  });
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) from.reload();
+    first.current = false;
+  }, [everything]);
+  const loadMore = async () => {
     setBusy(true);
     try {
-      const page = await get("/executions", { limit: PAGE, after: after || undefined, notable: !everything });
-      const heard = page.items.map((one) => ({ ...one, heardAt: Date.now() }));
-      setItems((before) => (after ? [...before, ...heard] : heard));
-      setNext(page.next ?? null);
-      setProblem(null);
+      const page = await load(from.data?.next ?? 0);
+      from.setData((before) => ({ ...page, items: [...(before?.items ?? []), ...page.items] }));
+      setMoreProblem(null);
     } catch (error) {
-      setProblem(error);
+      setMoreProblem(error);
     }
     setBusy(false);
-  }, [everything]);
+  };
 
-  useEffect(() => {
-    load();
-    const soon = () => {
-      clearTimeout(timer.current);
-      timer.current = setTimeout(() => load(), 200);
-    };
-    const progressed = ({ data }) =>
-      setItems((before) =>
-        before?.map((one) =>
-          one.execution === data.execution ? { ...one, fraction: data.fraction ?? undefined, message: data.message }
-            : one,
-        ),
-      );
-    const leave = [
-      onEvent("execution:started", soon),
-      onEvent("execution:ended", soon),
-      onEvent("execution:progress", progressed),
-      onMissed(soon),
-    ];
-    return () => {
-      clearTimeout(timer.current);
-      leave.forEach((one) => one());
-    };
-  }, [load]);
-
-  const running = (items ?? []).filter(live);
-  const ended = (items ?? []).filter((one) => !live(one));
-  return html`<${Page} title="Executions" actions=${html`<${Button} busy=${busy}
-    onClick=${() => load()}>Look again</${Button}>`}>
-    <${ErrorBox} problem=${problem} onRetry=${() => load()} />
-    ${items === null && !problem && html`<${Loading} />`}
-    ${items !== null &&
+  const running = (from.data?.items ?? []).filter(isRunning);
+  const ended = (from.data?.items ?? []).filter((one) => !isRunning(one));
+  const actions = html`<${Button} busy=${from.loading} onClick=${from.reload}>Refresh</${Button}>`;
+  return html`<${Page} title="Executions" actions=${actions}>
+    <${ErrorBox} problem=${from.problem ?? moreProblem} onRetry=${from.reload} />
+    ${from.data === null && !from.problem && html`<${Loading} />`}
+    ${from.data !== null &&
     html`<section aria-labelledby="running-title">
         <h2 id="running-title">Running ${running.length > 0 ? `(${running.length})` : ""}</h2>
         <div data-list>
-          ${running.map((one) => html`<${Running} key=${one.execution} one=${one} onStop=${() => setStopping(one)} />`)}
+          ${running.map((one) => html`<${RunningExecution} key=${one.execution} execution=${one} onCancel=${() => setCancelling(one)} />`)}
         </div>
-        ${!running.length && html`<${Empty} title="Nothing runs at the moment" />`}
+        ${!running.length && html`<${Empty} title="Nothing is running" />`}
       </section>
       <section aria-labelledby="ended-title">
         <h2 id="ended-title">Ended</h2>
         <label class="tick">
           <input type="checkbox" checked=${everything} onChange=${(event) => setEverything(event.target.checked)} />
-          Show also what people only looked at
+          Include read-only calls
         </label>
         <${Table}
-          caption="Executions that ended, newest first"
+          caption="Ended executions, newest first"
           columns=${COLUMNS}
           rows=${ended}
           keyOf=${(row) => row.execution}
-          onOpen=${(row) => navigate(`/console/executions/${part(row.execution)}`)}
-          empty=${html`<${Empty} title="Nothing ran yet"><p>
-            Try something: <a href="/console/commands">the commands</a> are all here.
-          </p></${Empty}>`}
+          onOpen=${(row) => navigate(`/console/executions/${encode(row.execution)}`)}
+          empty=${html`<${Empty} title="No executions yet"><p>Run something from <a href="/console/commands">Commands</a>.</p></${Empty}>`}
         />
-        <${More} more=${next} busy=${busy} onMore=${() => load(next)} words="Show older ones" />
+        <${MoreButton} more=${from.data.next} busy=${busy} onMore=${loadMore} label="Show older" />
       </section>`}
-    ${stopping && html`<${Stop} one=${stopping} onClose=${() => setStopping(null)} onStopped=${() => load()} />`}
+    ${cancelling && html`<${CancelDialog} execution=${cancelling} onClose=${() => setCancelling(null)} onCancelled=${from.reload} />`}
   </${Page}>`;
 }
 
+/** @type {Column<Execution>[]} */
 const COLUMNS = [
   {
     key: "startedAt",
-    title: "Began",
-    render: (row) =>
-      html`<a href=${`/console/executions/${part(row.execution)}`}><${Time} at=${row.startedAt} /></a>`,
+    title: "Started",
+    render: (row) => html`<a href=${`/console/executions/${encode(row.execution)}`}><${Time} at=${row.startedAt} /></a>`,
   },
-  { key: "command", title: "Command", render: (row) => html`<code><${Visible} text=${row.command} /></code>` },
-  { key: "state", title: "State", render: (row) => html`<${State} state=${row.state} />` },
-  { key: "caller", title: "Who" },
+  { key: "command", title: "Command", render: (row) => html`<code><${SafeText} text=${row.command} /></code>` },
+  { key: "state", title: "Outcome", render: (row) => html`<${StateBadge} state=${row.state} />` },
+  { key: "caller", title: "Caller" },
   { key: "room", title: "Room" },
-  { key: "seconds", title: "Took", render: (row) => span(row.seconds), class: "number" },
+  { key: "seconds", title: "Duration", render: (row) => formatDuration(row.seconds), class: "number" },
 ];
 
-/** One that runs: a card that can show what it writes, as it writes it. */
-function Running({ one, onStop }) {
+/** A running execution, which can show its output live. @param {{execution: Execution, onCancel: () => void}} props */
+function RunningExecution({ execution, onCancel }) {
   const [open, setOpen] = useState(false);
   useTick(500);
-  return html`<article class="card" aria-label=${`${one.command}, running`}>
+  return html`<article class="card" aria-label=${`${execution.command}, running`}>
     <header class="card-head">
-      <h3><a href=${`/console/executions/${part(one.execution)}`}><code><${Visible} text=${one.command}
-        /></code></a></h3>
-      <span class="bits"><${State} state=${one.state} /><span class="number">${elapsed(one, false)}</span></span>
+      <h3><a href=${`/console/executions/${encode(execution.execution)}`}><code><${SafeText} text=${execution.command} /></code></a></h3>
+      <span class="bits"><${StateBadge} state=${execution.state} /><span class="number">${formatElapsed(execution, false)}</span></span>
     </header>
     <p class="bits">
-      <span>by <strong><${Visible} text=${one.caller} /></strong></span>
-      ${one.room && html`<span>in <a href=${`/console/rooms/${part(one.room)}`}><${Visible} text=${one.room}
-        /></a></span>`}
-      ${one.inside && html`<span>inside of <a
-        href=${`/console/executions/${part(one.inside)}`}><code>${one.inside}</code></a></span>`}
+      <span>by <strong><${SafeText} text=${execution.caller} /></strong></span>
+      ${execution.room && html`<span>in <a href=${`/console/rooms/${encode(execution.room)}`}><${SafeText} text=${execution.room} /></a></span>`}
+      ${execution.inside &&
+      html`<span>part of <a href=${`/console/executions/${encode(execution.inside)}`}><code>${execution.inside}</code></a></span>`}
     </p>
-    <${Progress} facts=${one} />
-    ${open && html`<${LiveOutput} id=${one.execution} />`}
+    <${Progress} facts=${execution} />
+    ${open && html`<${LiveOutput} id=${execution.execution} />`}
     <div class="actions start">
-      <${Button} aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Hide its output"
-        : "Show its output"}</${Button}>
-      <${Button} kind="danger" onClick=${onStop}>Cancel…</${Button}>
+      <${Button} aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Hide output" : "Show output"}</${Button}>
+      <${Button} kind="danger" onClick=${onCancel}>Cancel…</${Button}>
     </div>
   </article>`;
 }
 
-function LiveOutput({ id }) {
+function LiveOutput(/** @type {{id: string}} */ { id }) {
   const { written, ended, problem } = useExecution(id);
   return html`<${ErrorBox} problem=${problem} />
-    <${Output} written=${written} running=${!ended} where=${`/console/executions/${part(id)}`} />`;
+    <${Output} written=${written} running=${!ended} url=${`/console/executions/${encode(id)}`} />`;
 }

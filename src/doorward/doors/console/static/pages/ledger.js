@@ -1,252 +1,267 @@
-// The record of everything that was asked: search it, see it over time, and look at each record whole.
+// @ts-check
+// The ledger: search, a chart over time, verification and export.
 
-import { get, part, session } from "../api.js";
-import { Chart, STATUSES } from "../chart.js";
-import { onEvent } from "../live.js";
-import { sheet } from "../sheet.js";
+import { get, session } from "../lib/api.js";
+import { formatNumber } from "../lib/format.js";
+import { loadStylesheet } from "../lib/stylesheet.js";
+import { onEvent } from "../lib/live.js";
+import { Chart, STATUSES } from "../parts/chart.js";
 import {
   Badge,
   Button,
   Code,
+  describeState,
   Dialog,
   Empty,
   ErrorBox,
   Field,
   html,
   Loading,
-  More,
+  MoreButton,
   Page,
-  State,
-  stateWords,
+  SafeText,
+  showToast,
+  StateBadge,
   Table,
   Time,
-  toast,
   useEffect,
   useMemo,
   useRef,
   useState,
-  Visible,
-} from "../ui.js";
-import OneRecord from "./record.js";
+} from "../parts/ui.js";
+import RecordPage from "./record.js";
 
-await sheet("history.css");
+await loadStylesheet("history.css");
 
 const PAGE = 50;
-const MOST_EXPORTED = 10_000;
+const MAX_EXPORTED = 10_000;
 const FIELDS = ["command", "caller", "inRoom", "door", "status", "code", "call"];
+/** @type {Record<string, string>} */
+const FIELD_NAMES = { inRoom: "room", status: "outcome", call: "execution" };
 const SPANS = [
-  ["1h", "The last hour"],
-  ["24h", "The last day"],
-  ["7d", "The last 7 days"],
-  ["30d", "The last 30 days"],
-  ["3650d", "All of it"],
-  ["", "From … to …"],
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+  ["3650d", "All"],
+  ["", "Custom…"],
 ];
+/** @type {Record<string, number>} */
 const UNITS = { h: 3600, d: 86_400 };
 
-export default function Ledger({ params, navigate }) {
-  if (params.id) return html`<${OneRecord} id=${params.id} />`;
-  return html`<${Search} query=${params.query} navigate=${navigate} />`;
+/** @typedef {Record<string, string>} Query */
+
+/** @param {PageProps} props */
+export default function LedgerPage({ params, navigate }) {
+  if (params.id) return html`<${RecordPage} id=${params.id} />`;
+  return html`<${RecordList} query=${params.query} navigate=${navigate} />`;
 }
 
-/** The span of a query as two moments; `until` is empty for now. */
-function spanOf(query) {
+/** The time span of a query; an empty `until` means now. @param {Query} query */
+function readSpan(query) {
   const age = /^(\d{1,5})([hd])$/.exec(query.since ?? "24h");
-  if (age) return { since: new Date(Date.now() - age[1] * UNITS[age[2]] * 1000).toISOString(), until: "" };
+  if (age) return { since: new Date(Date.now() - Number(age[1]) * UNITS[age[2]] * 1000).toISOString(), until: "" };
   return { since: query.since, until: query.until ?? "" };
 }
 
-function Search({ query, navigate }) {
+/** @param {{query: Query, navigate: Navigate}} props */
+function RecordList({ query, navigate }) {
   const key = JSON.stringify(query);
-  const span = useMemo(() => spanOf(query), [key]);
+  const span = useMemo(() => readSpan(query), [key]);
   const filters = useMemo(() => Object.fromEntries(FIELDS.filter((one) => query[one]).map((one) => [one, query[one]])), [key]);
-  const [page, setPage] = useState({ items: null, cursor: null });
-  const [timeline, setTimeline] = useState(null);
+  const [page, setPage] = useState(/** @type {{items: any[] | null, cursor: any}} */ ({ items: null, cursor: null }));
+  const [timeline, setTimeline] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const [newer, setNewer] = useState(false);
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const [hasNewer, setHasNewer] = useState(false);
   const [verifying, setVerifying] = useState(false);
-  const [again, setAgain] = useState(0);
+  const [version, setVersion] = useState(0);
   const turn = useRef(0);
+  const reload = () => setVersion((count) => count + 1);
 
-  const list = (cursor) => get("/audit", { ...filters, ...span, limit: PAGE, cursor: cursor ?? undefined });
+  const list = (/** @type {any} */ cursor) => get("/audit", { ...filters, ...span, limit: PAGE, cursor: cursor ?? undefined });
   useEffect(() => {
     const mine = ++turn.current;
+    const isCurrent = () => mine === turn.current;
     const abort = new AbortController();
     setBusy(true);
-    setNewer(false);
-    const fresh = (set) => (data) => mine === turn.current && set(data);
+    setHasNewer(false);
     Promise.all([
-      list().then(fresh(setPage)),
-      get("/audit/timeline", { ...filters, ...span }, { signal: abort.signal }).then(fresh(setTimeline)),
+      list(null).then((found) => isCurrent() && setPage(found)),
+      get("/audit/timeline", { ...filters, ...span }, { signal: abort.signal }).then((found) => isCurrent() && setTimeline(found)),
     ])
-      .then(() => mine === turn.current && setProblem(null))
-      .catch((error) => mine === turn.current && error.name !== "AbortError" && setProblem(error))
-      .finally(() => mine === turn.current && setBusy(false));
+      .then(() => isCurrent() && setProblem(null))
+      .catch((error) => isCurrent() && error.name !== "AbortError" && setProblem(error))
+      .finally(() => isCurrent() && setBusy(false));
     return () => abort.abort();
-  }, [key, again]);
-  // What this page itself asks for is recorded too, and no news.
-  useEffect(() => onEvent("ai:command-executed", ({ data }) => data.caller !== session.value?.user && setNewer(true)), []);
+  }, [key, version]);
+  // This page's own requests are recorded too, but they are not news.
+  useEffect(() => onEvent("ai:command-executed", ({ data }) => data.caller !== session.value?.user && setHasNewer(true)), []);
 
-  const more = async () => {
+  const loadMore = async () => {
     setBusy(true);
     try {
       const next = await list(page.cursor);
-      setPage((before) => ({ items: [...before.items, ...next.items], cursor: next.cursor }));
+      setPage((before) => ({ items: [...(before.items ?? []), ...next.items], cursor: next.cursor }));
     } catch (error) {
       setProblem(error);
     }
     setBusy(false);
   };
-  const go = (changes) => {
+  const go = (/** @type {Query} */ changes) => {
     const wanted = { ...query, ...changes };
     const text = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
     navigate(text ? `/console/ledger?${text}` : "/console/ledger", { replace: false });
-    setAgain((count) => count + 1);
+    reload();
   };
 
-  const actions = html`<${Button} busy=${busy} onClick=${() => setAgain(again + 1)}>Look again</${Button}>
-    <${Export} list=${list} />
+  const actions = html`<${Button} busy=${busy} onClick=${reload}>Refresh</${Button}>
+    <${ExportButton} list=${list} />
     ${session.value?.access === "root" && html`<${Button} onClick=${() => setVerifying(true)}>Verify…</${Button}>`}`;
   return html`<${Page} title="Ledger" wide actions=${actions}>
     <${Filters} key=${key} query=${query} go=${go} />
-    ${timeline && html`<${Chart} timeline=${timeline} busy=${busy}
-      onSpan=${(since, until) => go({ since: since.toISOString(), until: until.toISOString() })} />`}
-    ${!timeline && !problem && html`<div class="chart-space"><${Loading} label="Counting…" /></div>`}
-    <${ErrorBox} problem=${problem} onRetry=${() => setAgain(again + 1)} />
-    <p class="newer" role="status">${newer && html`<${Button} kind="quiet small" onClick=${() => setAgain(again + 1)}>There are newer records: show them</${Button}>`}</p>
+    ${timeline &&
+    html`<${Chart} timeline=${timeline} busy=${busy} onSpan=${(since, until) => go({ since: since.toISOString(), until: until.toISOString() })} />`}
+    ${!timeline && !problem && html`<div class="chart-space"><${Loading} label="Loading chart…" /></div>`}
+    <${ErrorBox} problem=${problem} onRetry=${reload} />
+    <p class="newer" role="status">${hasNewer && html`<${Button} kind="quiet small" onClick=${reload}>Show newer records</${Button}>`}</p>
     ${page.items === null && !problem && html`<${Loading} />`}
-    ${page.items && html`<${Table} caption="Records, newest first" columns=${COLUMNS} rows=${page.items}
+    ${page.items &&
+    html`<${Table} caption="Records, newest first" columns=${COLUMNS} rows=${page.items}
         onOpen=${(row) => navigate(`/console/ledger/${row.id}`)}
-        empty=${html`<${Empty} title="No record fits"><p>Nothing was asked in this span that fits all of these conditions.</p>
-          ${filters.command && html`<p>A command is looked for by its whole name, such as <code>file/write</code>.</p>`}</${Empty}>`} />
-      <${More} more=${page.cursor} busy=${busy} onMore=${more} words="Show older ones" />`}
-    ${timeline?.oldest && new Date(timeline.oldest) > new Date(span.since) && html`<p class="quiet">The oldest record here is of${" "}
-      <${Time} at=${timeline.oldest} form="exact" />. If there were older ones, they were moved out to files; <code>doorward audit export</code> reads those too.</p>`}
-    ${verifying && html`<${Verify} onClose=${() => setVerifying(false)} />`}
+        empty=${html`<${Empty} title="No records found"><p>No record in this time span matches all filters.</p>
+          ${filters.command && html`<p>The command filter needs a full name, such as <code>file/write</code>.</p>`}</${Empty}>`} />
+      <${MoreButton} more=${page.cursor} busy=${busy} onMore=${loadMore} label="Show older" />`}
+    ${timeline?.oldest &&
+    new Date(timeline.oldest) > new Date(span.since) &&
+    html`<p class="quiet">The oldest record here is from <${Time} at=${timeline.oldest} form="exact" />. Older records may have been moved to files; <code>doorward audit export</code> reads those too.</p>`}
+    ${verifying && html`<${VerifyDialog} onClose=${() => setVerifying(false)} />`}
   </${Page}>`;
 }
 
+const formatMs = (/** @type {number} */ ms) => (ms ? `${ms < 100 ? ms.toFixed(1) : Math.round(ms)} ms` : "–");
+
+/** @type {Column[]} */
 const COLUMNS = [
   { key: "id", title: "No.", class: "number", render: (row) => html`<a href=${`/console/ledger/${row.id}`}>${row.id}</a>` },
-  { key: "at", title: "When", render: (row) => html`<${Time} at=${row.at} />` },
-  { key: "status", title: "Status", render: (row) => html`<${State} state=${row.status} />` },
+  { key: "at", title: "Time", render: (row) => html`<${Time} at=${row.at} />` },
+  { key: "status", title: "Outcome", render: (row) => html`<${StateBadge} state=${row.status} />` },
   {
     key: "command",
     title: "Command",
-    render: (row) => html`<code><${Visible} text=${row.command} /></code>${row.code && row.code !== "ok" && html` <${Badge}>${row.code}</${Badge}>`}`,
+    render: (row) => html`<code><${SafeText} text=${row.command} /></code>${row.code && row.code !== "ok" && html` <${Badge}>${row.code}</${Badge}>`}`,
   },
   {
     key: "caller",
-    title: "Who",
-    render: (row) => html`<${Visible} text=${row.caller} />${row.onBehalfOf && html`<span class="quiet"> for <${Visible} text=${row.onBehalfOf} /></span>`}`,
+    title: "Caller",
+    render: (row) => html`<${SafeText} text=${row.caller} />${row.onBehalfOf && html`<span class="quiet"> for <${SafeText} text=${row.onBehalfOf} /></span>`}`,
   },
   { key: "room", title: "Room" },
   { key: "door", title: "Door" },
-  { key: "durationMs", title: "Took", class: "number", render: (row) => (row.durationMs ? `${row.durationMs < 100 ? row.durationMs.toFixed(1) : Math.round(row.durationMs)} ms` : "–") },
+  { key: "durationMs", title: "Duration", class: "number", render: (row) => formatMs(row.durationMs) },
 ];
 
+/** @param {{query: Query, go: (changes: Query) => void}} props */
 function Filters({ query, go }) {
-  const [given, setGiven] = useState(query);
+  const [values, setValues] = useState(query);
   const [open, setOpen] = useState(Boolean(query.caller || query.inRoom || query.door || query.code || query.call));
-  const set = (name) => (event) => setGiven({ ...given, [name]: event.target.value.trim() });
+  const change = (name) => (event) => setValues({ ...values, [name]: event.target.value.trim() });
   const submit = (event) => {
     event.preventDefault();
-    go(given);
+    go(values);
   };
   const since = query.since ?? "24h";
   const preset = SPANS.some(([value]) => value === since) ? since : "";
   const [custom, setCustom] = useState(!preset);
-  const pick = (event) => {
-    if (event.target.value) go({ ...given, since: event.target.value, until: "" });
+  const chooseSpan = (event) => {
+    if (event.target.value) go({ ...values, since: event.target.value, until: "" });
     else setCustom(true);
   };
-  const shown = FIELDS.filter((one) => query[one]);
+  const active = FIELDS.filter((one) => query[one]);
+  const clear = () => go(Object.fromEntries([...FIELDS, "since", "until"].map((one) => [one, ""])));
+  const statuses = [["", "any"], ...[...STATUSES, "started"].map((one) => [one, describeState(one)])];
+  const text = (/** @type {string} */ label, /** @type {string} */ name) =>
+    html`<${Field} label=${label} placeholder="any" value=${values[name] ?? ""} onInput=${change(name)} autocomplete="off" />`;
   return html`<form class="ledger-filters card" role="search" aria-label="Records" onSubmit=${submit}>
     <div class="filter-row">
-      <${Field} label="Command" type="search" data-search placeholder="any" title="The whole name of a command, such as file/write" value=${given.command ?? ""} onInput=${set("command")} autocomplete="off" spellcheck=${false} />
-      <${Field} label="Status" value=${given.status ?? ""} options=${[["", "any"], ...[...STATUSES, "started"].map((one) => [one, stateWords(one)])]}
-        onChange=${(event) => go({ ...given, status: event.target.value })} />
-      <${Field} label="When" value=${custom ? "" : preset} options=${SPANS} onChange=${pick} />
-      ${open &&
-      html`<${Field} label="Who" placeholder="anybody" value=${given.caller ?? ""} onInput=${set("caller")} autocomplete="off" />
-        <${Field} label="Room" placeholder="any" value=${given.inRoom ?? ""} onInput=${set("inRoom")} autocomplete="off" />
-        <${Field} label="Door" placeholder="any" value=${given.door ?? ""} onInput=${set("door")} autocomplete="off" />
-        <${Field} label="Code" placeholder="any" value=${given.code ?? ""} onInput=${set("code")} autocomplete="off" />
-        <${Field} label="Execution" placeholder="any" value=${given.call ?? ""} onInput=${set("call")} autocomplete="off" />`}
+      <${Field} label="Command" type="search" data-search placeholder="any" title="The full name of a command, such as file/write" value=${values.command ?? ""} onInput=${change("command")} autocomplete="off" spellcheck=${false} />
+      <${Field} label="Outcome" value=${values.status ?? ""} options=${statuses} onChange=${(event) => go({ ...values, status: event.target.value })} />
+      <${Field} label="Time" value=${custom ? "" : preset} options=${SPANS} onChange=${chooseSpan} />
+      ${open && html`${text("Caller", "caller")} ${text("Room", "inRoom")} ${text("Door", "door")} ${text("Code", "code")} ${text("Execution", "call")}`}
     </div>
-    ${custom && html`<${Between} query=${query} onGo=${(since, until) => go({ ...given, since, until })} />`}
+    ${custom && html`<${CustomSpan} query=${query} onGo=${(since, until) => go({ ...values, since, until })} />`}
     <div class="actions">
       <${Button} kind="primary" type="submit">Search</${Button}>
-      <${Button} kind="plain" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Fewer conditions" : "More conditions"}</${Button}>
-      ${(shown.length > 0 || query.since) &&
-      html`<${Button} kind="plain" onClick=${() => go(Object.fromEntries([...FIELDS, "since", "until"].map((one) => [one, ""])))}>Start anew</${Button}>`}
-      ${shown.map(
-        (one) => html`<${Button} key=${one} kind="quiet small" onClick=${() => go({ [one]: "" })} aria-label=${`Without ${one} ${query[one]}`}>
-          ${one === "inRoom" ? "room" : one}: <${Visible} text=${one === "status" ? stateWords(query[one]) : query[one]} /> <span aria-hidden="true">✕</span></${Button}>`,
+      <${Button} kind="plain" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Fewer filters" : "More filters"}</${Button}>
+      ${(active.length > 0 || query.since) && html`<${Button} kind="plain" onClick=${clear}>Clear filters</${Button}>`}
+      ${active.map(
+        (one) => html`<${Button} key=${one} kind="quiet small" onClick=${() => go({ [one]: "" })} aria-label=${`Remove filter ${FIELD_NAMES[one] ?? one} ${query[one]}`}>
+          ${FIELD_NAMES[one] ?? one}: <${SafeText} text=${one === "status" ? describeState(query[one]) : query[one]} /> <span aria-hidden="true">✕</span></${Button}>`,
       )}
     </div>
   </form>`;
 }
 
-/** A moment in the form that the browser's own picker takes, in the time of this place. */
-function local(at) {
+/** A time in the format of the browser's picker, in local time. @param {string} at */
+function toLocalInput(at) {
   if (!at || Number.isNaN(Date.parse(at))) return "";
   const when = new Date(at);
   return new Date(when.getTime() - when.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-function Between({ query, onGo }) {
-  const span = spanOf(query);
-  const [since, setSince] = useState(local(span.since));
-  const [until, setUntil] = useState(local(span.until));
-  const iso = (text) => (text ? new Date(text).toISOString() : "");
+function CustomSpan({ query, onGo }) {
+  const span = readSpan(query);
+  const [since, setSince] = useState(toLocalInput(span.since));
+  const [until, setUntil] = useState(toLocalInput(span.until));
+  const toIso = (/** @type {string} */ text) => (text ? new Date(text).toISOString() : "");
   return html`<div class="filter-row between">
     <${Field} label="From" type="datetime-local" step="1" value=${since} onInput=${(event) => setSince(event.target.value)} />
-    <${Field} label="To" type="datetime-local" step="1" hint="Empty for now" value=${until} onInput=${(event) => setUntil(event.target.value)} />
-    <${Button} disabled=${!since} onClick=${() => onGo(iso(since), iso(until))}>Use this span</${Button}>
+    <${Field} label="To" type="datetime-local" step="1" hint="Leave empty for now." value=${until} onInput=${(event) => setUntil(event.target.value)} />
+    <${Button} disabled=${!since} onClick=${() => onGo(toIso(since), toIso(until))}>Apply</${Button}>
   </div>`;
 }
 
-function Verify({ onClose }) {
-  const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
+function VerifyDialog({ onClose }) {
+  const [found, setFound] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   useEffect(() => {
     get("/audit/verify").then(setFound, setProblem);
   }, []);
-  return html`<${Dialog} title="Is the record as it was written?" onClose=${onClose}>
+  return html`<${Dialog} title="Verify the ledger" onClose=${onClose}>
     ${!found && !problem && html`<${Loading} label="Checking every record…" />`}
     <${ErrorBox} problem=${problem} />
-    ${found?.verified && html`<p class="note info" role="status"><strong>Verified.</strong> ${found.records.toLocaleString("en")} records,${" "}
-      ${found.checkpoints} checkpoints and ${found.segments} moved-out files are as they were written.</p>`}
-    ${found && !found.verified && html`<div class="error-box" role="alert"><p><strong>The ledger is not as it was written.</strong></p>
-      <${Code} label="What is wrong">${found.broken}</${Code}></div>`}
+    ${found?.verified &&
+    html`<p class="note info" role="status"><strong>Verified.</strong> ${formatNumber(found.records)} records, ${formatNumber(found.checkpoints)} checkpoints and ${found.segments} archived files are unchanged.</p>`}
+    ${found &&
+    !found.verified &&
+    html`<div class="error-box" role="alert"><p><strong>The ledger has been altered.</strong></p><${Code} label="Problem">${found.broken}</${Code}></div>`}
   </${Dialog}>`;
 }
 
-/** What fits the conditions, as lines of JSON, up to a limit; the whole ledger is for the terminal. */
-function Export({ list }) {
+/** Saves the matching records as lines of JSON, up to a limit. The terminal exports the whole ledger. */
+function ExportButton({ list }) {
   const [busy, setBusy] = useState(false);
   const save = async () => {
     setBusy(true);
     try {
+      /** @type {string[]} */
       const lines = [];
       let cursor;
       do {
         const page = await list(cursor);
         for (const item of page.items) lines.push(JSON.stringify(item));
         cursor = page.cursor;
-      } while (cursor && lines.length < MOST_EXPORTED);
+      } while (cursor && lines.length < MAX_EXPORTED);
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "application/x-ndjson" }));
       link.download = "ledger.jsonl";
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-      if (cursor) toast(`The newest ${lines.length} records were saved. For all of them: doorward audit export`);
+      if (cursor) showToast(`Exported the newest ${lines.length} records. For all records: doorward audit export`);
     } catch (error) {
-      toast(error.detail || error.message);
+      showToast(error.detail || error.message);
     }
     setBusy(false);
   };
-  return html`<${Button} busy=${busy} onClick=${save}>${busy ? "Reading…" : "Export"}<span class="unseen"> these records as lines of JSON</span></${Button}>`;
+  return html`<${Button} busy=${busy} onClick=${save}>${busy ? "Exporting…" : "Export"}<span class="unseen"> these records as lines of JSON</span></${Button}>`;
 }

@@ -1,12 +1,14 @@
-// The editor of one recipe. While somebody types it says what is wrong and where, and what each agent could do.
+// @ts-check
+// The editor of a recipe. It validates while the user types, and shows what each agent could do.
 
-import { get, part, post, run, session } from "../api.js";
-import { Diff } from "../diff.js";
-import { Flips } from "../flips.js";
-import { lineDiff } from "../linediff.js";
-import { Rights } from "../rights.js";
-import { rooms } from "../state.js";
+import { encode, get, post, run, session } from "../lib/api.js";
+import { computeDiff } from "../lib/diff.js";
+import { rooms } from "../lib/store.js";
+import { Diff } from "../parts/diff.js";
+import { PermissionPreview } from "../parts/permission-preview.js";
+import { Replay } from "../parts/replay.js";
 import {
+  announce,
   Button,
   Confirm,
   ErrorBox,
@@ -14,48 +16,52 @@ import {
   html,
   Loading,
   Page,
-  say,
-  toast,
+  SafeText,
+  showToast,
   useEffect,
   useLayoutEffect,
   useRef,
   useSignal,
   useState,
-  Visible,
-} from "../ui.js";
+} from "../parts/ui.js";
 
-const PAUSE = 200;
-const START = (id) => ({
+const PREVIEW_DELAY = 200;
+
+/** The text of an empty recipe. @param {string} id */
+const createTemplate = (id) => ({
   recipeId: id,
   displayName: id,
   description: "",
   strategy: { aiCommands: { enabled: true, tiers: ["information"], whitelist: [], blacklist: [], requireApproval: {} } },
 });
 
-export default function Editor({ id, query, navigate }) {
-  const [saved, setSaved] = useState(null);
-  const [text, setText] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const [done, setDone] = useState(null);
-  const [asking, setAsking] = useState("");
+const format = (/** @type {any} */ value) => JSON.stringify(value, null, 2);
+
+/** @param {{id: string, query: Record<string, string>, navigate: Navigate}} props */
+export default function RecipePage({ id, query, navigate }) {
+  const [saved, setSaved] = useState(/** @type {string | null} */ (null));
+  const [text, setText] = useState(/** @type {string | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const [change, setChange] = useState(/** @type {{call: string, created: boolean} | null} */ (null)); // the last save
+  const [dialog, setDialog] = useState("");
   const [valid, setValid] = useState(false);
-  const [found, setFound] = useState(false);
-  const may = session.value?.access === "root";
+  const [recovered, setRecovered] = useState(false); // whether unsaved changes were restored
+  const mayEdit = session.value?.access === "root";
+  const draftKey = `recipe:${id}`;
   const load = async () => {
     setProblem(null);
     try {
+      const draft = sessionStorage.getItem(draftKey);
       if (query.new || query.from) {
-        const source = query.from ? (await get(`/recipes/${part(query.from)}`)).recipe : START(id);
-        const kept = sessionStorage.getItem(`recipe:${id}`);
-        setFound(kept !== null);
+        const source = query.from ? (await get(`/recipes/${encode(query.from)}`)).recipe : createTemplate(id);
+        setRecovered(draft !== null);
         setSaved("");
-        setText(kept ?? JSON.stringify({ ...source, recipeId: id }, null, 2));
+        setText(draft ?? format({ ...source, recipeId: id }));
       } else {
-        const now = JSON.stringify((await get(`/recipes/${part(id)}`)).recipe, null, 2);
-        const kept = sessionStorage.getItem(`recipe:${id}`);
-        setFound(kept !== null && kept !== now);
+        const now = format((await get(`/recipes/${encode(id)}`)).recipe);
+        setRecovered(draft !== null && draft !== now);
         setSaved(now);
-        setText(kept ?? now);
+        setText(draft ?? now);
       }
     } catch (error) {
       setProblem(error);
@@ -67,28 +73,28 @@ export default function Editor({ id, query, navigate }) {
   const changed = text !== null && text !== saved;
   useEffect(() => {
     if (text === null) return undefined;
-    if (changed && saved !== null) sessionStorage.setItem(`recipe:${id}`, text);
-    else sessionStorage.removeItem(`recipe:${id}`);
-    const stay = (event) => changed && event.preventDefault();
-    addEventListener("beforeunload", stay);
-    return () => removeEventListener("beforeunload", stay);
+    if (changed && saved !== null) sessionStorage.setItem(draftKey, text);
+    else sessionStorage.removeItem(draftKey);
+    const warn = (/** @type {Event} */ event) => changed && event.preventDefault();
+    addEventListener("beforeunload", warn);
+    return () => removeEventListener("beforeunload", warn);
   }, [text, saved]);
 
-  const put = async (body) => {
+  const save = async (/** @type {string} */ body) => {
     const outcome = await run("recipe/put", { id, text: body });
-    sessionStorage.removeItem(`recipe:${id}`);
+    sessionStorage.removeItem(draftKey);
     setSaved(body);
     setText(body);
-    setDone({ call: outcome.call, made: !saved, words: saved ? "Saved, and in force." : "Made, and in force." });
-    say("The recipe is in force");
-    if (query.new || query.from) navigate(`/console/recipes/${part(id)}`, { replace: true });
+    setChange({ call: outcome.call, created: !saved });
+    announce("Recipe saved");
+    if (query.new || query.from) navigate(`/console/recipes/${encode(id)}`, { replace: true });
   };
   const undo = async () => {
     try {
-      await run("undo", { execution: done.call });
-      setDone(null);
-      toast("It is as it was before.");
-      if (done.made) navigate("/console/recipes");
+      await run("undo", { execution: change?.call });
+      setChange(null);
+      showToast("The change was undone.");
+      if (change?.created) navigate("/console/recipes");
       else await load();
     } catch (error) {
       setProblem(error);
@@ -96,71 +102,77 @@ export default function Editor({ id, query, navigate }) {
   };
   const remove = async () => {
     const outcome = await run("recipe/remove", { id });
-    sessionStorage.removeItem(`recipe:${id}`);
-    toast(`Recipe ${id} is removed. To bring it back: doorward run --as me undo --execution=${outcome.call}`);
+    sessionStorage.removeItem(draftKey);
+    showToast(`Recipe ${id} was removed. To restore it: doorward run --as me undo --execution=${outcome.call}`);
     navigate("/console/recipes");
   };
-
-  const putBack = () => {
-    setFound(false);
-    setText(saved || JSON.stringify(START(id), null, 2));
-    say("The text is put back");
+  const revert = () => {
+    setRecovered(false);
+    setText(saved || format(createTemplate(id)));
+    announce("Changes reverted");
   };
   const actions = html`<a class="button" href="/console/recipes">All recipes</a>
-    ${may && saved && html`<${Button} kind="danger" onClick=${() => setAsking("remove")}>Remove…</${Button}>`}
-    ${may && html`<${Button} disabled=${!changed} onClick=${putBack}>Put back</${Button}>
-      <${Button} kind="primary" disabled=${!changed || !valid} onClick=${() => setAsking("save")}>Save…</${Button}>`}`;
-  return html`<${Page} title=${id} wide actions=${actions} shown=${html`Recipe <code><${Visible} text=${id} /></code>`}>
+    ${mayEdit && saved && html`<${Button} kind="danger" onClick=${() => setDialog("remove")}>Remove…</${Button}>`}
+    ${mayEdit &&
+    html`<${Button} disabled=${!changed} onClick=${revert}>Revert</${Button}>
+      <${Button} kind="primary" disabled=${!changed || !valid} onClick=${() => setDialog("save")}>Save…</${Button}>`}`;
+  return html`<${Page} title=${id} wide actions=${actions} heading=${html`Recipe <code><${SafeText} text=${id} /></code>`}>
     <${ErrorBox} problem=${problem} onRetry=${load} />
-    ${done && html`<p class="note info" role="status">${done.words} <${Button} kind="quiet small" onClick=${undo}>Undo</${Button}></p>`}
-    ${found && changed && html`<p class="note" role="status">These are unsaved changes of yours, from before.${saved ? " In force is the saved text." : " Nothing of them is in force."}
-      ${" "}<${Button} kind="quiet small" onClick=${putBack}>Put back</${Button}></p>`}
+    ${change &&
+    html`<p class="note info" role="status">${change.created ? "Created. The recipe is in force." : "Saved. The recipe is in force."} <${Button} kind="quiet small" onClick=${undo}>Undo</${Button}></p>`}
+    ${recovered &&
+    changed &&
+    html`<p class="note" role="status">You have unsaved changes. ${saved ? "The saved recipe stays in force." : "They are not in force."}
+      ${" "}<${Button} kind="quiet small" onClick=${revert}>Revert</${Button}></p>`}
     ${text === null && !problem && html`<${Loading} />`}
-    ${text !== null && html`<${Work} id=${id} text=${text} setText=${setText} saved=${saved} may=${may} onValid=${setValid} onSave=${() => changed && may && valid && setAsking("save")} />`}
-    ${asking === "save" && html`<${Save} id=${id} before=${saved ?? ""} after=${text} onYes=${() => put(text)} onClose=${() => setAsking("")} />`}
-    ${asking === "remove" && html`<${Confirm} title=${`Remove recipe ${id}?`} words="Remove it" onYes=${remove} onClose=${() => setAsking("")}>
-      <p>Its file is deleted. It can be undone.</p></${Confirm}>`}
+    ${text !== null &&
+    html`<${RecipeEditor} id=${id} text=${text} setText=${setText} saved=${saved} mayEdit=${mayEdit} onValid=${setValid}
+      onSave=${() => changed && mayEdit && valid && setDialog("save")} />`}
+    ${dialog === "save" &&
+    text !== null &&
+    html`<${Confirm} title=${`Save ${id}?`} action="Save" kind="primary" onConfirm=${() => save(text)} onClose=${() => setDialog("")}>
+      <p>The recipe takes effect at once in every room that uses it.</p>
+      ${saved ? html`<${Diff} text=${computeDiff(saved, text)} label="Changes to the file" />` : html`<p>This creates a new recipe.</p>`}
+    </${Confirm}>`}
+    ${dialog === "remove" &&
+    html`<${Confirm} title=${`Remove recipe ${id}?`} action="Remove" onConfirm=${remove} onClose=${() => setDialog("")}>
+      <p>This deletes its file. It can be undone.</p>
+    </${Confirm}>`}
   </${Page}>`;
 }
 
-function Save({ id, before, after, onYes, onClose }) {
-  return html`<${Confirm} title=${`Put ${id} in force?`} words="Save" kind="primary" onYes=${onYes} onClose=${onClose}>
-    <p>It holds at once in every room that it governs.</p>
-    ${before ? html`<${Diff} text=${lineDiff(before, after)} label="What changes in the file" />` : html`<p>There is no recipe of this id yet.</p>`}
-  </${Confirm}>`;
-}
-
 const TABS = [
-  ["rights", "Who may do what"],
-  ["flips", "Time machine"],
-  ["diff", "Difference"],
+  ["rights", "Permissions"],
+  ["replay", "Time machine"],
+  ["diff", "Changes"],
 ];
 
-function Work({ id, text, setText, saved, may, onSave, onValid }) {
-  const mine = useSignal(rooms) ?? [];
+function RecipeEditor({ id, text, setText, saved, mayEdit, onSave, onValid }) {
+  const all = useSignal(rooms) ?? [];
   const [room, setRoom] = useState("");
   const [tab, setTab] = useState("rights");
-  const [preview, setPreview] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const [preview, setPreview] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const turn = useRef(0);
   useEffect(() => {
-    const now = ++turn.current;
-    const timer = setTimeout(async () => {
+    const mine = ++turn.current;
+    const load = async () => {
       try {
-        const told = await post(`/recipes/${part(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) });
-        if (now !== turn.current) return;
-        setPreview(told);
-        onValid(told.valid);
+        const answer = await post(`/recipes/${encode(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) });
+        if (mine !== turn.current) return;
+        setPreview(answer);
+        onValid(answer.valid);
         setProblem(null);
       } catch (error) {
-        if (now === turn.current) setProblem(error);
+        if (mine === turn.current) setProblem(error);
       }
-    }, preview ? PAUSE : 0);
+    };
+    const timer = setTimeout(load, preview ? PREVIEW_DELAY : 0);
     return () => clearTimeout(timer);
   }, [text, room, id]);
-  const fault = preview?.fault ?? null;
-  const governed = mine.filter((one) => one.recipe === id && !one.archived);
-  const keys = (event) => {
+  const governed = all.filter((one) => one.recipe === id && !one.archived);
+  const unmatched = preview?.idle ?? [];
+  const onTabKey = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     const at = TABS.findIndex(([name]) => name === tab);
@@ -168,51 +180,69 @@ function Work({ id, text, setText, saved, may, onSave, onValid }) {
     setTab(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
+  const roomOptions = [
+    ["", governed.length ? "All rooms that use it" : "No specific room"],
+    ...all.map((one) => [one.room, `If used in ${one.title || one.room}`]),
+  ];
   return html`<div class="recipe-work">
-    <section aria-label="The text of the recipe">
-      <${JsonText} text=${text} onText=${setText} fault=${fault} readOnly=${!may} onSave=${onSave} />
-      ${preview?.idle?.length > 0 && html`<p class="note">${preview.idle.map((one, at) => html`${at > 0 && ", "}<code><${Visible} text=${one} /></code>`)} ${preview.idle.length === 1 ? "fits" : "fit"} no command that there is now.</p>`}
-      <p class="quiet governed">${governed.length ? "It governs " : "It governs no room of yours."}
-        ${governed.map((one, at) => html`${at > 0 && ", "}<a href=${`/console/rooms/${part(one.room)}`}><${Visible} text=${one.title || one.room} /></a>`)}
-        ${!may && " Only people with root access may change recipes."}</p>
+    <section aria-label="Recipe text">
+      <${JsonEditor} text=${text} onText=${setText} fault=${preview?.fault ?? null} readOnly=${!mayEdit} onSave=${onSave} />
+      ${unmatched.length > 0 &&
+      html`<p class="note">No command matches ${unmatched.map((one, at) => html`${at > 0 && ", "}<code><${SafeText} text=${one} /></code>`)}.</p>`}
+      <p class="quiet governed">${governed.length ? "Used in " : "Not used in your rooms."}
+        ${governed.map((one, at) => html`${at > 0 && ", "}<a href=${`/console/rooms/${encode(one.room)}`}><${SafeText} text=${one.title || one.room} /></a>`)}
+        ${!mayEdit && " Changing recipes needs root access."}</p>
     </section>
-    <section aria-label="What it would do">
-      <div class="tabs" role="tablist" onKeyDown=${keys}>
-        ${TABS.map(([name, title]) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${tab === name ? "true" : "false"}
-          aria-controls="tab-panel" tabindex=${tab === name ? 0 : -1} class=${tab === name ? "tab on" : "tab"} onClick=${() => setTab(name)}>${title}</button>`)}
+    <section aria-label="Preview">
+      <div class="tabs" role="tablist" onKeyDown=${onTabKey}>
+        ${TABS.map(
+          ([name, title]) => html`<button type="button" role="tab" key=${name} id=${`tab-${name}`} aria-selected=${tab === name ? "true" : "false"}
+          aria-controls="tab-panel" tabindex=${tab === name ? 0 : -1} class=${tab === name ? "tab on" : "tab"} onClick=${() => setTab(name)}>${title}</button>`,
+        )}
       </div>
       <div id="tab-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`} tabindex="0">
-        ${tab !== "diff" && html`<${Field} label="Room" value=${room} onChange=${(event) => setRoom(event.target.value)}
-          options=${[["", governed.length ? "Every room that it governs" : "No room in particular"], ...mine.map((one) => [one.room, `As if it governed ${one.title || one.room}`])]} />`}
+        ${tab !== "diff" && html`<${Field} label="Room" value=${room} onChange=${(event) => setRoom(event.target.value)} options=${roomOptions} />`}
         <${ErrorBox} problem=${problem} />
-        ${tab === "rights" && preview && html`<${Rights} preview=${preview} />`}
-        ${tab === "flips" && html`<${Flips} id=${id} text=${text} room=${room} valid=${preview?.valid ?? false} />`}
-        ${tab === "diff" && (text === saved ? html`<p class="quiet">The text is as it is in force.</p>` : html`<${Diff} text=${lineDiff(saved ?? "", text)} label="What changes in the file" />`)}
+        ${tab === "rights" && preview && html`<${PermissionPreview} preview=${preview} />`}
+        ${tab === "replay" && html`<${Replay} id=${id} text=${text} room=${room} valid=${preview?.valid ?? false} />`}
+        ${tab === "diff" &&
+        (text === saved ? html`<p class="quiet">No unsaved changes.</p>` : html`<${Diff} text=${computeDiff(saved ?? "", text)} label="Changes to the file" />`)}
       </div>
     </section>
   </div>`;
 }
 
-/** A text with the numbers of its lines, and with what is wrong beside the line where it is. */
-function JsonText({ text, onText, fault, readOnly, onSave }) {
+/** @typedef {{line: number, column: number, field?: string, reason: string}} Fault */
+
+/**
+ * A text field with line numbers that marks the line of a mistake.
+ *
+ * @param {{text: string, onText: (text: string) => void, fault: Fault | null, readOnly: boolean, onSave: () => void}} props
+ */
+function JsonEditor({ text, onText, fault, readOnly, onSave }) {
+  /** @type {import("../vendor/preact.js").Ref<HTMLTextAreaElement>} */
   const area = useRef(null);
+  /** @type {import("../parts/ui.js").ElementRef} */
   const gutter = useRef(null);
   const lines = text.split("\n").length;
-  const follow = () => {
+  const syncScroll = () => {
     if (gutter.current) gutter.current.scrollTop = area.current.scrollTop;
   };
-  useLayoutEffect(follow, [lines]);
-  const keys = (event) => {
+  useLayoutEffect(syncScroll, [lines]);
+  const onKey = (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "s") {
       event.preventDefault();
       onSave();
     }
   };
-  const jump = () => {
-    const at = text.split("\n").slice(0, fault.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + fault.column - 1;
+  const goTo = (/** @type {Fault} */ { line, column }) => {
+    const before = text.split("\n").slice(0, line - 1);
+    const at = before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
     area.current.focus();
     area.current.setSelectionRange(at, at);
   };
+  // The position is shown as a link, so it is removed from the sentence.
+  const reason = fault?.reason.replace(/^(?:(not valid JSON) at )?line \d+, column \d+: /, (_, what) => (what ? `${what}: ` : ""));
   return html`<div class="field">
     <label for="recipe-text">Recipe <span class="quiet">(JSON; Ctrl+S saves)</span></label>
     <div class=${`json-text ${fault ? "faulty" : ""}`}>
@@ -221,14 +251,14 @@ function JsonText({ text, onText, fault, readOnly, onSave }) {
         <div class="gutter-end"></div>
       </div>
       <textarea id="recipe-text" class="mono" ref=${area} value=${text} readonly=${readOnly} spellcheck=${false} autocomplete="off" autocapitalize="off"
-        wrap="off" rows="28" aria-invalid=${fault ? "true" : undefined} aria-describedby="recipe-fault" onScroll=${follow} onKeyDown=${keys}
+        wrap="off" rows="28" aria-invalid=${fault ? "true" : undefined} aria-describedby="recipe-fault" onScroll=${syncScroll} onKeyDown=${onKey}
         onInput=${(event) => onText(event.target.value)}></textarea>
     </div>
     <p id="recipe-fault" class=${fault ? "field-error" : "hint"} role="status">${
       fault
-        ? html`<button type="button" class="link" onClick=${jump}>Line ${fault.line}, column ${fault.column}</button>${fault.field && html`, at <code><${Visible} text=${fault.field} /></code>`}:
-            ${" "}<${Visible} text=${fault.reason.replace(/^(?:(not valid JSON) at )?line \d+, column \d+: /, (_, what) => (what ? `${what}: ` : ""))} />`
-        : "It is a valid recipe."
+        ? html`<button type="button" class="link" onClick=${() => goTo(fault)}>Line ${fault.line}, column ${fault.column}</button>${fault.field && html`, at <code><${SafeText} text=${fault.field} /></code>`}:
+            ${" "}<${SafeText} text=${reason} />`
+        : "Valid recipe."
     }</p>
   </div>`;
 }

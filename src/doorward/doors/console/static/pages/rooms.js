@@ -1,57 +1,62 @@
-// The rooms you are in, or one of them.
+// @ts-check
+// The user's rooms, or one of them.
 
-import { Offered } from "../allowed.js";
-import { firstRoom, rooms } from "../state.js";
-import { Badge, Button, Empty, html, Loading, Page, useEffect, useSignal, useState, Visible } from "../ui.js";
-import { DirectRoom, NewRoom } from "../room/dialogs.js";
-import { Room } from "../room/room.js";
+import { encode } from "../lib/api.js";
+import { chooseFirstRoom, rooms } from "../lib/store.js";
+import { Permitted } from "../parts/permission.js";
+import { RoomView } from "../parts/room.js";
+import { Badge, Button, createLazy, Empty, html, Loading, Page, SafeText, useEffect, useSignal, useState } from "../parts/ui.js";
 
-export default function Rooms({ params, navigate }) {
-  if (params.id) return html`<${Room} name=${params.id} key=${params.id} navigate=${navigate} query=${params.query} />`;
-  return params.first ? html`<${First} navigate=${navigate} />` : html`<${Overview} navigate=${navigate} />`;
+const DirectMessageDialog = createLazy(async () => (await import("../parts/room-dialogs.js")).DirectMessageDialog);
+const NewRoomDialog = createLazy(async () => (await import("../parts/room-dialogs.js")).NewRoomDialog);
+
+/** @param {PageProps} props */
+export default function RoomsPage({ params, navigate }) {
+  if (params.id) return html`<${RoomView} name=${params.id} key=${params.id} navigate=${navigate} query=${params.query} />`;
+  return params.first ? html`<${FirstRoom} navigate=${navigate} />` : html`<${RoomList} navigate=${navigate} />`;
 }
 
-/** Whoever comes in is in a room at once. */
-function First({ navigate }) {
-  const mine = useSignal(rooms);
-  const room = mine && firstRoom(mine);
+/** Without a page in the address, the console opens a room. */
+function FirstRoom({ navigate }) {
+  const all = useSignal(rooms);
+  const room = all && chooseFirstRoom(all);
   useEffect(() => {
-    if (room) navigate(`/console/rooms/${encodeURIComponent(room)}`, { replace: true });
+    if (room) navigate(`/console/rooms/${encode(room)}`, { replace: true });
   }, [room]);
-  return mine && !room ? html`<${Overview} navigate=${navigate} />` : html`<${Loading} label="Looking for your rooms…" />`;
+  return all && !room ? html`<${RoomList} navigate=${navigate} />` : html`<${Loading} />`;
 }
 
-function Overview({ navigate }) {
-  const mine = useSignal(rooms);
+function RoomList({ navigate }) {
+  const all = useSignal(rooms);
   const [dialog, setDialog] = useState("");
   const close = () => setDialog("");
-  const actions = html`<${Button} onClick=${() => setDialog("direct")}>Write to somebody</${Button}>
-    <${Offered} command="room/create" what="To make a room"><${Button} kind="primary" onClick=${() => setDialog("new")}>New room</${Button}></${Offered}>`;
-  const open = (mine ?? []).filter((one) => !one.archived);
-  const closed = (mine ?? []).filter((one) => one.archived);
+  const actions = html`<${Button} onClick=${() => setDialog("direct")}>New direct message</${Button}>
+    <${Permitted} command="room/create" action="Create a room"><${Button} kind="primary" onClick=${() => setDialog("new")}>New room</${Button}></${Permitted}>`;
+  const open = (all ?? []).filter((one) => !one.archived);
+  const archived = (all ?? []).filter((one) => one.archived);
   return html`<${Page} title="Rooms" actions=${actions}>
-    ${mine === null && html`<${Loading} label="Looking for your rooms…" />`}
-    ${mine && !mine.length && html`<${Empty} title="You are in no room yet">Ask somebody to invite you, or write to somebody, which makes a room of two.</${Empty}>`}
-    <ul class="room-list">${open.map((one) => html`<${Entry} room=${one} key=${one.room} />`)}</ul>
-    ${closed.length > 0 &&
-    html`<details><summary>Archived rooms (${closed.length})</summary>
-      <ul class="room-list">${closed.map((one) => html`<${Entry} room=${one} key=${one.room} />`)}</ul></details>`}
-    ${dialog === "new" && html`<${NewRoom} onClose=${close} navigate=${navigate} />`}
-    ${dialog === "direct" && html`<${DirectRoom} onClose=${close} navigate=${navigate} />`}
+    ${all === null && html`<${Loading} />`}
+    ${all && !all.length && html`<${Empty} title="You are not in a room yet">Ask a member to invite you, or start a direct message.</${Empty}>`}
+    <ul class="room-list">${open.map((one) => html`<${RoomEntry} room=${one} key=${one.room} />`)}</ul>
+    ${archived.length > 0 &&
+    html`<details><summary>Archived rooms (${archived.length})</summary>
+      <ul class="room-list">${archived.map((one) => html`<${RoomEntry} room=${one} key=${one.room} />`)}</ul></details>`}
+    ${dialog === "new" && html`<${NewRoomDialog} onClose=${close} navigate=${navigate} />`}
+    ${dialog === "direct" && html`<${DirectMessageDialog} onClose=${close} navigate=${navigate} />`}
   </${Page}>`;
 }
 
-function Entry({ room }) {
+function RoomEntry(/** @type {{room: Room}} */ { room }) {
   const kinds = Object.values(room.kinds ?? {});
   const people = kinds.filter((kind) => kind === "human").length;
   const others = kinds.length - people;
   return html`<li>
-    <a class="card room-entry" href=${`/console/rooms/${encodeURIComponent(room.room)}`}>
+    <a class="card room-entry" href=${`/console/rooms/${encode(room.room)}`}>
       <span class="room-entry-head">
-        <strong><${Visible} text=${room.title || room.room} /></strong>
+        <strong><${SafeText} text=${room.title || room.room} /></strong>
         ${room.unread > 0 && html`<span class="count">${room.unread}<span class="unseen"> unread</span></span>`}
       </span>
-      ${room.topic && html`<span class="room-topic"><${Visible} text=${room.topic} /></span>`}
+      ${room.topic && html`<span class="room-topic"><${SafeText} text=${room.topic} /></span>`}
       <span class="quiet">${people} ${people === 1 ? "person" : "people"}, ${others} ${others === 1 ? "AI" : "AIs"} ·
         recipe <code>${room.recipe}</code> ${room.archived && html`<${Badge}>archived</${Badge}>`}</span>
     </a>

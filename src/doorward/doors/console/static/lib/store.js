@@ -1,0 +1,121 @@
+// @ts-check
+// State that the whole console shares: the rooms with their unread counts, and the approvals that wait.
+
+import { announce } from "./announce.js";
+import { get, session } from "./api.js";
+import { escapeInvisible } from "./escape-invisible.js";
+import { onEvent, onMissed } from "./live.js";
+import { loadNames, senderName } from "./names.js";
+import { notify } from "./notifications.js";
+import { createSignal } from "./signal.js";
+
+/** The rooms of the current user, or null before they are known. */
+export const rooms = createSignal(/** @type {Room[] | null} */ (null));
+
+/** The approvals that wait for a decision. */
+export const pendingApprovals = createSignal(/** @type {Approval[]} */ ([]));
+
+/** The room that the page shows, whose messages count as read. */
+export const openRoom = createSignal("");
+
+const RELOAD_DELAY = 120;
+const lastRoomKey = () => `doorward-room/${session.value?.tenant}/${session.value?.user}`;
+
+/** Remember the room that was open last in this browser. @param {string} room */
+export function rememberRoom(room) {
+  try {
+    localStorage.setItem(lastRoomKey(), room);
+  } catch {
+    // Storage may be disabled. The console then starts in the first room.
+  }
+}
+
+/** The room to start in: the last one that was open, `general`, or any other; "" when there is none. @param {Room[]} all */
+export function chooseFirstRoom(all) {
+  const open = all.filter((one) => !one.archived).map((one) => one.room);
+  let last = "";
+  try {
+    last = localStorage.getItem(lastRoomKey()) ?? "";
+  } catch {
+    // As above.
+  }
+  return [last, "general", open[0]].find((one) => open.includes(one)) ?? "";
+}
+
+/** @type {Record<string, number>} */
+const timers = {};
+
+/** Load soon, and once however often this is called. @param {string} name @param {() => Promise<void>} load */
+function loadSoon(name, load) {
+  clearTimeout(timers[name]);
+  timers[name] = setTimeout(() => load().catch(() => {}), RELOAD_DELAY);
+}
+
+export async function loadRooms() {
+  const { items } = await get("/rooms", {});
+  rooms.set(items.map((one) => ({ ...one, unread: one.room === openRoom.value ? 0 : (one.unread ?? 0) })));
+}
+
+export async function loadPendingApprovals() {
+  const { items } = await get("/approvals", { pending: true, limit: 500 });
+  pendingApprovals.set(items);
+}
+
+/** Set the unread count of a room to zero. @param {string} room */
+export function markRead(room) {
+  if (!rooms.value) return;
+  rooms.set(rooms.value.map((one) => (one.room === room ? { ...one, unread: 0 } : one)));
+}
+
+/** Load the shared state and keep it up to date. Returns a function that stops that. */
+export function startStore() {
+  loadNames().catch(() => {});
+  loadRooms().catch(() => {});
+  loadPendingApprovals().catch(() => {});
+  const reloadRooms = () => {
+    loadSoon("rooms", loadRooms);
+    loadSoon("names", loadNames);
+  };
+  const unsubscribe = [
+    onMissed(() => {
+      reloadRooms();
+      loadSoon("approvals", loadPendingApprovals);
+    }),
+    onEvent("room:", reloadRooms),
+    onEvent("persona:", reloadRooms),
+    // Other pages and programs of the same user report how far the user has read.
+    onEvent("execution:ended", ({ data }) => {
+      if (data.command !== "room/mark" || data.caller !== session.value?.user) return;
+      if (rooms.value?.some((one) => one.unread > 0)) loadSoon("rooms", loadRooms);
+    }),
+    onEvent("chat:message-received", ({ data }) => receiveMessage(data)),
+    onEvent("approval:", ({ event, data }) => {
+      loadSoon("approvals", loadPendingApprovals);
+      if (event !== "approval:requested") return;
+      const text = `${escapeInvisible(data.caller ?? "An agent")} wants to run ${escapeInvisible(data.command ?? "a command")}`;
+      announce(`Waiting for approval: ${text}`, true);
+      notify("Waiting for approval", text, "/console/approvals", `approval-${data.approval ?? ""}`);
+    }),
+    onEvent("question:asked", ({ data }) => {
+      const text = `The server ${escapeInvisible(data.server)} needs an answer`;
+      announce(text, true);
+      notify("Question from a server", text, "/console/approvals", `question-${data.question}`);
+    }),
+  ];
+  return () => unsubscribe.forEach((one) => one());
+}
+
+/** Count and notify a new message, unless its room is in front of the user. @param {Message} message */
+function receiveMessage(message) {
+  if (message.room === openRoom.value && document.visibilityState === "visible") return;
+  const found = rooms.value?.find((one) => one.room === message.room);
+  if (!rooms.value || !found || message.sender === session.value?.user) return;
+  if (message.room !== openRoom.value)
+    rooms.set(rooms.value.map((one) => (one === found ? { ...one, unread: (one.unread ?? 0) + 1 } : one)));
+  notify(
+    `${escapeInvisible(senderName(message))} in ${escapeInvisible(found.title || found.room)}`,
+    escapeInvisible(message.text ?? ""),
+    `/console/rooms/${encodeURIComponent(message.room)}`,
+    `room-${message.room}`,
+  );
+}

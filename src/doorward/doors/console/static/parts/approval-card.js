@@ -1,0 +1,189 @@
+// @ts-check
+// One approval: who asks, the exact call, the change it would make, the time that is left, and two buttons. After the
+// decision the card shows the outcome.
+
+import { encode, get, post } from "../lib/api.js";
+import { explainLate, recallDifference, refusals, rememberRefusal } from "../lib/decisions.js";
+import { formatTimeLeft, toDate } from "../lib/format.js";
+import { Diff } from "./diff.js";
+import { isInSequence } from "./keyboard.js";
+import {
+  announce,
+  Badge,
+  Button,
+  Confirm,
+  describeKind,
+  ErrorBox,
+  html,
+  SafeText,
+  StateBadge,
+  Time,
+  useEffect,
+  useLoad,
+  useSignal,
+  useState,
+  useTick,
+} from "./ui.js";
+
+const EXPIRY_CHECK = 3000;
+
+/** The time that is left. It follows the clock, so it is right after the machine slept. */
+function Countdown({ until, from, onEnd }) {
+  useTick(500);
+  const seconds = (toDate(until).getTime() - Date.now()) / 1000;
+  const over = seconds <= 0;
+  useEffect(() => {
+    if (!over) return undefined;
+    onEnd?.();
+    // The server's clock decides, and this one may be ahead: check until the server reports the end.
+    const timer = setInterval(() => onEnd?.(), EXPIRY_CHECK);
+    return () => clearInterval(timer);
+  }, [over]);
+  const total = Math.max(1, (toDate(until).getTime() - toDate(from).getTime()) / 1000);
+  return html`<span class=${`countdown ${seconds < 10 ? "short" : ""}`} role="timer" aria-label=${formatTimeLeft(seconds)}>
+    <progress max=${total} value=${Math.max(0, seconds)} aria-hidden="true"></progress>
+    <span>${formatTimeLeft(seconds)}</span>
+  </span>`;
+}
+
+/**
+ * `onChange` receives the approval after the user decided or tried to. In its room, the card is part of the message.
+ *
+ * @param {{
+ *   approval: Approval, onChange?: (approval: Approval) => void, onExpired?: (approval: Approval) => void,
+ *   level?: number, inRoom?: boolean
+ * }} props
+ */
+export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom = false }) {
+  const [busy, setBusy] = useState("");
+  const refusal = useSignal(refusals)[approval.id];
+  const [confirming, setConfirming] = useState(false);
+  const waiting = approval.state === "pending";
+  const approvals = (approval.decisions ?? []).filter((one) => one.verdict === "approve").length;
+  const decide = async (/** @type {"approve" | "deny"} */ verdict) => {
+    setBusy(verdict);
+    let refused = null;
+    try {
+      await post(`/approvals/${encode(approval.id)}/${verdict}`);
+      announce(verdict === "approve" ? "Approved" : "Denied");
+    } catch (error) {
+      refused = error;
+    }
+    try {
+      const found = await get(`/approvals/${encode(approval.id)}`);
+      const late = refused?.code === "conflict" && explainLate(verdict, found);
+      rememberRefusal(approval.id, late ? { late } : refused);
+      onChange?.(found);
+    } catch (error) {
+      rememberRefusal(approval.id, refused ?? error);
+    }
+    setBusy("");
+  };
+  const approve = () => (approval.safety === "dangerous" ? setConfirming(true) : decide("approve"));
+  const mayDecide = waiting && !approval.cannotDecide;
+  const onKey = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !mayDecide || busy) return;
+    if (isInSequence() || event.target.closest("dialog")) return;
+    if (event.key === "a" || event.key === "d") {
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key === "a") approve();
+      else decide("deny");
+    }
+  };
+  const id = `approval-${approval.id}`;
+  const Heading = `h${level}`;
+  const Container = inRoom ? "div" : "article";
+  return html`<${Container}
+    class=${`card approval ${approval.state}`}
+    role=${inRoom ? "group" : undefined}
+    id=${id}
+    tabindex="0"
+    onKeyDown=${onKey}
+    aria-labelledby=${`${id}-title`}
+    aria-keyshortcuts=${mayDecide ? "a d" : undefined}
+  >
+    <header class="card-head">
+      <${Heading} id=${`${id}-title`}>
+        <strong><${SafeText} text=${approval.caller} /></strong>${approval.onBehalfOf && approval.onBehalfOf !== approval.caller
+          ? html` for <${SafeText} text=${approval.onBehalfOf} />`
+          : ""}
+        ${waiting ? " wants to run " : " asked to run "}<code><${SafeText} text=${approval.command} /></code>
+      </${Heading}>
+      ${waiting
+        ? html`<${Countdown} until=${approval.expiresAt} from=${approval.createdAt} onEnd=${() => onExpired?.(approval)} />`
+        : html`<${StateBadge} state=${approval.state} />`}
+    </header>
+    ${refusal?.late && html`<p class="note" role="alert"><${SafeText} text=${refusal.late} /></p>`}
+    <p class="bits">
+      ${approval.kind && html`<${Badge}>${describeKind(approval.kind)}</${Badge}>`}
+      ${approval.room &&
+      !inRoom &&
+      html`<span>in <a href=${`/console/rooms/${encode(approval.room)}`}><${SafeText} text=${approval.room} /></a></span>`}
+      <span>asked <${Time} at=${approval.createdAt} /></span>
+      ${approval.safety &&
+      html`<${Badge} tone=${{ dangerous: "bad", caution: "warn" }[approval.safety] ?? "calm"}>${approval.safety}</${Badge}>`}
+      ${approval.quorum > 1 && html`<span>${approvals} of ${approval.quorum} approvals</span>`}
+    </p>
+    ${approval.shown &&
+    html`<p class="label" id=${`${id}-runs`}>Exact call</p>
+      <pre class="code wrap" tabindex="0" role="group" aria-labelledby=${`${id}-runs`}><code><${SafeText} text=${approval.shown} lines /></code></pre>`}
+    <${ExpectedChange} approval=${approval} open=${waiting} />
+    ${approval.why && html`<p class="quiet"><${SafeText} text=${approval.why} /></p>`}
+    <${Decisions} approval=${approval} />
+    ${!refusal?.late && html`<${ErrorBox} problem=${refusal} />`}
+    ${waiting &&
+    (approval.cannotDecide
+      ? html`<p class="quiet"><${SafeText} text=${approval.cannotDecide} /></p>`
+      : html`<div class="actions start">
+          <${Button} kind="primary" busy=${busy === "approve"} disabled=${Boolean(busy)} onClick=${approve}
+            >Approve<span class="unseen"> ${approval.command}</span></${Button}>
+          <${Button} kind="danger" busy=${busy === "deny"} disabled=${Boolean(busy)} onClick=${() => decide("deny")}
+            >Deny<span class="unseen"> ${approval.command}</span></${Button}>
+          <span class="quiet keys" aria-hidden="true">Keys: <kbd>a</kbd> approve, <kbd>d</kbd> deny</span>
+        </div>`)}
+    ${confirming &&
+    html`<${Confirm} title="Approve a dangerous command?" action="Approve" onConfirm=${() => decide("approve")}
+      onClose=${() => setConfirming(false)}>
+      <p><code><${SafeText} text=${approval.command} /></code> is marked dangerous. This exact call will run:</p>
+      <pre class="code wrap" tabindex="0" role="group" aria-label="Exact call"><code><${SafeText} text=${approval.shown} lines /></code></pre>
+    </${Confirm}>`}
+  </${Container}>`;
+}
+
+/** The change that the call would make. For tools of MCP servers only their own description is known. */
+function ExpectedChange(/** @type {{approval: Approval, open: boolean}} */ { approval, open }) {
+  const difference = recallDifference(approval);
+  if (!difference) return null;
+  const upstream = approval.command.startsWith("mcp/");
+  const label = upstream ? "About this tool" : "Expected changes";
+  const content = upstream
+    ? html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${SafeText} text=${difference} lines /></code></pre>`
+    : html`<${Diff} text=${difference} label=${label} />`;
+  if (!open) return html`<details><summary>${label}</summary>${content}</details>`;
+  return html`${upstream && html`<p class="label">${label}</p>`}${content}`;
+}
+
+function Decisions(/** @type {{approval: Approval}} */ { approval }) {
+  const decisions = approval.decisions ?? [];
+  return html`${decisions.length > 0 &&
+    html`<ul class="plain-list decisions">
+      ${decisions.map(
+        (one) => html`<li key=${one.decider}>
+          <strong><${SafeText} text=${one.decider} /></strong>${one.verdict === "approve" ? " approved" : " denied"} <${Time} at=${one.at} />
+        </li>`,
+      )}
+    </ul>`}
+    ${approval.state === "expired" && html`<p class="quiet">Nobody decided in time, so the call did not run.</p>`}
+    ${approval.state === "approved" &&
+    html`<p class="quiet">Approved, not run yet. The caller runs it with its ticket.</p>`}
+    ${approval.usedBy &&
+    html`<p>Ran as execution <a href=${`/console/executions/${encode(approval.usedBy)}`}><code>${approval.usedBy}</code></a>
+      <${ExecutionState} execution=${approval.usedBy} /></p>`}`;
+}
+
+/** The state of an execution, if the user may see it. */
+function ExecutionState(/** @type {{execution: string}} */ { execution }) {
+  const from = useLoad(() => get(`/executions/${encode(execution)}`), [execution]);
+  return from.data ? html` <${StateBadge} state=${from.data.state} />` : "";
+}

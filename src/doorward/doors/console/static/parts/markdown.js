@@ -1,0 +1,122 @@
+// @ts-check
+// The markup of messages as nodes: bold, italic, code, links, lists, headings and quotes. Everything else stays text. A
+// link leads to http or https only, and shows where it leads.
+
+import { parseInline } from "../lib/markup.js";
+import { html, SafeText } from "./ui.js";
+
+const FENCE = /^\s{0,3}(`{3,}|~{3,})(.*)$/;
+const LANGUAGE = /^[\w+.#-]*$/;
+const BULLET = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+const HEADING = /^\s{0,3}(#{1,6})\s+(.*)$/;
+const QUOTE = /^\s{0,3}>\s?(.*)$/;
+const MAX_DEPTH = 6;
+const MAX_LENGTH = 10_000;
+
+/** @typedef {Set<string> | undefined} Mentions */
+
+/**
+ * A text with its markup. `mentions` are the member ids to highlight. A very long text is shown without markup.
+ *
+ * @param {{text: string, mentions?: Set<string>}} props
+ */
+export function Markdown({ text, mentions }) {
+  const whole = String(text ?? "");
+  if (whole.length > MAX_LENGTH) return html`<div class="marked long"><${SafeText} text=${whole} lines /></div>`;
+  return html`<div class="marked">${renderBlocks(whole.split(/\r\n|\n|\r/), mentions)}</div>`;
+}
+
+/** @param {string[]} lines @param {Mentions} mentions */
+function renderBlocks(lines, mentions) {
+  /** @type {object[]} */
+  const blocks = [];
+  /** @type {string[]} */
+  let plain = [];
+  const flush = () => {
+    if (plain.length) blocks.push(html`<p>${renderLines(plain, mentions)}</p>`);
+    plain = [];
+  };
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at];
+    const fence = FENCE.exec(line);
+    const language = fence?.[2].trim() ?? "";
+    if (fence && LANGUAGE.test(language)) {
+      flush();
+      const body = [];
+      const end = new RegExp(`^\\s{0,3}${fence[1][0]}{${fence[1].length},}\\s*$`);
+      for (at += 1; at < lines.length && !end.test(lines[at]); at += 1) body.push(lines[at]);
+      const label = language ? `Code, ${language}` : "Code";
+      blocks.push(html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${SafeText} text=${body.join("\n")} lines /></code></pre>`);
+      continue;
+    }
+    const heading = HEADING.exec(line);
+    if (heading) {
+      flush();
+      blocks.push(html`<p class="heading">${renderInline(heading[2].trim(), mentions)}</p>`);
+    } else if (BULLET.test(line)) {
+      flush();
+      const items = [];
+      let number = null;
+      for (; at < lines.length; at += 1) {
+        const item = BULLET.exec(lines[at]);
+        if (!item) break;
+        number ??= item[2] ? Number(item[2]) : 0;
+        items.push(html`<li class=${item[1].length >= 2 ? "deeper" : ""}>${renderInline(item[3], mentions)}</li>`);
+      }
+      at -= 1;
+      blocks.push(number ? html`<ol start=${number}>${items}</ol>` : html`<ul>${items}</ul>`);
+    } else if (QUOTE.test(line)) {
+      flush();
+      const body = [];
+      for (; at < lines.length && QUOTE.test(lines[at]); at += 1) body.push(QUOTE.exec(lines[at])?.[1] ?? "");
+      at -= 1;
+      blocks.push(html`<blockquote>${renderLines(body, mentions)}</blockquote>`);
+    } else if (!line.trim()) flush();
+    else plain.push(line);
+  }
+  flush();
+  return blocks;
+}
+
+/** @param {string[]} lines @param {Mentions} mentions */
+function renderLines(lines, mentions) {
+  return lines.flatMap((line, index) => [...(index ? [html`<br />`] : []), renderInline(line, mentions)]);
+}
+
+/** @param {string} text @param {Mentions} mentions @returns {any} */
+function renderInline(text, mentions, depth = 0) {
+  if (depth > MAX_DEPTH) return html`<${SafeText} text=${text} />`;
+  return parseInline(text).map((one) => {
+    if (typeof one === "string") return renderMentions(one, mentions);
+    if (one.code !== undefined) return html`<code><${SafeText} text=${one.code} /></code>`;
+    if (one.bold !== undefined) return html`<strong>${renderInline(one.bold, mentions, depth + 1)}</strong>`;
+    if (one.italic !== undefined) return html`<em>${renderInline(one.italic, mentions, depth + 1)}</em>`;
+    return renderLink(one.link ?? "", one.label ?? "");
+  });
+}
+
+/** @param {string} target @param {string} label */
+function renderLink(target, label) {
+  let url;
+  try {
+    url = new URL(target);
+  } catch {
+    return html`<${SafeText} text=${label ? `[${label}](${target})` : target} />`;
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") return html`<${SafeText} text=${target} />`;
+  const shown =
+    label && label !== target
+      ? html`<${SafeText} text=${label} /> <span class="target">(<${SafeText} text=${url.href} />)</span>`
+      : html`<${SafeText} text=${url.href} />`;
+  return html`<a href=${url.href} target="_blank" rel="noopener noreferrer nofollow">${shown}</a>`;
+}
+
+/** @param {string} text @param {Mentions} mentions */
+function renderMentions(text, mentions) {
+  if (!mentions?.size || !text.includes("@")) return html`<${SafeText} text=${text} />`;
+  return text.split(/(@[\w.-]+)/).map((one) => {
+    const id = one.startsWith("@") ? one.slice(1).replace(/[.-]+$/, "") : "";
+    if (!id || !mentions.has(id)) return html`<${SafeText} text=${one} />`;
+    return html`<span class="mention">@${id}</span>${one.slice(1 + id.length)}`;
+  });
+}

@@ -1,0 +1,256 @@
+// Shapes that several modules share: what the REST API returns, and what pages and hooks pass around.
+// They are global, so JSDoc comments name them without an import.
+
+interface Session {
+  loggedIn: boolean;
+  id: string;
+  user: string;
+  name: string;
+  tenant: string;
+  access: Access;
+  version?: string;
+  /** Why the cookie alone is not enough, in the server's words. */
+  note?: string;
+  /** Whether this page was logged in before. */
+  lost?: boolean;
+  csrf?: string;
+}
+
+type Access = "read" | "edit" | "full" | "root";
+type CallerKind = "human" | "ai" | "service";
+
+/** What `ErrorBox` shows. `Problem` in lib/api.js is the usual one. */
+interface ProblemFacts {
+  title?: string;
+  detail?: string;
+  message?: string;
+  hint?: string;
+  rule?: string;
+  code?: string;
+  status?: number;
+  call?: string;
+  outcome?: string;
+  effect?: string;
+  result?: any;
+  retryAfter?: number | null;
+}
+
+interface RequestOptions {
+  query?: Record<string, any>;
+  body?: any;
+  headers?: Record<string, string>;
+  /** Return the Response itself instead of its JSON. */
+  raw?: boolean;
+  signal?: AbortSignal;
+}
+
+interface Signal<T> {
+  readonly value: T;
+  set(next: T): void;
+  subscribe(watcher: (value: T) => void): () => void;
+}
+
+interface Loadable<T> {
+  data: T | null;
+  problem: ProblemFacts | null;
+  loading: boolean;
+  reload: () => Promise<void>;
+  setData: (next: T | ((before: T | null) => T | null)) => void;
+}
+
+/** An event of the server, such as `approval:decided`. */
+interface ServerEvent {
+  id: string;
+  event: string;
+  at: string;
+  data: any;
+}
+
+/** The address of a page: /console/NAME/ID/REST?query. */
+interface Place {
+  name: string;
+  id: string;
+  rest: string[];
+  query: Record<string, string>;
+  path: string;
+  /** Whether the address names no page. */
+  first: boolean;
+}
+
+type Navigate = (path: string, options?: { replace?: boolean }) => void;
+
+interface PageProps {
+  params: Place;
+  navigate: Navigate;
+}
+
+interface Column<Row = any> {
+  key: string;
+  title: string;
+  render?: (row: Row) => any;
+  class?: string;
+}
+
+interface Room {
+  room: string;
+  name?: string;
+  title?: string;
+  topic?: string;
+  recipe: string;
+  direct: boolean;
+  archived: boolean;
+  unread: number;
+  read?: number;
+  members: Record<string, string>;
+  kinds?: Record<string, CallerKind>;
+}
+
+interface Message {
+  id: string;
+  room: string;
+  position: number;
+  revision: number;
+  sender: string;
+  kind: CallerKind;
+  onBehalfOf?: string;
+  text: string;
+  at: string;
+  replyTo?: string;
+  editedAt?: string;
+  deletedAt?: string | null;
+  deletedBy?: string;
+  attachments?: (CallAttachment | FileAttachment)[];
+}
+
+/** A call that an AI made, shown as a card on its message. */
+interface CallAttachment {
+  type: "call";
+  command: string;
+  params?: Record<string, any>;
+  state: string;
+  call?: string;
+  approval?: string;
+  summary?: string;
+  rule?: string;
+  seconds?: number;
+}
+
+interface FileAttachment {
+  type: "file";
+  id: string;
+  name: string;
+  size: number;
+  mediaType: string;
+}
+
+/** What a room shows. */
+interface Timeline {
+  messages: Message[];
+  drafts: Draft[];
+  /** When each member last typed, in milliseconds since 1970. */
+  typing: Record<string, number>;
+  /** What each persona is doing: `thinking` or `waiting`. */
+  thinking: Record<string, string>;
+  /** Members who have the room open; null before it is known. */
+  here: string[] | null;
+  /** Cursor for older messages; null at the beginning of the room. */
+  older: string | null;
+  /** Cursor for newer messages; null when the newest message is shown. */
+  newer: string | null;
+  revision: number;
+}
+
+interface Draft {
+  id: string;
+  sender: string;
+  text: string;
+  done?: boolean;
+}
+
+/** A message that this browser is sending. */
+interface OutboxEntry {
+  key: string;
+  /** Tenant and user who wrote it. */
+  by: string;
+  room: string;
+  text: string;
+  attachments: { id: string; name: string }[];
+  replyTo: string;
+  /** Position of the newest message when it was written. */
+  after: number;
+  tries: number;
+  problem: ProblemFacts | null;
+  refused?: boolean;
+  /** Id of the message it became. */
+  message?: string;
+}
+
+interface Approval {
+  id: string;
+  state: "pending" | "approved" | "denied" | "expired" | "used";
+  command: string;
+  caller: string;
+  kind?: CallerKind;
+  onBehalfOf?: string;
+  room?: string;
+  createdAt: string;
+  expiresAt: string;
+  safety?: string;
+  quorum: number;
+  /** The exact call, as text. */
+  shown?: string;
+  /** The change it would make. */
+  difference?: string;
+  why?: string;
+  decisions?: { decider: string; verdict: "approve" | "deny"; at: string }[];
+  /** Why the current user cannot decide. */
+  cannotDecide?: string;
+  waitsForYou?: boolean;
+  /** The execution that used the approval. */
+  usedBy?: string;
+}
+
+interface Persona {
+  id: string;
+  name: string;
+  bio?: string;
+  model: string;
+  access: Access;
+  rooms: string[];
+  suggestions?: string[];
+  remarks?: string[];
+  awaited?: string[];
+  energy?: { level?: number; status?: string };
+}
+
+interface Execution {
+  execution: string;
+  command: string;
+  state: string;
+  caller: string;
+  room?: string;
+  startedAt: string;
+  seconds: number;
+  code?: string;
+  cancelledBy?: string;
+  fraction?: number;
+  message?: string;
+  next?: number;
+  inside?: string;
+  /** When this browser received these facts, in milliseconds since 1970. */
+  heardAt?: number;
+}
+
+/** Output of an execution: its newest part, in blocks. */
+interface OutputBuffer {
+  blocks: { id: number; stream: string; text: string }[];
+  /** Number of characters that are no longer held. */
+  dropped: number;
+  length: number;
+  next: number;
+}
+
+/** A JSON Schema, as far as forms use it. */
+interface Schema {
+  [keyword: string]: any;
+}

@@ -1,0 +1,97 @@
+"""Step 6: decide whether a person must approve the call first.
+
+Without a ticket, a call that needs approval is parked. With a ticket, it must be exactly the call that was approved.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from doorward.approvals.approvals import Approval, Approvals
+from doorward.command import Foreseen
+from doorward.errors import NotApproved
+from doorward.gate.authorizer import Authorizer
+from doorward.gate.executor import Executor
+from doorward.gate.slots import NestedPlace, Place
+from doorward.model import KEEPER, Admitted, ApprovalTerms, Call, Caller, Request
+from doorward.recipes.policy import Policy
+from doorward.settings import Settings
+from doorward.store.sqlite import Statement
+
+
+class Parked(Exception):
+    """The call waits for approval: the approval, the statement that stores it, and the rule that requires it."""
+
+    def __init__(self, approval: Approval, store: Statement, rule: str) -> None:
+        super().__init__(approval.id)
+        self.approval = approval
+        self.store = store
+        self.rule = rule
+
+
+class SettledApproval(msgspec.Struct, frozen=True):
+    """An approval that was granted for exactly this call and is about to be used."""
+
+    id: str
+    effect: bytes | None
+    """The effect that people approved, when it was previewed."""
+    use: Statement
+    """Marks the approval as used. Stored together with the start of the call."""
+
+
+class Approver:
+    def __init__(self, approvals: Approvals, authorizer: Authorizer, executor: Executor, settings: Settings) -> None:
+        self._approvals = approvals
+        self._authorizer = authorizer
+        self._executor = executor
+        self._settings = settings.approvals
+
+    def required(self, call: Call, policy: Policy | None) -> ApprovalTerms | None:
+        return self._authorizer.terms(call.caller, policy, call.command)
+
+    async def find(self, caller: Caller, request: Request) -> Approval:
+        """Find the approval that a request's ticket names. Only the caller who asked for it may use it."""
+        approval = await self._approvals.find(caller.tenant, request.ticket)
+        if (approval.caller, approval.kind, approval.behalf) != (caller.id, caller.kind, caller.on_behalf_of):
+            raise NotApproved("This ticket belongs to another caller.", hint=_owner_hint(approval, caller))
+        return approval
+
+    async def park(self, admitted: Admitted, place: Place | NestedPlace, terms: ApprovalTerms) -> Parked:
+        """Make the approval request, with a preview of the call's effect where the command can give one."""
+        preview: Foreseen | None = None
+        if self._settings.foresee:
+            if not place.taken_at_once():
+                await place.turn()
+            limited = msgspec.structs.replace(admitted, timeout=min(admitted.timeout, self._settings.foresee_seconds))
+            preview = await self._executor.preview_for_approval(limited)
+        call = admitted.call
+        rule = terms.rule or f"recipe: requireApproval {call.command.name}"
+        return Parked(*self._approvals.prepare(call, _binding(call), terms, preview), rule)
+
+    async def settle(self, call: Call, terms: ApprovalTerms | None, ticket: Approval) -> SettledApproval:
+        """Accept the ticket when it was approved for exactly this call, by enough people for today's terms."""
+        effect = await self._approvals.effect(ticket)
+        if terms is not None and not self._approvals.satisfies(ticket, terms):
+            raise NotApproved(
+                "The recipe now requires other approvers, or more of them, than approved this.",
+                hint="Run the call again without the ticket.",
+            )
+        return SettledApproval(ticket.id, effect, self._approvals.spend(ticket, _binding(call), call.id))
+
+
+def _binding(call: Call) -> str:
+    """What an approval is bound to: the call's digest, in this very folder and not in another one at the same path."""
+    try:
+        folder = os.stat(call.workspace)
+    except OSError as error:
+        raise NotApproved(f"The workspace {call.workspace} does not exist.") from error
+    return f"{call.digest}:{folder.st_dev}:{folder.st_ino}"
+
+
+def _owner_hint(approval: Approval, caller: Caller) -> str:
+    """How to use a ticket of the keeper's: it resumes its own work."""
+    if approval.caller == KEEPER and approval.behalf == caller.id:
+        return "It belongs to the keeper: call agent/ask (doorward_agent) with its session and this ticket."
+    return ""

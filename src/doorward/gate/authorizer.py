@@ -1,0 +1,182 @@
+"""Step 3: authorize the call by the room's recipe and the caller's own access.
+
+`Authorizer.rule` alone decides: the list of offered commands, `explain` and the gate all use it.
+"""
+
+from __future__ import annotations
+
+from doorward.command import Command
+from doorward.errors import NotPermitted
+from doorward.facts import Tier
+from doorward.model import ApprovalTerms, Call, Caller, Ruling
+from doorward.recipes.book import RecipeBook
+from doorward.recipes.policy import Policy, not_to_be_taken_back, terms
+from doorward.registry import Registry
+from doorward.rooms.people import LOCAL
+from doorward.rooms.rooms import Rooms
+
+_NO_SUCH_ROOM = "house: no such room"
+_MOST_NAMED = 10
+_KEEPER_ASKS = "house: the keeper asks before what cannot be undone"
+
+
+class Authorizer:
+    def __init__(self, rooms: Rooms, recipes: RecipeBook, registry: Registry, patience: float = 600.0) -> None:
+        """`patience`: how many seconds a person has to approve what the keeper wants to do."""
+        self._patience = patience
+        self._rooms = rooms
+        self._recipes = recipes
+        self._registry = registry
+
+    def rule(self, caller: Caller, room: str, command: Command) -> Ruling:
+        """Whether this caller may run this command in this room, whatever its parameters, and the rule that decides."""
+        return self._rule(caller, room, command, self.policy(caller, room) if room else None)
+
+    def would_rule(self, caller: Caller, command: Command, policy: Policy) -> Ruling:
+        """The ruling for a member of a room under this policy. For previews of recipes; the gate never uses it."""
+        return self._anywhere(caller, command) or policy.rule(command)
+
+    def _rule(self, caller: Caller, room: str, command: Command, policy: Policy | None) -> Ruling:
+        denied = self._anywhere(caller, command)
+        if denied is not None:
+            return denied
+        if not room:
+            return self._outside_rooms(caller, command)
+        barred = self.barred(caller, room)
+        if barred is not None:
+            return barred
+        if policy is None:
+            return _denied(
+                f"room {room}: its recipe is missing",
+                f"The recipe of room {room!r} is missing, so nothing is allowed in the room.",
+            )
+        return policy.rule(command)
+
+    @staticmethod
+    def _anywhere(caller: Caller, command: Command) -> Ruling | None:
+        """The denial that applies in every room and under every recipe, or None."""
+        facts = command.facts
+        if facts.humans_only and caller.kind != "human":
+            return _denied("house: only people", f"Only a person may run {command.name}. You are {caller.as_whom}.")
+        if facts.thinks and (caller.keeper or caller.persona):
+            reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
+            return _denied("house: personas and the keeper do not ask the keeper", reason)
+        if command.withheld:
+            return _denied("house: withheld", command.withheld)
+        if facts.house_wide and caller.tenant != LOCAL:
+            return _denied(
+                "house: its own tenant",
+                f"{command.name} concerns the whole server. Only members of the tenant {LOCAL!r} may run it.",
+            )
+        if caller.access < facts.access:
+            return _denied(
+                f"access: {command.name} needs {facts.access.label}",
+                f"{command.name} needs {facts.access.label} access. You have {caller.access.label}.",
+            )
+        return None
+
+    def might(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
+        """Whether room and recipe would let this caller run a command of that name and tier."""
+        if not room:
+            return _acts_anywhere(caller)
+        policy = self.policy(caller, room)
+        return self.barred(caller, room) is None and policy is not None and policy.names(name, tier)
+
+    def offered(self, caller: Caller, room: str) -> list[Command]:
+        """Exactly the commands that `rule` allows."""
+        policy = self.policy(caller, room) if room else None
+        return [command for command in self._registry if self._rule(caller, room, command, policy).allowed]
+
+    def command(self, name: str) -> Command:
+        return self._registry[name]
+
+    def authorize(self, call: Call) -> tuple[Ruling, Policy | None]:
+        """The ruling on a call with its parameters, and the policy that made it. Raises NotPermitted on denial."""
+        policy = self.policy(call.caller, call.room) if call.room else None
+        ruling = self._rule(call.caller, call.room, call.command, policy)
+        if ruling.allowed and policy is not None:
+            narrowed = policy.check_params(call.command, call.params)
+            ruling = ruling if narrowed.allowed else narrowed
+        if not ruling.allowed:
+            reason = self.with_rooms(call.caller, ruling) if ruling.rule == _NO_SUCH_ROOM else ruling.reason
+            raise NotPermitted(reason, rule=ruling.rule, hint=self._why(call))
+        return ruling, policy
+
+    def terms(self, caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
+        """The approval that this caller needs: by the recipe, by the command itself, or because it is the keeper.
+
+        The keeper needs a person's approval for everything that cannot be undone. Outside rooms there are no owners and
+        admins to decide, so the person it acts for decides.
+        """
+        asked = terms(policy, command, caller.kind)
+        if not caller.keeper:
+            return asked
+        if asked is None and not_to_be_taken_back(command):
+            asked = ApprovalTerms(timeout_seconds=self._patience, rule=_KEEPER_ASKS)
+        if asked is not None and policy is None:
+            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=_KEEPER_ASKS)
+        return asked
+
+    def ruled(self, caller: Caller, room: str, command: Command) -> Ruling:
+        """The ruling for people to read: for an unknown room it lists the rooms that exist."""
+        ruling = self.rule(caller, room, command)
+        if ruling.rule != _NO_SUCH_ROOM:
+            return ruling
+        return _denied(ruling.rule, self.with_rooms(caller, ruling))
+
+    def with_rooms(self, caller: Caller, barred: Ruling) -> str:
+        """Why a room is closed to a caller, and which rooms are open. `rule` runs too often to list them."""
+        seen = (one.id for one in self._rooms.of(caller.tenant) if one.seen_by(caller))
+        names = sorted(room for room in seen if self.barred(caller, room) is None)
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return f"{barred.reason} Your rooms: {', '.join(names[:_MOST_NAMED]) or 'none'}{more}."
+
+    def policy(self, caller: Caller, room: str) -> Policy | None:
+        found = self._rooms.get(caller.tenant, room)
+        return self._recipes.policy(found.recipe) if found is not None else None
+
+    def barred(self, caller: Caller, room: str) -> Ruling | None:
+        """The denial when the room itself is closed to this caller, or None."""
+        found = self._rooms.get(caller.tenant, room)
+        if found is None or not caller.reaches(room):
+            return _denied(_NO_SUCH_ROOM, f"You have no room {room[:80]!r}.")
+        if found.archived:
+            return _denied(f"room {room}: archived", f"The room {room!r} is archived. Nothing runs in it.")
+        if found.member(caller) is None or (caller.persona and caller.id not in found.members):
+            return _denied(
+                f"room {room}: members only",
+                f"You are not a member of room {room!r}. Its owner can add you.",
+            )
+        if caller.persona and caller.on_behalf_of not in found.members:
+            return _denied(
+                f"room {room}: members only",
+                f"{caller.on_behalf_of}, for whom you act, is no longer a member of room {room!r}.",
+            )
+        return None
+
+    def require_room(self, caller: Caller, room: str) -> None:
+        """Refuse a room that is closed to this caller, with the sentence that any call there would get."""
+        barred = self.barred(caller, room)
+        if barred is not None:
+            raise NotPermitted(self.with_rooms(caller, barred), rule=barred.rule)
+
+    @staticmethod
+    def _outside_rooms(caller: Caller, command: Command) -> Ruling:
+        if not _acts_anywhere(caller):
+            who = {"ai": "agents act", "service": "programs act"}.get(caller.kind, "this token acts")
+            return _denied("house: agents act in rooms", f"Name a room to run {command.name}: {who} only in rooms.")
+        who = "the keeper, for a person" if caller.keeper else "a person"
+        return Ruling(True, f"house: {who} with {caller.access.label} access")
+
+    @staticmethod
+    def _why(call: Call) -> str:
+        return f"To see the rule: doorward explain --room {call.room[:80]} {call.command.name}" if call.room else ""
+
+
+def _acts_anywhere(caller: Caller) -> bool:
+    """Whether the caller may act outside rooms: people, and the keeper on behalf of a person."""
+    return caller.personal and caller.rooms is None
+
+
+def _denied(rule: str, reason: str) -> Ruling:
+    return Ruling(False, rule, reason)

@@ -1,0 +1,164 @@
+"""Step 8: run a permitted call. The only place that calls a command's functions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from types import CoroutineType
+from typing import Any
+
+import msgspec
+
+from doorward.command import Foreseen, as_builtins
+from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
+from doorward.executions.execution import Execution, State, Unanswered
+from doorward.gate.deadlines import Deadlines, TimeLimit
+from doorward.logs import SECRETS
+from doorward.model import Admitted, Permit
+
+log = logging.getLogger(__name__)
+
+ContextFor = Callable[[Admitted, Execution | None], Any]
+"""Makes the context that a command gets. Without an execution, the command only previews its effect."""
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How the command itself ended: with a result or an error."""
+
+    result: Any = None
+    error: DoorwardError | None = None
+    cancelled: bool = False
+    """Whether the call, or the task that ran it, was cancelled."""
+
+    @property
+    def state(self) -> State:
+        """The final state of the execution."""
+        if self.error is None:
+            return "completed"
+        if self.cancelled or isinstance(self.error, Cancelled):
+            return "cancelled"
+        return "timed_out" if isinstance(self.error, TimedOut) else "failed"
+
+
+class Executor:
+    """Runs commands, each within its time limit."""
+
+    def __init__(self, context_for: ContextFor) -> None:
+        self._context_for = context_for
+        self._deadlines = Deadlines()
+
+    async def execute(self, permit: Permit, execution: Execution) -> Ending:
+        """Run the permitted command. Never raises; a cancelled task ends as Cancelled."""
+        call = permit.call
+        work = call.command(self._context_for(permit, execution), call.params)
+        ending = await self._within_time(permit, work, task=execution.task)
+        if ending.cancelled and execution.cancelled_by:
+            by = Cancelled(f"{call.command.name} was cancelled by {execution.cancelled_by}.")
+            return Ending(error=by, cancelled=True)
+        if execution.unanswered is not None and isinstance(ending.error, TimedOut):
+            return Ending(error=_question_expired(permit, execution.unanswered))
+        return ending
+
+    async def preview(self, admitted: Admitted) -> Ending:
+        """Preview the effect of a call for a dry run. Changes nothing."""
+        call = admitted.call
+        if call.command.effect is None:
+            raise TypeError(f"{call.command.name} cannot preview its effect")
+        arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
+        return await self._within_time(admitted, call.command.effect(self._context_for(admitted, None), **arguments))
+
+    async def preview_for_approval(self, admitted: Admitted) -> Foreseen | None:
+        """Preview the effect of a call for its approvers. Changes nothing. None when the effect cannot be known."""
+        call = admitted.call
+        if call.command.foresee is None:
+            return None
+        arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
+        work = call.command.foresee(self._context_for(admitted, None), **arguments)
+        ending = await self._within_time(admitted, work, lambda foreseen: foreseen)
+        if ending.cancelled:
+            raise asyncio.CancelledError
+        if ending.error is not None:
+            return Foreseen(None, f"The effect could not be previewed: {ending.error.message}")
+        return msgspec.convert(ending.result, Foreseen | None)
+
+    async def _within_time(
+        self,
+        admitted: Admitted,
+        work: Awaitable[Any],
+        shape: Callable[[Any], Any] = as_builtins,
+        task: asyncio.Task[Any] | None = None,
+    ) -> Ending:
+        call = admitted.call
+        limit: TimeLimit | None = None
+        try:
+            if type(work) is CoroutineType:
+                work = _StartedCoroutine(work)
+                if work.is_done:
+                    return Ending(shape(work.result))
+            with TimeLimit(self._deadlines, task or _this_task(), admitted.timeout) as limit:
+                return Ending(shape(await work))
+        except DoorwardError as error:
+            return Ending(error=error)
+        except asyncio.CancelledError:
+            return Ending(error=Cancelled(f"{call.command.name} was cancelled."), cancelled=True)
+        except Exception:
+            if limit is not None and limit.expired:
+                return Ending(
+                    error=TimedOut(f"{call.command.name} was stopped at its time limit of {admitted.timeout:g} s.")
+                )
+            log.exception("call %s (%s) broke", call.id, call.command.name, extra={SECRETS: call.secrets})
+            return Ending(
+                error=Broken(
+                    f"{call.command.name} failed because of a defect in Doorward. The log has details under {call.id}."
+                )
+            )
+
+
+def _question_expired(permit: Permit, question: Unanswered) -> TimedOut:
+    seconds = min(permit.timeout, question.seconds)
+    return TimedOut(
+        f"{permit.call.command.name} was stopped at its time limit of {seconds:g} s while the server"
+        f" {question.server} waited for an answer to a question.",
+        hint="`doorward approvals questions` lists questions that wait. A larger timeoutSeconds in the server's entry"
+        " gives people more time.",
+    )
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("a command must run in a task, so that it can be cancelled")
+    return task
+
+
+class _StartedCoroutine:
+    """A coroutine whose first step has run. Most lookups finish in that step and so need no timer, which would cost
+    more than the rest of the call."""
+
+    __slots__ = ("_awaited", "_work", "is_done", "result")
+
+    def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._work = work
+        self._awaited: Any = None
+        self.is_done = False
+        self.result: Any = None
+        try:
+            self._awaited = work.send(None)
+        except StopIteration as end:
+            self.is_done = True
+            self.result = end.value
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        """Run the rest. Exceptions from outside, cancellation included, are passed on to the coroutine."""
+        awaited = self._awaited
+        while True:
+            try:
+                try:
+                    given = yield awaited
+                except BaseException as error:  # noqa: BLE001 - the coroutine handles it
+                    awaited = self._work.throw(error)
+                else:
+                    awaited = self._work.send(given)
+            except StopIteration as end:
+                return end.value

@@ -1,0 +1,21 @@
+"""One request on its way through the gate: where it came from, and how far it got."""
+
+from __future__ import annotations
+
+from doorward.executions.execution import Execution
+from doorward.executions.notices import Watch
+from doorward.model import Call, Caller, Request
+
+
+class Progress:
+    __slots__ = ("call", "caller", "parent", "previewing", "request", "watch")
+
+    def __init__(self, request: Request, watch: Watch | None = None, parent: Execution | None = None) -> None:
+        self.request = request
+        self.watch = watch
+        self.parent = parent
+        """The call that this one is nested in, if any."""
+        self.caller: Caller | None = None
+        self.call: Call | None = None
+        self.previewing = False
+        """Whether its effect is being previewed, which may run a program on a copy of the workspace."""

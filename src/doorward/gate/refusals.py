@@ -1,0 +1,60 @@
+"""Requests that do not run: refused, or parked until a person approves them. Both leave a record."""
+
+from __future__ import annotations
+
+from doorward.errors import LedgerUnavailable, Looping, Refused
+from doorward.gate import outcomes
+from doorward.gate.approver import Parked
+from doorward.gate.progress import Progress
+from doorward.gate.publisher import Publisher
+from doorward.gate.recorder import Recorder
+from doorward.gate.resolver import Resolver
+from doorward.model import Outcome
+
+
+class Refusals:
+    def __init__(self, recorder: Recorder, publisher: Publisher, resolver: Resolver) -> None:
+        self._recorder = recorder
+        self._publisher = publisher
+        self._resolver = resolver
+
+    async def refuse(self, progress: Progress, refusal: Refused) -> Outcome:
+        request, caller, call = progress.request, progress.caller, progress.call
+        try:
+            await self._recorder.refused(
+                request,
+                caller,
+                call,
+                status="refused",
+                code=refusal.code,
+                note="" if isinstance(refusal, Looping) else refusal.message,  # a loop's message quotes a result
+                rule=refusal.rule,
+                approval=request.ticket[:64],
+            )
+        except LedgerUnavailable as error:
+            refusal = error
+        outcome = outcomes.refused(refusal, call, self._resolver.named(caller, request, refusal))
+        if call is not None and not isinstance(refusal, LedgerUnavailable):
+            self._publisher.answered(call, outcome, 0.0)
+        return outcome
+
+    async def park(self, progress: Progress, parked: Parked) -> Outcome:
+        approval, call = parked.approval, progress.call
+        if call is None:
+            raise TypeError("only a resolved call can be parked")
+        try:
+            await self._recorder.refused(
+                progress.request,
+                progress.caller,
+                call,
+                parked.store,
+                status="parked",
+                code="approval_needed",
+                note=outcomes.waiting(approval),
+                rule=parked.rule,
+                approval=approval.id,
+            )
+        except LedgerUnavailable as error:
+            return outcomes.refused(error, call, progress.request)
+        self._publisher.parked(approval)
+        return outcomes.parked(call.id, approval, parked.rule)
