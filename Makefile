@@ -7,6 +7,8 @@ BIN := .venv/bin
 UV_VERSION := 0.13.7
 PEERS := fastmcp mcp-proxy
 DATA := bfcl-eval
+CONSOLE := src/doorward/doors/console/static
+TSC := $(BIN)/node .venv/node/node_modules/typescript/bin/tsc
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock"
 
@@ -22,11 +24,13 @@ run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where
 test: .venv/ready .venv/node/ready bubblewrap chromium compiled lint ## set up and run every check and every test
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-lint: .venv/ready ## style, types, layers, generated docs
+lint: .venv/ready .venv/node/ready ## style, types, layers, generated docs
 	@$(BIN)/ruff check src tests bench docs examples
 	@$(BIN)/ruff format --check src tests bench docs examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@if test -e .venv/node/ready; then for part in . lib; do $(TSC) -p $(CONSOLE)/$$part || exit 1; done; \
+	else echo "The console's JavaScript was NOT type-checked: TypeScript is not installed (see above)." >&2; fi
 
 conformance: .venv/ready .venv/node/ready ## run the official MCP conformance suite against Doorward, and sum up
 	@PYTHONPATH=tests $(BIN)/python tests/conformance/conform.py

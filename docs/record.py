@@ -1,7 +1,7 @@
-"""Records terminal sessions for the documents: what is typed is typed into a real `doorward` on a real terminal.
+"""Records terminal sessions for the documentation with a real `doorward` on a real terminal.
 
-`make recording` writes `docs/recordings` anew; a test records again and compares, so that what they show stays true.
-The terminal is one that cannot move its cursor, so the recording is plain text, in the order in which it was written.
+`make recording` rewrites `docs/recordings`. A test records again and compares, so the recordings stay true. The
+terminal cannot move its cursor, so a recording is plain text in the order of output.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_with_nothing_said_the_exit_code_says_so(server: Server, shared: Doorwar
 def test_a_room_that_is_not_there_is_named_with_those_that_are(server: Server, shared: Doorward) -> None:
     ended = shared("chat", "nowhere", stdin="hello\n")
     assert ended.code == 3
-    assert "There is no room 'nowhere' that you are a member of; yours: general, hall." in ended.err
+    assert "There is no room 'nowhere' that you are a member of. Your rooms: general, hall." in ended.err
 
 
 def test_without_a_server_the_house_is_opened_and_an_ai_answers(doorward: Doorward) -> None:

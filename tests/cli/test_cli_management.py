@@ -68,7 +68,7 @@ class TestRoomsAndRecipes:
     def test_an_unknown_recipe_names_those_there_are(self, shared: Doorward) -> None:
         ended = shared("rooms", "create", "lab", "--recipe=reserch")
         assert ended.code == 1
-        assert "There is no recipe 'reserch'; there are: admin, casual-chat, " in ended.json["message"]
+        assert "There is no recipe 'reserch'. Recipes: admin, casual-chat, " in ended.json["message"]
 
     def test_a_recipe_is_checked_put_shown_and_removed(self, doorward: Doorward) -> None:
         file = doorward.folder / "quiet.json"

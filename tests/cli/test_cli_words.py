@@ -50,7 +50,7 @@ def test_words_behind_a_program_are_its_arguments(shared: Doorward, words: list[
         (["shell/ls", "--color=always"], "there is no option '--color'"),
         (["shell/sort", "--compress-prog=sh", "notes.txt"], "there is no option '--compress-prog'"),
         (["shell/find", ".", "-exec", "id", ";"], "there is no option '-exec'"),
-        (["shell/sudo", "id"], "There is no command 'shell/sudo'"),
+        (["shell/sudo", "id"], "Unknown command 'shell/sudo'"),
         (["data/list", "rooms"], "Parameters are written --key=value"),
         (["shell/head", "--", "--json"], "cannot open"),
     ],

@@ -299,7 +299,11 @@ async def test_what_a_server_of_the_newer_era_wants_to_know_is_found_out_and_sen
     [
         ({"resultType": "input_required"}, Unreachable, "does not say which"),
         ({"resultType": "input_required", "inputRequests": [1]}, Unreachable, "sent invalid `inputRequests`"),
-        ({"resultType": "input_required", "inputRequests": {"a": {"method": 1}}}, Unreachable, "an invalid input request"),
+        (
+            {"resultType": "input_required", "inputRequests": {"a": {"method": 1}}},
+            Unreachable,
+            "an invalid input request",
+        ),
         ({"resultType": "input_required", "requestState": 7}, Unreachable, "valid: a text"),
         ({"resultType": "riddle"}, Unreachable, "unknown result type 'riddle'"),
         (

@@ -85,7 +85,10 @@ def test_ordinary_words_are_not(text):
         ({"inputSchema": {"anyOf": [{"description": "x\u200b"}]}}, "the description of parameter"),
         ({"outputSchema": {"properties": {"a": {"description": "x\u200b"}}}}, "the description of result a"),
         ({"inputSchema": {"properties": {"ssh_key": {}}}}, "parameter ssh_key has a name that asks"),
-        ({"inputSchema": {"properties": {"a": {"properties": {"password": {}}}}}}, "parameter a password has a name that asks"),
+        (
+            {"inputSchema": {"properties": {"a": {"properties": {"password": {}}}}}},
+            "parameter a password has a name that asks",
+        ),
     ],
 )
 def test_every_place_that_a_model_reads_is_looked_at(whole, place):

@@ -243,11 +243,11 @@ async def create_token(
     if owner.id != ctx.caller.id and ctx.caller.access < Access.ROOT:
         raise BadParams("Only root may create tokens for other users.")
     if kind != "human" and (named := ctx.house.people.get(owner.tenant, name)) and named.kind == "human":
-        raise BadParams(f"{name!r} is the name of a person. An agent cannot use it.")
+        raise BadParams(f"{name!r} is a person. Choose another name for the agent.")
     if kind != "human" and ctx.house.personas.get(owner.tenant, name) is not None:
-        raise BadParams(f"{name!r} is the name of a persona. Another agent cannot use it.")
+        raise BadParams(f"{name!r} is a persona. Choose another name for the agent.")
     if kind != "human" and name == KEEPER:
-        raise BadParams(f"{KEEPER!r} is the name of the keeper. Another agent cannot use it.")
+        raise BadParams(f"{KEEPER!r} is the keeper. Choose another name for the agent.")
     for room in rooms or ():
         found = ctx.house.rooms.known(owner.tenant, room)
         if found.direct and owner.id not in found.members:

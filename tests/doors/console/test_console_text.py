@@ -90,7 +90,10 @@ def test_a_link_leads_to_the_web_only_and_shows_where(marked: list[Any]) -> None
 
 def test_what_hides_or_turns_text_about_is_written_out() -> None:
     given = f"a{RLO}b\x1b[31m\u200bc\td\ne 👩\u200d🚀"
-    flat, lines = asked(("lib/escape-invisible.js", "escapeInvisible", [given]), ("lib/escape-invisible.js", "escapeInvisible", [given, True]))
+    flat, lines = asked(
+        ("lib/escape-invisible.js", "escapeInvisible", [given]),
+        ("lib/escape-invisible.js", "escapeInvisible", [given, True]),
+    )
     assert flat == "a‹U+202E›b‹U+001B›[31m‹U+200B›c\td‹U+000A›e 👩\u200d🚀"
     assert "d\ne" in lines
 
@@ -112,7 +115,8 @@ def test_the_console_writes_out_every_character_that_the_terminal_does() -> None
     known = [code for code in (*range(0x20000), *range(0xE0000, 0xE0200)) if unicodedata.category(chr(code)) != "Cn"]
     assert {code for code in known if visible(chr(code)) != chr(code)} == set(json.loads(done.stdout)) & {*known}
     unassigned, emoji = asked(
-        ("lib/escape-invisible.js", "escapeInvisible", ["\u0378"]), ("lib/escape-invisible.js", "escapeInvisible", ["\u2764\ufe0f a\ufe0f"])
+        ("lib/escape-invisible.js", "escapeInvisible", ["\u0378"]),
+        ("lib/escape-invisible.js", "escapeInvisible", ["\u2764\ufe0f a\ufe0f"]),
     )
     assert (unassigned, emoji) == ("‹U+0378›", "\u2764\ufe0f a‹U+FE0F›")
 

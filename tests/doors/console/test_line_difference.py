@@ -27,7 +27,9 @@ CASES = [
 
 def test_the_difference_of_two_texts_is_the_lines_that_come_and_go() -> None:
     asked = [{"module": "lib/diff.js", "call": "computeDiff", "given": [old, new]} for old, new, _ in CASES]
-    asked.append({"module": "lib/diff.js", "call": "computeDiff", "given": ["\n".join(LONG), "\n".join(reversed(LONG))]})
+    asked.append(
+        {"module": "lib/diff.js", "call": "computeDiff", "given": ["\n".join(LONG), "\n".join(reversed(LONG))]}
+    )
     lines = "".join(json.dumps(one) + "\n" for one in asked)
     ended = subprocess.run(
         [str(NODE), str(RUNNER), str(STATIC)], input=lines, capture_output=True, text=True, timeout=PATIENCE, check=True

@@ -208,11 +208,21 @@ def test_a_schema_that_cannot_end_is_left_to_json(ask):
 
 def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
     written = ask(
-        "lib/output-buffer.js", "appendOutput", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "ab", 10_000
+        "lib/output-buffer.js",
+        "appendOutput",
+        {"blocks": [], "dropped": 0, "length": 0, "next": 0},
+        "stdout",
+        "ab",
+        10_000,
     )
     for number in range(10):
         written = ask(
-            "lib/output-buffer.js", "appendOutput", written, "stderr" if number % 2 else "stdout", "x" * 2_999 + "😀", 10_000
+            "lib/output-buffer.js",
+            "appendOutput",
+            written,
+            "stderr" if number % 2 else "stdout",
+            "x" * 2_999 + "😀",
+            10_000,
         )
     shown = "".join(block["text"] for block in written["blocks"])
     assert written["dropped"] + len(shown.encode("utf-16-le")) // 2 == written["length"] == 2 + 10 * 3_001
@@ -222,7 +232,9 @@ def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
 
 
 def test_streams_are_not_mixed_up(ask):
-    written = ask("lib/output-buffer.js", "appendOutput", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "a")
+    written = ask(
+        "lib/output-buffer.js", "appendOutput", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "a"
+    )
     written = ask("lib/output-buffer.js", "appendOutput", written, "stderr", "b")
     written = ask("lib/output-buffer.js", "appendOutput", written, "stderr", "c")
     assert [(block["stream"], block["text"]) for block in written["blocks"]] == [("stdout", "a"), ("stderr", "bc")]

@@ -43,7 +43,7 @@ async def test_resources_are_listed_under_the_name_of_their_server(web: Web):
         f"mcp://{id}/note:///{name}" for id in ("notes", "strict") for name in ("one", "two")
     }
     words = (
-        "From the MCP server notes, in that server's own words:\n\\u202ewords\n(Doorward warns: its description holds"
+        "From the MCP server notes, in that server's own words:\n\\u202ewords\n(Doorward warns: its description contains"
     )
     assert found[ONE].pop("description").startswith(words)
     assert found[ONE] == {"uri": ONE, "name": "notes_one"}
@@ -110,7 +110,7 @@ async def test_prompts_come_from_their_server_and_never_in_place_of_our_own(web:
     missing = await web.ask("prompts/get", {"name": "notes_greet"})
     assert (missing.error["code"], missing.error["data"]["code"]) == (-32602, "bad_params")
     odd = await web.ask("prompts/get", {"name": "notes_use"})
-    assert "that has the role 'wizard'; valid: the role user or assistant" in odd.error["message"]
+    assert "has the role 'wizard'; valid: the role user or assistant" in odd.error["message"]
 
 
 async def test_models_read_what_they_are_given_links_to_with_a_tool(house: McpHouse, web: Web):

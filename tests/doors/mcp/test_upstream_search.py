@@ -75,7 +75,7 @@ async def test_a_search_within_a_namespace_finds_nothing_of_another(web: Web):
     assert "mcp/books/blocks" in everything
     assert all(name.startswith("mcp/books/") for name in everything)
     wrong = (await web.call("search_commands", query="sums", namespace="mcp/nobody")).result
-    assert "There is no namespace 'mcp/nobody' for you here; there are: help, mcp, mcp/books, mcp/notes." in str(wrong)
+    assert "There is no namespace 'mcp/nobody' for you here. Namespaces: help, mcp, mcp/books, mcp/notes." in str(wrong)
     first, second = [
         (await web.call("search_commands", namespace="mcp/books", limit=10, offset=offset)).result["structuredContent"]
         for offset in (0, 10)

@@ -183,7 +183,7 @@ def test_the_last_line_is_answered_also_when_it_is_no_request(doorward: Doorward
     [
         (["--room", "nowhere"], "not_found", "There is no room 'nowhere'; there are: general."),
         (["--room", ""], "bad_params", "An agent needs a room; name one with --room."),
-        (["--as", "owner"], "bad_params", "'owner' is the name of a person. An agent cannot use it."),
+        (["--as", "owner"], "bad_params", "'owner' is a person. Choose another name for the agent."),
         (["--as", "No Name"], "bad_params", "An agent is named with 1 to 63 small letters"),
     ],
 )

@@ -3,10 +3,10 @@
 
 import { createDraft, fieldKindAt, isEqual, listAlternatives, MISSING, resolveSchema } from "./schema.js";
 
-/** @typedef {(sentence: string) => any} Fail reports what is fail with a field, and returns MISSING */
+/** @typedef {(sentence: string) => any} Fail reports what is wrong with a field, and returns MISSING */
 
 /**
- * Read a whole form. `problems` says what is fail, by the path of the field.
+ * Read a whole form. `problems` says what is wrong, by the path of the field.
  *
  * @param {any} schema
  * @param {any} draft
@@ -21,6 +21,15 @@ export function readForm(schema, draft, root, secret = []) {
   return { value, problems };
 }
 
+/**
+ * @param {Schema} schema
+ * @param {any} draft
+ * @param {Schema} root
+ * @param {string} path
+ * @param {Record<string, string>} problems
+ * @param {string[]} secret
+ * @param {number} depth
+ */
 function readObject(schema, draft, root, path, problems, secret, depth) {
   const value = {};
   const required = schema.required ?? [];
@@ -37,10 +46,22 @@ function define(object, name, value) {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
+/**
+ * @param {any} schema
+ * @param {any} draft
+ * @param {Schema} root
+ * @param {string} path
+ * @param {Record<string, string>} problems
+ * @param {boolean} required
+ * @param {string} name
+ * @param {string[]} secret
+ * @param {number} depth
+ * @returns {any}
+ */
 function readField(schema, draft, root, path, problems, required, name, secret, depth) {
-  const { schema: beside, alternatives: all, nullable } = listAlternatives(schema, root);
-  const one = { ...beside, ...all[0] };
-  const fail = (sentence) => {
+  const { schema: common, alternatives: all, nullable } = listAlternatives(schema, root);
+  const one = { ...common, ...all[0] };
+  const fail = (/** @type {string} */ sentence) => {
     problems[path] = sentence;
     return MISSING;
   };
@@ -74,19 +95,19 @@ function readField(schema, draft, root, path, problems, required, name, secret, 
       return draft === "" && !required ? MISSING : readText(one, draft, fail);
     case "list": {
       if (!draft.length && !required) return MISSING;
-      const items = draft.map((item, at) => readField(one.items, item, root, `${path}.${at}`, problems, true, name, secret,
+      const items = draft.map((/** @type {any} */ item, /** @type {number} */ at) => readField(one.items, item, root, `${path}.${at}`, problems, true, name, secret,
         depth + 1));
       if (one.minItems !== undefined &&
         items.length < one.minItems) return fail(`At least ${one.minItems} items; given ${items.length}.`);
       if (one.maxItems !== undefined &&
         items.length > one.maxItems) return fail(`At most ${one.maxItems} items; given ${items.length}.`);
-      return items.map((item) => (item === MISSING ? null : item));
+      return items.map((/** @type {any} */ item) => (item === MISSING ? null : item));
     }
     case "map": {
       if (!draft.length && !required) return MISSING;
       /** @type {Record<string, any>} */
       const value = {};
-      draft.forEach((entry, at) => {
+      draft.forEach((/** @type {{key: string, draft: any}} */ entry, /** @type {number} */ at) => {
         const place = `${path}.${at}`;
         if (entry.key === "") problems[place] = "Enter a name.";
         else if (Object.hasOwn(value, entry.key)) problems[place] = `${entry.key} is already in the list.`;

@@ -59,7 +59,7 @@ export function useLoad(load, depends = []) {
   return { ...state, reload, setData };
 }
 
-const resolve = (next, before) => (typeof next === "function" ? next(before) : next);
+const resolve = (/** @type {any} */ next, /** @type {any} */ before) => (typeof next === "function" ? next(before) : next);
 
 const DEBOUNCE = 150;
 

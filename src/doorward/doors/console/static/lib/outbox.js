@@ -124,7 +124,7 @@ function postpone({ key, room, tries }, problem) {
 
 /**
  * Whether another attempt may succeed: the message was lost and not refused, the sender is logged out for the moment, or
- * nobody is left to be told that it came too fast.
+ * it was rate-limited and no caller waits for the response.
  *
  * @param {any} problem
  * @param {OutboxEntry} entry

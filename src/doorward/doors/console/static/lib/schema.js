@@ -25,12 +25,12 @@ export function resolveSchema(schema, root, depth = 0) {
   /** @type {Schema} */
   let found = schema;
   if (typeof schema.$ref === "string") {
-    const { $ref, ...beside } = schema;
-    found = { ...resolveSchema(followRef(root, $ref), root, depth + 1), ...beside };
+    const { $ref, ...common } = schema;
+    found = { ...resolveSchema(followRef(root, $ref), root, depth + 1), ...common };
   }
   if (Array.isArray(found.allOf)) {
-    const { allOf, ...beside } = found;
-    found = allOf.map((one) => resolveSchema(one, root, depth + 1)).reduce(mergeSchemas, beside);
+    const { allOf, ...common } = found;
+    found = allOf.map((one) => resolveSchema(one, root, depth + 1)).reduce(mergeSchemas, common);
   }
   return found;
 }
@@ -65,15 +65,16 @@ function mergeSchemas(one, other) {
  */
 export function listAlternatives(schema, root) {
   const whole = resolveSchema(schema, root);
-  const { anyOf, oneOf, ...beside } = whole;
+  const { anyOf, oneOf, ...common } = whole;
   const given = anyOf ?? oneOf;
+  /** @type {Schema[]} */
   const found = given
-    ? given.map((one) => resolveSchema(one, root))
+    ? given.map((/** @type {any} */ one) => resolveSchema(one, root))
     : Array.isArray(whole.type)
-      ? whole.type.map((type) => ({ ...beside, type }))
+      ? whole.type.map((/** @type {string} */ type) => ({ ...common, type }))
       : [whole];
-  const isNull = (one) => one.type === "null" || (Object.hasOwn(one, "const") && one.const === null && !one.impossible);
-  return { schema: beside, alternatives: found.filter((one) => !isNull(one)), nullable: found.some(isNull) };
+  const isNull = (/** @type {Schema} */ one) => one.type === "null" || (Object.hasOwn(one, "const") && one.const === null && !one.impossible);
+  return { schema: common, alternatives: found.filter((one) => !isNull(one)), nullable: found.some(isNull) };
 }
 
 /**
@@ -83,6 +84,7 @@ export function listAlternatives(schema, root) {
  * @param {Schema} root
  * @param {string} [name]
  * @param {string[]} [secret] names of secret parameters
+ * @returns {string}
  */
 export function fieldKind(schema, root, name = "", secret = []) {
   const found = listAlternatives(schema, root);
@@ -107,6 +109,7 @@ export function fieldKind(schema, root, name = "", secret = []) {
   return "json";
 }
 
+/** @param {any} schema @param {Schema} root */
 function isSimple(schema, root) {
   return ["text", "number", "integer", "boolean", "choice", "lines"].includes(fieldKind(schema, root));
 }
@@ -138,13 +141,13 @@ export function fieldKindAt(schema, root, name, secret, depth) {
  */
 export function createDraft(schema, root, name = "", secret = [], value = MISSING, depth = 0) {
   const kind = fieldKindAt(schema, root, name, secret, depth);
-  const { schema: beside, alternatives: all } = listAlternatives(schema, root);
-  const one = { ...beside, ...all[0] };
+  const { schema: common, alternatives: all } = listAlternatives(schema, root);
+  const one = { ...common, ...all[0] };
   const given = value !== MISSING && value !== null;
   switch (kind) {
     case "either": {
       const fits = given ? all.findIndex((one) => matchesSchema(one, value, root)) : -1;
-      const drafts = all.map((way, at) => (at === fits ? createDraft(way, root, name, secret, value, depth + 1) : null));
+      const drafts = all.map((alternative, at) => (at === fits ? createDraft(alternative, root, name, secret, value, depth + 1) : null));
       return { chosen: fits, drafts };
     }
     case "const":
@@ -201,7 +204,7 @@ export function isEqual(one, other) {
 export function matchesSchema(schema, value, root) {
   return listAlternatives(schema, root).alternatives.some((one) => {
     if (Object.hasOwn(one, "const")) return isEqual(one.const, value);
-    if (Array.isArray(one.enum)) return one.enum.some((item) => isEqual(item, value));
+    if (Array.isArray(one.enum)) return one.enum.some((/** @type {any} */ item) => isEqual(item, value));
     switch (one.type) {
       case "string":
       case "boolean":
@@ -217,7 +220,7 @@ export function matchesSchema(schema, value, root) {
           value !== null &&
           typeof value === "object" &&
           !Array.isArray(value) &&
-          (one.required ?? []).every((key) => Object.hasOwn(value, key)) &&
+          (one.required ?? []).every((/** @type {string} */ key) => Object.hasOwn(value, key)) &&
           Object.entries(one.properties ?? {}).every(
             ([key, inner]) => !Object.hasOwn(value, key) || matchesSchema(inner, value[key], root),
           )

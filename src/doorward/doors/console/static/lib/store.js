@@ -53,7 +53,7 @@ function loadSoon(name, load) {
 
 export async function loadRooms() {
   const { items } = await get("/rooms", {});
-  rooms.set(items.map((one) => ({ ...one, unread: one.room === openRoom.value ? 0 : (one.unread ?? 0) })));
+  rooms.set(items.map((/** @type {Room} */ one) => ({ ...one, unread: one.room === openRoom.value ? 0 : (one.unread ?? 0) })));
 }
 
 export async function loadPendingApprovals() {

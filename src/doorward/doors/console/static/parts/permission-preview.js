@@ -28,7 +28,7 @@ const MAX_NAMES = 8;
 
 /** Agents with the same permissions. */
 function AgentGroup({ group }) {
-  const names = group.who.map((who) => (who === "any agent" ? "any other agent of yours" : who));
+  const names = group.who.map((who) => (who === "any agent" ? "any agent of yours" : who));
   const refused = group.refused.reduce((sum, rule) => sum + rule.commands.length, 0);
   const summary = `${group.allowed.length} allowed, ${group.approval.length} need approval, ${refused} refused`;
   return html`<section class="card rights">

@@ -107,8 +107,8 @@ function Fields({ of, schema, draft, set, path, depth }) {
 
 function FormField({ of, schema, name, label, draft, set, path, required, depth }) {
   const { root, form, id } = of;
-  const { schema: beside, alternatives: all, nullable } = listAlternatives(schema, root);
-  const one = { ...all[0], ...beside };
+  const { schema: common, alternatives: all, nullable } = listAlternatives(schema, root);
+  const one = { ...all[0], ...common };
   const kind = fieldKindAt(schema, root, name, form.secret, depth);
   const field = `${id}-${path}`;
   const error = form.problems[path];
